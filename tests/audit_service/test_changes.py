@@ -127,7 +127,7 @@ def test_without_its_key_file_a_ledger_is_not_used(simple):
     assert len(kept) == 32
     assert key.stat().st_mode & 0o777 == 0o600
     key.unlink()
-    with pytest.raises(LedgerError, match=r"key file .* is not there.*every value would look new"):
+    with pytest.raises(LedgerError, match=r"key file .* is missing.*every value would look new"):
         simple.service()
     key.write_bytes(os.urandom(32))
     key.chmod(0o600)

@@ -119,7 +119,7 @@ def test_a_second_place_that_is_gone_is_refused_and_not_begun_anew(tmp_path: Pat
     (tmp_path / "second").unlink()
     for name in ("ledger.sqlite", "ledger.sqlite-newest"):
         shutil.copy2(copies[0] / name, source / name)
-    with pytest.raises(LedgerError, match=r"second.*is not there"):
+    with pytest.raises(LedgerError, match=r"second.*is missing"):
         opened(source)
     assert not (tmp_path / "second").exists()
     with Ledger(source / "ledger.sqlite", newest=tmp_path / "second", accept="the disk broke") as ledger:
@@ -135,7 +135,7 @@ def test_a_second_place_may_be_added_to_a_ledger_later(tmp_path: Path) -> None:
         with Ledger(tmp_path / "ledger.sqlite", newest=tmp_path / "second"):
             assert (tmp_path / "second").exists()
     (tmp_path / "second").unlink()
-    with pytest.raises(LedgerError, match="is not there"):
+    with pytest.raises(LedgerError, match="is missing"):
         Ledger(tmp_path / "ledger.sqlite", newest=tmp_path / "second")
     # Without a second place in the settings nothing is asked of it; at another place it begins anew.
     Ledger(tmp_path / "ledger.sqlite").close()

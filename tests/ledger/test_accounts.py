@@ -1,4 +1,4 @@
-"""One account for each data set: every noisy release is paid from it, by whatever method and under whatever name."""
+"""One account for each data set: every noisy release is charged to it, by whatever method and under whatever name."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def test_totals_are_fixed_but_for_a_reason_that_stays_on_record(book: Path) -> N
             ledger.charge("wards", cost("1"), DeclaredBudget(Amounts(Fraction(2))))
         with pytest.raises(LedgerError, match="give a reason"):
             ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2))))
-        with pytest.raises(LedgerError, match="has the relation 'replace' and cannot get 'add/remove'"):
+        with pytest.raises(LedgerError, match="has the relation 'replace', which a release cannot change to 'add/remove'"):
             ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2)), None, "add/remove"), "why not")
         ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2))), "the board decided so")
         ledger.charge("wards", cost("1"))

@@ -116,7 +116,7 @@ def test_a_decision_that_cannot_be_paid_is_not_taken(ledger: Ledger) -> None:
     ledger.budgets.open("people", "noise", 1, column="salary")
     question = audits.ask("people", "alice", "SELECT ...")
     audits.decide("people", question, verdict("set 1", cost="3/4"), "noise")
-    with pytest.raises(LedgerError, match="has 1/4 of 1 left, and 3/4 was asked for"):
+    with pytest.raises(LedgerError, match="has 1/4 of 1 left, but 3/4 was requested"):
         audits.decide("people", question, verdict("set 2", cost="3/4"), "noise")
     assert len(audits.after("people")) == 1
     assert ledger.budgets.of("people", "noise", column="salary").left == Fraction(1, 4)

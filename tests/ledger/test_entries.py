@@ -56,7 +56,7 @@ def test_withdrawn_content_can_be_recorded_again_and_its_number_never(ledger: Le
 
 def test_what_was_given_out_cannot_be_withdrawn_and_a_withdrawal_needs_a_reason(ledger: Ledger) -> None:
     entry = ledger.record("people", "a", certify)
-    with pytest.raises(LedgerError, match="Give a reason"):
+    with pytest.raises(LedgerError, match="Pass a reason"):
         ledger.withdraw(entry, " ")
     ledger.give_out(entry)
     with pytest.raises(LedgerError, match=r"was given out .* cannot be withdrawn"):
@@ -137,7 +137,7 @@ def test_content_made_from_an_older_position_is_refused(ledger: Ledger) -> None:
 def test_spending_and_entry_are_one_transaction(ledger: Ledger) -> None:
     ledger.record("people", "a", certify, spend=[Spending("epsilon", "3/4", "histogram", total=1)])
     assert ledger.budgets.of("people", "epsilon").left == Fraction(1, 4)
-    with pytest.raises(LedgerError, match="has 1/4 of 1 left, and 1/2 was asked for"):
+    with pytest.raises(LedgerError, match="has 1/4 of 1 left, but 1/2 was requested"):
         ledger.record("people", "b", certify, beside=unjudged, spend=[Spending("epsilon", "1/2")])
     assert [each.content for each in ledger.entries("people")] == ["a"]
     # The same content tells nobody anything new, so it costs nothing.
@@ -157,7 +157,7 @@ def test_a_series_goes_on_only_from_its_true_state(ledger: Ledger) -> None:
     one = SeriesState("tau", "v1", {"index": 1})
     first = ledger.record("people", "a", certify, state=one)
     assert ledger.state("people", "tau") == one
-    with pytest.raises(LedgerError, match="is at version 'v1', and this was made from None"):
+    with pytest.raises(LedgerError, match="is at version 'v1', but this was made from None"):
         ledger.record("people", "b", certify, beside=unjudged, state=SeriesState("tau", "v2"))
     two = SeriesState("tau", "v2", {"index": 2}, follows="v1")
     second = ledger.record("people", "b", certify, beside=unjudged, state=two)

@@ -108,7 +108,7 @@ def test_a_budget_is_exact_and_is_never_overrun(ledger: Ledger) -> None:
     for _ in range(3):
         budget = ledger.spend("people", "epsilon", 0.1, column="age")
     assert budget.left == 0
-    with pytest.raises(LedgerError, match=r"column 'age' has 0 of 3/10 left, and 1/1000 was asked for"):
+    with pytest.raises(LedgerError, match=r"column 'age' has 0 of 3/10 left, but 1/1000 was requested"):
         ledger.spend("people", "epsilon", "0.001", column="age")
     assert ledger.budgets.of("people", "epsilon", column="age").spent == Fraction(3, 10)
 
@@ -148,7 +148,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(tmp_path: Path) 
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE diaries (page TEXT)")
     path.chmod(0o600)
-    with pytest.raises(LedgerError, match="a database of something else"):
+    with pytest.raises(LedgerError, match="another kind of database"):
         Ledger(path)
     with sqlite3.connect(path) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("diaries",)]

@@ -129,7 +129,7 @@ def test_second_places_are_still_named_beside_the_slots(tmp_path: Path) -> None:
         with Ledger(tmp_path / "ledger.sqlite", newest=tmp_path / second) as ledger:
             ledger.record(second, "content", lambda entry: "")
     (tmp_path / "one").unlink()
-    with pytest.raises(LedgerError, match="is not there"):
+    with pytest.raises(LedgerError, match="is missing"):
         Ledger(tmp_path / "ledger.sqlite", newest=tmp_path / "one")
 
 

@@ -449,6 +449,6 @@ def test_a_table_that_changes_a_little_is_written_down_once_and_is_known_after_i
 def test_a_budget_that_is_set_already_suggests_no_way_around_it(tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         ledger.budgets.open("people", "epsilon", 2)
-        with pytest.raises(LedgerError, match="Go on with 2, of which 2 is left") as refused:
+        with pytest.raises(LedgerError, match="Continue with 2, of which 2 is left") as refused:
             ledger.budgets.open("people", "epsilon", 5)
     assert "name" not in str(refused.value)

@@ -1,15 +1,16 @@
-"""The ledger: a durable memory of everything that was given out about a data set, in one SQLite file.
+"""The ledger: a durable record of all disclosures about a data set, in one SQLite file.
 
-``location``  where the file is: an argument, RETICENT_LEDGER, or a folder of the user
-``store``     the file itself: transactions that are durable when they return, safe between processes, every row a link of a keyed chain
-              (``secret`` has the key, ``rollback_guard`` the newest position outside of the file, ``layouts`` the tables)
-``entries``   everything that was given out, reserved before it is written; what may go out beside what
+``location``  the path of the file: an argument, RETICENT_LEDGER, or the user's data folder
+``store``     the file itself: durable transactions, safe between processes, every row a link of a keyed hash chain
+              (``secret`` has the key, ``rollback_guard`` the newest position outside the file, ``layouts`` the tables)
+``entries``   all disclosures, reserved before they are written; which may be published after which
 ``budgets``   amounts of a column that can be spent once; ``accounts`` what all noisy releases of a data set may cost together
-``answers``   what rules decided about access to views, and the rules
-``audits``    audited SQL: variables, decisions, who asked, and tokens; ``lock`` who is deciding right now
+``answers``   decisions on access to views, and the rules
+``audits``    audited SQL: variables, decisions, users, and tokens; ``lock`` serializes decisions
 
-Nothing leaves before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with`` block. What callers pass and get
-besides (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain values in :mod:`reticent.base.disclosures`.
+Nothing is published before it is written here. A :class:`Ledger` holds an open file; close it, or use it in a ``with``
+block. The other values that callers pass and get (``Given``, ``Judgement``, ``Spending``, ``SeriesState``) are plain
+values in :mod:`reticent.base.disclosures`.
 """
 
 from reticent.errors import correct_names

@@ -1,8 +1,10 @@
-"""Accounts: one for each data set, from which every noisy release of its people is paid, whatever method made it.
+"""Privacy accounts: one per data set, charged for every noisy release about its people, by any method.
 
-An account has a *unit* (whose contribution is protected: a row, a person, a household), a *neighbour relation* (one unit replaced, or one added or removed) and totals
-of epsilon and delta. Every release states its cost (:class:`reticent.base.privacy_cost.PrivacyCost`), converted to the account's unit and relation; costs add up, and nothing is
-published beyond the totals. A data set that is recognised as another one's people draws on that one's account.
+An account has a *unit* (whose contribution is protected: a row, a person, a household), a *neighbour relation* (one
+unit replaced, or one added or removed) and totals of epsilon and delta. Every release states its cost
+(:class:`reticent.base.privacy_cost.PrivacyCost`), converted to the account's unit and relation; costs add up, and
+nothing is published beyond the totals. A data set that is recognized as another one's people is charged to that one's
+account.
 """
 
 from __future__ import annotations
@@ -34,19 +36,20 @@ if TYPE_CHECKING:
     from reticent.ledger.ledger import Ledger
     from reticent.ledger.location import LedgerLocation
 
-# A larger delta would buy a smaller epsilon with a promise that means less.
+# A larger delta would buy a smaller epsilon with a weaker guarantee.
 _CONVERTED = Fraction(1, 10**6)
 _FIGURES = ("epsilon", "delta", "rho", "rho_delta")
-# Budgets of ledgers that have no accounts yet, and purposes of which the cost was one of neighbours by add/remove.
+# Budgets of ledgers without accounts, and purposes whose cost was for neighbours by add/remove.
 _EARLIER = (("epsilon", "delta"), ("joint noise", "joint noise delta"))
 _EARLIER_UNBOUNDED = ("a sample on a grid", "noisy counts of a grid")
-# Noisy audited sums of earlier versions were paid from budgets of columns alone; later ones are charged, and called otherwise.
+# Noisy audited sums of earlier versions were charged to column budgets only; later ones are charged here, under another
+# name.
 _EARLIER_SUMS = re.compile("noisy sum of [0-9]+ people")
 
 
 @dataclass(frozen=True)
 class AccountCharge:
-    """What one release cost, in the account's unit and relation."""
+    """The cost of one release, in the account's unit and relation."""
 
     purpose: str
     loss: LossBound
@@ -68,13 +71,17 @@ class AccountCharge:
 
 @dataclass(frozen=True, repr=False)
 class Account(ShownAsCard):
-    """The account of a data set as it stands.
+    """The current state of a data set's account.
 
-    *Guarantee*: all releases that were charged are together (``spent.epsilon``, ``spent.delta``)-indistinguishable for neighbours of one ``unit`` by ``relation``.
-    Two figures hold, and ``spent`` is the smaller one. ``sum``: (sum of epsilon, sum of delta), by basic composition. ``concentrated``: the rhos add up, and so do the deltas that go with them
-    (Bun and Steinke 2016, section 8: composition of approximate zero-concentrated differential privacy); what is left of the total delta, but at most 10^-6, turns the sum of rho into an epsilon.
-    *Adversary*: knows everything but one unit. Releases whose parameters were chosen after looking at earlier noisy answers are covered too: a history ends within one of the two figures, so
-    that the total delta holds where all charges are pure (delta 0), and twice the total delta otherwise.
+    *Guarantee*: all charged releases together are (``spent.epsilon``, ``spent.delta``)-indistinguishable for neighbours
+    of one ``unit`` under ``relation``. Two figures hold, and ``spent`` is the smaller one. ``sum``: (sum of epsilon,
+    sum of delta), by basic composition.
+    ``concentrated``: the rhos add up, and so do their deltas ([Bun2016], section 8: composition of approximate
+    zero-concentrated differential privacy); the rest of the total delta, at most 10^-6, converts the sum of rho into an
+    epsilon.
+    *Adversary*: knows everything but one unit. Releases whose parameters were chosen after seeing earlier noisy answers
+    are covered too: a history ends within one of the two figures, so the total delta holds if all charges are pure
+    (delta 0), and twice the total delta otherwise.
     """
 
     dataset: str
@@ -92,7 +99,7 @@ class Account(ShownAsCard):
 
     @property
     def ok(self) -> bool:
-        """An account is never overdrawn."""
+        """True: an account is never overdrawn."""
         return True
 
     def figures(self) -> dict[str, str]:
@@ -107,7 +114,7 @@ class Account(ShownAsCard):
 
     @cached_property
     def sum(self) -> Amounts:
-        """What basic composition gives."""
+        """The total by basic composition."""
         losses = [each.loss for each in self.charges]
         return Amounts(
             sum((each.epsilon for each in losses), Fraction(0)), sum((each.delta for each in losses), Fraction(0))
@@ -115,7 +122,7 @@ class Account(ShownAsCard):
 
     @cached_property
     def concentrated(self) -> Amounts | None:
-        """What zero-concentrated composition gives, with a delta of at most 10^-6 to convert with; None where nothing of the total is left for that."""
+        """The total by zero-concentrated composition, with a delta of at most 10^-6 for conversion; None if no delta is left for that."""
         figures = [each.loss.concentrated for each in self.charges]
         beside = sum((delta for _, delta in figures), Fraction(0))
         free = min(self.total.delta - beside, _CONVERTED)
@@ -125,19 +132,19 @@ class Account(ShownAsCard):
 
     @property
     def spent(self) -> Amounts:
-        """The smaller proven figure; of two the one that is within the totals."""
+        """The smaller proven figure; of two, the one within the totals."""
         figures = [self.sum] if self.concentrated is None else [self.sum, self.concentrated]
         fitting = [each for each in figures if each.within(self.total)] or figures
         return min(fitting, key=lambda each: each.epsilon)
 
     @property
     def left(self) -> Amounts:
-        """What ``spent`` leaves of the totals."""
+        """The totals minus ``spent``."""
         spent, none = self.spent, Fraction(0)
         return Amounts(max(self.total.epsilon - spent.epsilon, none), max(self.total.delta - spent.delta, none))
 
     def with_charge(self, charge: AccountCharge) -> Account:
-        """The account after one more charge; a :class:`BudgetExhausted` where that is more than its totals."""
+        """The account after one more charge. Raises :class:`BudgetExhausted` if that exceeds its totals."""
         after = replace(self, charges=(*self.charges, charge))
         if after.spent.within(self.total):
             return after
@@ -146,7 +153,7 @@ class Account(ShownAsCard):
         raise BudgetExhausted(
             f"The account of data set {self.dataset!r} cannot pay for {charge.purpose}: its {short} runs out. It has epsilon {_short(left.epsilon)} of {_short(self.total.epsilon)} and delta "
             f"{_short(left.delta)} of {_short(self.total.delta)} left, for one {self.unit} and neighbours by {self.relation}; this costs epsilon {_short(loss.epsilon)} and delta {_short(loss.delta)}. "
-            "Nothing was charged and nothing published: more noisy answers about these people, under whatever name, would tell more than was declared."
+            "Nothing was charged and nothing published: more noisy answers about these people, under whatever name, would disclose more than was declared."
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -169,7 +176,7 @@ class Accounts:
         self._store = store
 
     def of(self, dataset: str) -> Account:
-        """The account of a data set; a :class:`LedgerError` where it has none."""
+        """The account of a data set. Raises :class:`LedgerError` if it has none."""
         with self._store.reading() as reading:
             for number in reading.namesakes(dataset):
                 found = self._account(reading, number)
@@ -182,13 +189,13 @@ class Accounts:
         )
 
     def all(self) -> list[Account]:
-        """Every account, in the order in which their data sets became known."""
+        """Every account, in the order in which their data sets were first recorded."""
         with self._store.reading() as reading:
             found = [self._account(reading, number) for number in reading.numbers("datasets")]
         return [each for each in found if each is not None]
 
     def declare(self, dataset: str, budget: DeclaredBudget, reason: str = "") -> Account:
-        """Open the account of a data set before its first noisy release; or, with a ``reason`` that stays on record, give it other totals."""
+        """Open the account of a data set before its first noisy release; or change its totals, with a ``reason`` that stays on record."""
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
             found = self._account(writing, owner)
@@ -199,7 +206,7 @@ class Accounts:
                 return found
             if not reason.strip():
                 raise LedgerError(
-                    f"The account of data set {dataset!r} has the totals {_figure(found.total)}, and releases were made within them. Other totals are the steward's decision: give a reason, which stays on "
+                    f"The account of data set {dataset!r} has the totals {_figure(found.total)}, and releases were made within them. Other totals are the steward's decision: pass a reason, which stays on "
                     "record (--reason)."
                 )
             self._write(writing, owner, replace(found, total=budget.total), reason.strip())
@@ -215,10 +222,12 @@ class Accounts:
         entry: int | None = None,
         opening: DeclaredBudget | None = None,
     ) -> list[Account]:
-        """Charge a release, all or nothing, in the transaction that records it: to the account of its data set and to those of ``others`` that are about the same people.
+        """Charge a release atomically, in the transaction that records it: to the account of its data set and to those of
+        ``others`` about the same people.
 
-        Where there is none it is opened: with the declared ``budget``, with that of the ``opening`` if nobody declared one, or with totals that this release spends entirely. A charge for an
-        ``entry`` that is withdrawn, because nothing of it was ever written, counts no more.
+        A missing account is opened: with the declared ``budget``, with that of the ``opening`` if none was declared, or
+        with totals that this release spends entirely. A charge for an ``entry`` that is withdrawn, because nothing of
+        it was ever written, no longer counts.
         """
         owners = {number: self._account(writing, number) for number in (owner, *others)}
         found = {number: account for number, account in owners.items() if account is not None}
@@ -248,7 +257,7 @@ class Accounts:
         charge = AccountCharge(cost.purpose, loss, now(), cost.once)
         after = account.with_charge(charge)
         if not writing.rows("accounts", number):
-            # What an earlier version spent becomes an account with the first charge.
+            # The spending of an earlier version becomes an account with the first charge.
             self._write(writing, number, account, "")
         figures = {name: str(getattr(loss, name)) for name in _FIGURES}
         writing.add(
@@ -270,14 +279,14 @@ class Accounts:
         )
 
     def _check_same(self, account: Account, budget: DeclaredBudget) -> None:
-        """Refuse a declaration that differs from the account."""
+        """Raise if a declaration differs from the account."""
         declared = {"total": budget.total, "unit": budget.unit, "relation": budget.relation}
         for name, given in declared.items():
             stands = getattr(account, name)
             if given is not None and given != stands:
                 said, had = (_figure(each) if isinstance(each, Amounts) else repr(each) for each in (given, stands))
                 raise LedgerError(
-                    f"The account of data set {account.dataset!r} has the {name} {had} and cannot get {said} by a release: what was published relied on it. Declare {had}, or nothing"
+                    f"The account of data set {account.dataset!r} has the {name} {had}, which a release cannot change to {said}: what was published relied on it. Declare {had}, or nothing"
                     + (
                         f"; other totals: reticent ledger budget {account.dataset!r} --epsilon ... --reason ..."
                         if name == "total"
@@ -305,9 +314,10 @@ class Accounts:
         return Account(reading.name(number), unit, relation, total, (*before, *charges))
 
     def _earlier(self, reading: ReadTransaction, number: int) -> Account | None:
-        """What an earlier version spent from budgets of epsilon and delta, as an account of rows that are replaced; None where it spent nothing.
+        """The spending of an earlier version from budgets of epsilon and delta, as an account of replaced rows; None if
+        there was none.
 
-        Those budgets added neighbours of both relations up as they were: here costs by add/remove count twice.
+        Those budgets summed neighbours of both relations alike: here costs by add/remove count twice.
         """
         budgets = {row["name"]: row for row in reading.rows("budgets", number) if row["scope"] == "data set"}
         total, charges = [Fraction(0), Fraction(0)], []
@@ -335,7 +345,7 @@ class Accounts:
 
 
 def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = None) -> Account:
-    """The account of a data set in a ledger, by default the user's own: its unit, relation, totals, what was spent and what is left.
+    """The account of a data set in a ledger (default: the user's own): its unit, relation, totals, what was spent and what is left.
 
     >>> rt.ledger.account("patients").left.epsilon  # doctest: +SKIP
     Fraction(2, 1)
@@ -353,16 +363,16 @@ def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = 
 
 
 def nameless(people: Sequence[PersonFingerprints]) -> str:
-    """The name of the account of a table that has none: its people as a keyed hash."""
+    """The account name of an unnamed table: a keyed hash of its people."""
     marks = sorted((each.kind, each.hashes) for each in people)
     return f"unnamed table {hashlib.sha256(repr(marks).encode()).hexdigest()[:12]}"
 
 
 def require_recognisable(people: Sequence[PersonFingerprints]) -> None:
-    """Refuse a noisy release of a table without a name whose people leave no mark: nobody could count what it costs."""
+    """Raise for a noisy release of an unnamed table whose people leave no mark: its cost could not be tracked."""
     if not people:
         raise PolicyError(
-            "A noisy release is paid from the account of its data set. This table has no name, and its rows are too few, or too many, to be recognised. Pass dataset= to the table; nothing was published."
+            "A noisy release is charged to the account of its data set. This table has no name, and its rows are too few, or too many, to be recognized. Pass dataset= to the table; nothing was published."
         )
 
 

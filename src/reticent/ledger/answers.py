@@ -1,4 +1,4 @@
-"""Answers: questions about a data set that rules decide (access to views), and the rules themselves, in the order in which they were made."""
+"""Decisions of rules on requests about a data set (access to views), and the rules themselves, in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GRANT = "grant"
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question about a data set, what was decided, and what was answered (None where nothing was)."""
+    """A request about a data set, the decision, and the answer (None if there was none)."""
 
     kind: str
     question: str
@@ -23,7 +23,7 @@ class AnsweredQuestion:
 
 
 class Answers:
-    """The questions that were asked about every data set, and what became of them."""
+    """The requests about every data set, with their decisions."""
 
     def __init__(self, store: Store, entries: Entries) -> None:
         self._store, self._entries = store, entries
@@ -38,9 +38,10 @@ class Answers:
         *,
         grants: PriorCheck | None = None,
     ) -> int:
-        """Write a decision, and the answer if there is one, before it leaves; returns the entry's number.
+        """Write a decision, and the answer if any, before it is returned; returns the entry's number.
 
-        ``grants`` is given where the decision lets somebody see something: it is judged beside what else was given out, and is an entry from the first on.
+        ``grants`` is given if the decision grants access: it is judged together with prior disclosures, and becomes an
+        entry on first use.
         """
         with self._store.writing() as writing:
             if grants is not None:
@@ -51,7 +52,7 @@ class Answers:
             return int(row["id"])
 
     def of(self, dataset: str, kind: str) -> list[AnsweredQuestion]:
-        """The questions of one kind, first to last."""
+        """The requests of one kind, first to last."""
         with self._store.reading() as reading:
             number = reading.known(dataset)
             rows = reading.rows("answers", number) if number is not None else []

@@ -1,7 +1,7 @@
-"""What audited SQL must never forget: variables, decisions, who asked, and tokens.
+"""The durable state of audited SQL: variables, decisions, users, and tokens.
 
-A decision is on the disk before anything is computed, and an answer is written down before it is returned. A decision to answer
-without an answer was therefore never delivered: whoever finds one after a crash works the answer out again.
+A decision is on disk before anything is computed, and an answer is written before it is returned. So a decision to
+answer without an answer was never delivered: after a crash the answer is recomputed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True)
 class AuditVerdict:
-    """A decision to be written down: which query of which column it is about, and what was decided.
+    """A decision to be written: its query and column, and the verdict.
 
-    ``identity`` stands for the row set; ``members`` are its variables as the service packs them, kept where the query is answered.
-    ``cost`` is what the answer takes from the column's noise budget, None where the answer is exact.
+    ``identity`` represents the row set; ``members`` are its variables as packed by the service, stored if the query is
+    answered. ``cost`` is what the answer takes from the column's noise budget, None for an exact answer.
     """
 
     column: str
@@ -43,7 +43,7 @@ class AuditVerdict:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """A decision as the ledger remembers it. ``answer`` is None while it is unknown, and for what was denied."""
+    """A recorded decision. ``answer`` is None while it is unknown, and for denied queries."""
 
     number: int
     column: str
@@ -59,13 +59,13 @@ class AuditEntry:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether the answer carries noise from a budget, so that auditors do not count it."""
+        """True if the answer has noise charged to a budget, so auditors do not count it."""
         return self.function == NOISY_SUM
 
 
 @dataclass(frozen=True)
 class Question:
-    """A statement as somebody asked it, and the numbers of the decisions that it led to."""
+    """A statement as submitted by a user, and the numbers of its decisions."""
 
     number: int
     asker: str
@@ -76,7 +76,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Token:
-    """A token as it is kept: its public name and the digest of its secret, never the secret."""
+    """A stored token: its public name and the digest of its secret, never the secret."""
 
     asker: str
     name: str
@@ -86,7 +86,7 @@ class Token:
 
 
 class Audits:
-    """The audited answers of every data set. Decisions are appended, never changed; an answer is filled in once."""
+    """The audited answers of every data set. Decisions are append-only; an answer is filled in once."""
 
     def __init__(self, store: Store, entries: Entries) -> None:
         self._store, self._entries = store, entries
@@ -95,17 +95,17 @@ class Audits:
         self._looked_through = 0
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
-        """The hashes of a column's variables, in the order of their numbers, 16 bytes each.
+        """The hashes of a column's variables in the order of their numbers, 16 bytes each.
 
-        ``secret`` is the fingerprint of the key they were made with. Another one is refused: every value would look new, and
-        the same people could be asked about twice.
+        ``secret`` is the fingerprint of the key they were made with. Raises for another one: every value would look
+        new, and the same people could be queried twice.
         """
         with self._store.reading() as reading:
             rows = self._variables(reading, dataset, column)
         if any(row["secret"] != secret for row in rows):
             raise LedgerError(
                 f"The values of column {column!r} of data set {dataset!r} were registered with another key (or by an early version that did "
-                "not tell people from values). Put the key file back that lay beside the ledger: with a new one every value would look new, and what was answered already would not count."
+                "not tell people from values). Restore the key file next to the ledger: with a new one every value would look new, and what was answered already would not count."
             )
         return b"".join(row["hashes"] for row in rows)
 
@@ -122,7 +122,7 @@ class Audits:
             )  # fmt: skip
 
     def ask(self, dataset: str, asker: str, text: str) -> int:
-        """Write down who asked what; returns the question's number."""
+        """Record a user's query; returns its number."""
         with self._store.writing(durable=False) as writing:
             cursor = writing.connection.execute(
                 "INSERT INTO audit_questions (dataset, asker, text, made) VALUES (?, ?, ?, ?)",
@@ -141,9 +141,11 @@ class Audits:
         beside: PriorCheck = alone,
         opening: DeclaredBudget | None = None,
     ) -> AuditEntry:
-        """Append a decision; spend what it costs from the column's ``budget``, and charge it to the account of the data set, in one durable transaction.
+        """Append a decision; spend its cost from the column's ``budget``, and charge the account of the data set, in one
+        durable transaction.
 
-        An account that is not there yet gets the totals of its ``opening``. Answers are given ``beside`` whatever else was given out about the data set: one that is not allowed is a LedgerError, and nothing is decided.
+        A missing account gets the totals of its ``opening``. An answer is judged ``beside`` all prior disclosures of
+        the data set: one that is not allowed raises LedgerError, and nothing is decided.
         """
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
@@ -166,12 +168,12 @@ class Audits:
             return _entry(row)
 
     def asked_again(self, question: int, decision: int) -> None:
-        """Note that a question led to a decision that was there before."""
+        """Record that a query led to an existing decision."""
         with self._store.writing(durable=False) as writing:
             writing.connection.execute("INSERT OR IGNORE INTO audit_asked VALUES (?, ?)", (question, decision))
 
     def answer(self, number: int, answer: Fraction, *, durable: bool) -> None:
-        """Fill in the answer of a decision. ``durable`` where later decisions need it and nobody could work it out again."""
+        """Fill in the answer of a decision. Use ``durable`` if later decisions need it and it could not be recomputed."""
         with self._store.writing(durable=durable) as writing:
             row = writing.row("audit_decisions", number)
             if not row["answered"] or row["answer"] not in (None, str(answer)):
@@ -180,7 +182,7 @@ class Audits:
                 writing.change("audit_decisions", number, answer=str(answer))
 
     def withdraw(self, entry: AuditEntry) -> AuditEntry:
-        """Turn a decision whose answer never left, and can no longer be worked out, into a denied one."""
+        """Turn a decision whose answer was never returned, and can no longer be recomputed, into a denied one."""
         reason = "The answer was never given: the service stopped before it left, and the values have changed since."
         with self._store.writing() as writing:
             if writing.row("audit_decisions", entry.number)["answer"] is None:
@@ -190,7 +192,7 @@ class Audits:
         return replace(entry, answered=False, rule="withdrawn", reason=reason, members=None)
 
     def find(self, dataset: str, column: str, function: str, identity: str) -> AuditEntry | None:
-        """The decision on a query that was asked before."""
+        """The decision on a query that was submitted before."""
         with self._store.reading() as reading:
             owner = reading.known(dataset)
             if owner is None:
@@ -201,7 +203,7 @@ class Audits:
     def _decided(self, reading: ReadTransaction, owner: int) -> dict[tuple[str, str, str], int]:
         """The numbers of a data set's decisions by column, function and identity.
 
-        Not by an index of the file: a damaged one would hide that something was asked before.
+        Not by an index of the file: a damaged one would hide an earlier query.
         """
         places = self._places.setdefault(owner, {})
         for row in reading.rows("audit_decisions", owner, next(reversed(places.values()), 0)):
@@ -216,7 +218,7 @@ class Audits:
         return [_entry(row) for row in rows]
 
     def decision(self, dataset: str, number: int, asker: str | None = None) -> AuditEntry | None:
-        """One decision; with ``asker`` only if it was this person who asked."""
+        """One decision; with ``asker`` only if that user submitted the query."""
         with self._store.reading() as reading:
             there = reading.connection.execute(
                 "SELECT 1 FROM audit_decisions AS found WHERE dataset = ?1 AND id = ?2 AND (?3 IS NULL OR EXISTS (SELECT 1 FROM audit_questions "
@@ -228,7 +230,7 @@ class Audits:
     def questions(
         self, dataset: str, asker: str | None = None, *, before: int | None = None, limit: int = 100
     ) -> list[Question]:
-        """The latest questions, last first; those of one person with ``asker``, and older ones with ``before``."""
+        """The latest queries, newest first; those of one user with ``asker``, and older ones with ``before``."""
         with self._store.reading() as reading:
             rows = reading.connection.execute(
                 "SELECT audit_questions.id, asker, text, audit_questions.made, group_concat(decision) FROM audit_questions "
@@ -244,10 +246,10 @@ class Audits:
                     for number, who, text, made, listed in rows
                 ]
             except (ValueError, TypeError, AttributeError):
-                raise sqlite3.DatabaseError("the record of who asked what was changed") from None
+                raise sqlite3.DatabaseError("the record of queries was changed") from None
 
     def _led_to(self, reading: ReadTransaction) -> dict[int | None, list[int]]:
-        """The decisions that questions led to first; an index of the file would be one more page to write for every decision."""
+        """The decisions that queries led to first; an index in the file would cost one more page write per decision."""
         for number, question in reading.connection.execute(
             "SELECT id, question FROM audit_decisions WHERE id > ? ORDER BY id", (self._looked_through,)
         ):
@@ -256,7 +258,7 @@ class Audits:
         return self._led
 
     def asked_since(self, dataset: str, asker: str, moment: str) -> int:
-        """How many questions somebody has asked since a moment, for quotas."""
+        """The number of queries of a user since a timestamp, for quotas."""
         with self._store.reading() as reading:
             return int(
                 reading.connection.execute(
@@ -266,7 +268,7 @@ class Audits:
             )
 
     def add_token(self, dataset: str, asker: str, name: str, digest: bytes) -> None:
-        """Remember a token by its digest."""
+        """Store a token by its digest."""
         with self._store.writing() as writing:
             writing.add("audit_tokens", writing.dataset(dataset), asker=asker, name=name, digest=digest, made=now())
 
@@ -276,7 +278,7 @@ class Audits:
             return next((_token(row) for row in self._tokens(reading, dataset) if row["name"] == name), None)
 
     def revoke(self, dataset: str, asker: str) -> int:
-        """Make all tokens of a person useless; returns how many there were."""
+        """Revoke all tokens of a user; returns how many there were."""
         with self._store.writing() as writing:
             held = [row for row in self._tokens(writing, dataset) if row["asker"] == asker and row["revoked"] is None]
             for row in held:
@@ -294,7 +296,7 @@ class Audits:
 
 
 def noisy_sum_cost(column: str, epsilon: Number) -> PrivacyCost:
-    """What a noisy sum of a column costs: neighbours are tables in which one row's value is another one. Who has a row, one each by the key, is public."""
+    """The cost of a noisy sum of a column: neighbours differ in the value of one row. Which people have a row, one each by key, is public."""
     loss = LossBound(exact(epsilon, "epsilon", above=0))
     return PrivacyCost(f"a noisy sum of column {column!r}", {"replace": loss}, most={"person": 1})
 

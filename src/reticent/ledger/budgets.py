@@ -1,4 +1,4 @@
-"""Budgets: amounts of a data set, or of one of its columns, that can be spent once, whoever spends them."""
+"""Budgets: amounts of a data set, or of one of its columns, that can be spent once, by any user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reticent.ledger.store import ReadTransaction, Store, WriteTransaction, now
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget as it stands. ``column`` is None for the data set as a whole."""
+    """The state of a budget. ``column`` is None for the data set as a whole."""
 
     dataset: str
     column: str | None
@@ -23,23 +23,23 @@ class Budget:
 
     @property
     def left(self) -> Fraction:
-        """What may still be spent."""
+        """The amount that may still be spent."""
         return self.total - self.spent
 
 
 class Budgets:
-    """The budgets of every data set. Amounts are exact fractions, and the sum of what was spent never passes the total."""
+    """The budgets of every data set. Amounts are exact fractions, and the sum of spendings never exceeds the total."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def open(self, dataset: str, name: str, total: Number, *, column: str | None = None) -> Budget:
-        """Set a budget up. Setting the same one up again changes nothing; another total is refused."""
+        """Create a budget. Idempotent for the same total; raises for another one."""
         with self._store.writing() as writing:
             return self._open(writing, dataset, name, total, column)
 
     def spend_within(self, writing: WriteTransaction, dataset: str, spending: Spending) -> Budget:
-        """Spend, all or nothing, in the transaction that writes down what the amount was spent on; more than is left is refused."""
+        """Spend atomically, in the transaction that records what the amount was spent on. Raises if more than is left is requested."""
         if spending.total is not None:
             self._open(writing, dataset, spending.budget, spending.total, spending.column)
         elif spending.first is not None and self._row(writing, dataset, spending.budget, spending.column) is None:
@@ -48,7 +48,7 @@ class Budgets:
         number, budget = self._find(writing, dataset, spending.budget, spending.column)
         if asked > budget.left:
             raise BudgetExhausted(
-                f"{_called(budget)} has {budget.left} of {budget.total} left, and {asked} was asked for. Nothing was spent and nothing given out."
+                f"{_called(budget)} has {budget.left} of {budget.total} left, but {asked} was requested. Nothing was spent and nothing published."
             )
         spent = budget.spent + asked
         writing.change("budgets", number, spent=str(spent))
@@ -63,7 +63,7 @@ class Budgets:
         return Budget(dataset, spending.column, spending.budget, budget.total, spent)
 
     def of(self, dataset: str, name: str, *, column: str | None = None) -> Budget:
-        """The budget as it stands."""
+        """The current state of a budget."""
         with self._store.reading() as reading:
             return self._find(reading, dataset, name, column)[1]
 
@@ -75,8 +75,8 @@ class Budgets:
         _, budget = self._find(writing, dataset, name, column)
         if budget.total != amount:
             raise LedgerError(
-                f"{_called(budget)} was set to {budget.total} and cannot become {amount}: what was given out relied on the first total. "
-                f"Go on with {budget.total}, of which {budget.left} is left."
+                f"{_called(budget)} was set to {budget.total} and cannot become {amount}: what was published relied on the first total. "
+                f"Continue with {budget.total}, of which {budget.left} is left."
             )
         return budget
 
@@ -96,7 +96,7 @@ class Budgets:
 
 
 def _scope(column: str | None) -> str:
-    """How the file tells a column's budget from the whole data set's: a column may have any name, even an empty one."""
+    """The stored key of a column's budget, distinct from the whole data set's: a column may have any name, even an empty one."""
     return "data set" if column is None else f"column {column}"
 
 

@@ -1,7 +1,8 @@
-"""Entries: everything that was given out about a data set, numbered in one row, whatever its kind.
+"""Entries: all disclosures about a data set, of any kind, in one numbered sequence.
 
-An entry is *reserved* before anything is written, *given out* when it is, and *withdrawn* when it never was. A reservation counts as given out
-for everybody else. Numbers are never used again; withdrawn content may be recorded once more, under a new number.
+An entry is *reserved* before anything is written, *given out* when it is published, and *withdrawn* if it never was.
+Others must treat a reservation as published. Numbers are never reused; withdrawn content may be recorded again, under a
+new number.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from reticent.ledger.store import ReadTransaction, Row, Store, WriteTransaction,
 
 @dataclass(frozen=True)
 class Entry(PriorDisclosure):
-    """An entry as the ledger remembers it. ``note`` is what was judged about it beside the others, ``reason`` why it was withdrawn.
+    """A recorded entry. ``note`` is the judgement together with prior disclosures, ``reason`` why it was withdrawn.
 
-    ``new`` says that the call that returned it reserved it; ``place`` is the ledger that it is in.
+    ``new``: the call that returned it reserved it; ``place`` is its ledger.
     """
 
     certificate: str = ""
@@ -68,7 +69,7 @@ Certify = Callable[[Entry], str]
 
 
 class _RolledBack(Exception):
-    """Takes back a transaction that was only tried."""
+    """Rolls back a trial transaction."""
 
 
 class Entries:
@@ -77,9 +78,9 @@ class Entries:
     def __init__(self, store: Store) -> None:
         self._store, self.budgets, self.accounts = store, Budgets(store), Accounts(store)
         self._compared: tuple[Any, list[int]] | None = None
-        # Entries that were made of rows, each good as long as the row is the one that the store remembers.
+        # Entries parsed from rows, each valid as long as the row is the one that the store remembers.
         self._made: dict[int, tuple[Row, Entry]] = {}
-        # What counts beside something that goes on, with the last links of the tables that say so.
+        # What counts for a continuing disclosure, with the last links of the relevant tables.
         self._beside: dict[tuple[str, str], tuple[tuple[bytes, ...], tuple[Entry, ...], bool]] = {}
 
     def record(
@@ -99,14 +100,16 @@ class Entries:
         formerly: Callable[[], Sequence[str]] = tuple,
         people: Sequence[PersonFingerprints] = (),
     ) -> Entry:
-        """Reserve an entry, spend and keep the state of its series, all in one transaction or nothing.
+        """Reserve an entry, spend its cost and store the state of its series, atomically.
 
-        ``content`` is the hash of everything that it tells about the data. What is recorded with this content already, or with one of ``formerly()``, the hashes that
-        earlier versions made of it, keeps its number and time, and nothing is judged or spent again: it tells nobody anything new. Otherwise
-        ``beside`` judges it together with what was given out before. That may take long, so it happens before the transaction, and again if something else was
-        recorded meanwhile. Whoever made the content from what was given out passes the :meth:`position` of that moment as ``since``: if there is more
-        now, the entry is refused. If ``certify`` fails, nothing is recorded. ``people`` says whom it is about: what was given out about the same people
-        under another name counts as well. A noisy release has a ``cost``, which is charged to the account of the data set, and of the same people under other names; ``budget`` are the
+        ``content`` is the hash of everything that it discloses. Content that is already recorded, also under one of
+        ``formerly()``, the hashes of earlier versions, keeps its number and time, and nothing is judged or spent again:
+        it discloses nothing new. Otherwise ``beside`` judges it together with prior disclosures. That may take long, so
+        it happens before the transaction, and again if something else was recorded meanwhile. A caller who made the
+        content from prior disclosures passes the :meth:`position` of that time as ``since``: if there is more now, the
+        entry is refused. If ``certify`` fails, nothing is recorded. ``people`` identifies the data subjects:
+        disclosures about the same people under another name count as well. A noisy release has a ``cost``, which is
+        charged to the account of the data set, and to those of the same people under other names; ``budget`` are the
         totals that its steward declared.
         """
         while True:
@@ -127,8 +130,8 @@ class Entries:
                     return replace(same, content=content, certificate=certificate)
                 if since is not None and since != position:
                     raise LedgerError(
-                        f"Something else was given out about the data set {dataset!r} while this was being made, so they do not fit together. Nothing was published. "
-                        "Start again from what is out now."
+                        f"Something else was published about the data set {dataset!r} while this was being made, so they were not judged together. Nothing was published. "
+                        "Start again from the current state."
                     )
                 assert judgement is not None
                 owner = writing.dataset(dataset)
@@ -150,9 +153,10 @@ class Entries:
         people: Sequence[PersonFingerprints] = (),
         kind: str | None = None,
     ) -> list[Account]:
-        """Charge what is recorded nowhere else (a run of joint noise, a release of a table without a name), before it leaves; refused beyond the totals.
+        """Charge what is recorded nowhere else (a run of joint noise, a release of an unnamed table), before publication.
+        Raises beyond the totals.
 
-        An entry of a ``kind`` says that the data set has such charges, where one is given.
+        With a ``kind``, an entry records that the data set has such charges.
         """
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
@@ -169,7 +173,7 @@ class Entries:
         *,
         opening: DeclaredBudget | None = None,
     ) -> None:
-        """Refuse what could not be charged now; nothing is written."""
+        """Raise if a cost could not be charged now; nothing is written."""
         with suppress(_RolledBack), self._store.writing() as writing:
             self.charge_within(writing, writing.dataset(dataset), (), cost, budget, opening=opening)
             raise _RolledBack
@@ -184,15 +188,18 @@ class Entries:
         entry: int | None = None,
         opening: DeclaredBudget | None = None,
     ) -> list[Account]:
-        """Charge the account of a data set, and those of the same people under other names, as part of a transaction; ``opening`` are the totals of an account that nobody declared."""
+        """Charge the account of a data set, and those of the same people under other names, as part of a transaction;
+        ``opening`` are the totals of an undeclared account.
+        """
         own = writing.namesakes(writing.name(owner))
         others = [number for number in (*own, *self._same_people(writing, own, people)) if number != owner]
         return self.accounts.charge_within(writing, owner, others, cost, budget, entry, opening)
 
     def join(self, writing: WriteTransaction, dataset: str, kind: str, beside: PriorCheck = alone) -> None:
-        """Let something go on that gives out little by little (answers, grants, spendings): one entry for all of it, at the first.
+        """Continue a disclosure that proceeds in small steps (answers, grants, spendings): one entry for all of it, made
+        at the first step.
 
-        It is judged again each time beside what other kinds gave out.
+        It is judged again each time together with the disclosures of other kinds.
         """
         others, going_on = self._others(writing, dataset, kind)
         judgement = beside(others)
@@ -204,37 +211,37 @@ class Entries:
     def mark(
         self, writing: WriteTransaction, dataset: str, kind: str, details: dict[str, Any], note: str = ""
     ) -> Entry:
-        """Write down that something of a kind was given out, or may have been, as one entry without content of its own."""
+        """Record that something of a kind was published, or may have been, as one entry without content of its own."""
         content = f"{kind} since position {self._store.position.length}"
         entry = self._reserve(writing, writing.dataset(dataset), kind, content, note, details, lambda _: "")
         return self._move(writing, entry, "given out", "")
 
     def give_out(self, entry: Entry) -> Entry:
-        """Say that a reserved entry was written and is in the world. Once more changes nothing; a withdrawn one is refused."""
+        """Mark a reserved entry as published. Idempotent; raises for a withdrawn one."""
         with self._store.writing() as writing:
             found = self._not_withdrawn(writing, entry)
             return found if found.status == "given out" else self._move(writing, found, "given out", "")
 
     def check(self, entry: Entry) -> None:
-        """Refuse an entry that is not there, or was withdrawn."""
+        """Raise if an entry does not exist, or was withdrawn."""
         with self._store.reading() as reading:
             self._not_withdrawn(reading, entry)
 
     def withdraw(self, entry: Entry, reason: str) -> Entry:
-        """Take back a reserved entry of which nothing was ever written, with the reason on record. Its number stays used."""
+        """Withdraw a reserved entry of which nothing was ever written, with the reason on record. Its number stays used."""
         if not reason.strip():
-            raise LedgerError("Give a reason for the withdrawal: it stays on record.")
+            raise LedgerError("Pass a reason for the withdrawal: it stays on record.")
         with self._store.writing() as writing:
             found = self._as_it_stands(writing, entry)
             if found.status != "reserved":
                 raise LedgerError(
-                    f"{sentence_case(_called(found))} was {found.status} {found.changed}, so it cannot be withdrawn. What was given out cannot be taken "
+                    f"{sentence_case(_called(found))} was {found.status} {found.changed}, so it cannot be withdrawn. What was published cannot be taken "
                     "back; only an entry that was reserved and never written can be withdrawn."
                 )
             return self._move(writing, found, "withdrawn", reason.strip())
 
     def entries(self, dataset: str) -> list[Entry]:
-        """All entries of a data set, first to last; those of the same people under another name are not listed."""
+        """All entries of a data set, first to last, without those of the same people under another name."""
         with self._store.reading() as reading:
             return self.within(reading, dataset)
 
@@ -243,7 +250,7 @@ class Entries:
         return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
 
     def know(self, dataset: str, people: Sequence[PersonFingerprints]) -> None:
-        """Remember whom a data set is about."""
+        """Record the people of a data set."""
         with self._store.reading() as reading:
             owner = reading.known(dataset)
             new = owner is None or self._news(reading, owner, people)
@@ -252,16 +259,16 @@ class Entries:
                 self._know(writing, writing.dataset(dataset), people)
 
     def about(self, people: Sequence[PersonFingerprints]) -> list[str]:
-        """Return the names of all data sets about some ``people``, first to last.
+        """The names of all data sets about some ``people``, first to last.
 
-        ``people`` are ``marks_of_people(table, ledger.people_key)``, or ``marks_of_columns`` where there is no table. They are recognised by whatever
-        identifying columns both have.
+            ``people`` are ``marks_of_people(table, ledger.people_key)``, or ``marks_of_columns`` where there is no table. They are recognized by the identifying columns
+        that both have.
         """
         with self._store.reading() as reading:
             return [reading.name(number) for number in self._same_people(reading, (), people)]
 
     def refusal(self, dataset: str, kind: str, beside: PriorCheck = alone) -> str | None:
-        """Why something that goes on little by little may not, beside what other kinds gave out; None where it may."""
+        """Why a disclosure that proceeds in small steps may not continue, given disclosures of other kinds; None if it may."""
         with self._store.reading() as reading:
             others, _ = self._others(reading, dataset, kind)
         judgement = beside(others)
@@ -273,7 +280,7 @@ class Entries:
             return self._position(reading, dataset, people)
 
     def state(self, dataset: str, series: str) -> SeriesState | None:
-        """The true state of a series: the last that was not withdrawn, None before the first."""
+        """The current state of a series: the last that was not withdrawn, None before the first."""
         with self._store.reading() as reading:
             number = reading.known(dataset)
             return None if number is None else self._state(reading, number, series)
@@ -285,7 +292,7 @@ class Entries:
             return [] if number is None else self._states(reading, number, series)
 
     def amend_states(self, dataset: str, states: Sequence[SeriesState]) -> None:
-        """Replace the details of states that are recorded already, all of them or none; which states there are does not change."""
+        """Replace the details of recorded states, atomically; the set of states does not change."""
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
             rows = {(row["series"], row["version"]): row["id"] for row in writing.rows("states", owner)}
@@ -307,13 +314,13 @@ class Entries:
         return f"{judgement.text}{same} (Ledger {str(self._store.path)!r}.)"
 
     def _given(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> list[Entry]:
-        """Everything that counts when something is given out about a data set: its own, and that of the same people under other names."""
+        """All disclosures that count for a new one: those of the data set, and of the same people under other names."""
         own = reading.namesakes(dataset)
         same = self._same_people(reading, own, people)
         return [each for number in (*own, *same) for each in self._rows(reading, number)]
 
     def _others(self, reading: ReadTransaction, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
-        """What counts beside something that goes on little by little: everything but its own entry; and whether it has one."""
+        """What counts for a continuing disclosure: everything but its own entry; and whether it has one."""
         last = reading.last("datasets", "entries", "people")
         known = self._beside.get((dataset, kind))
         if known is None or known[0] != last:
@@ -351,7 +358,7 @@ class Entries:
     def _news(
         self, reading: ReadTransaction, owner: int, people: Sequence[PersonFingerprints]
     ) -> list[PersonFingerprints]:
-        """The marks of which more than a tenth is new: a table that changes a little at a time is not written down each time."""
+        """The sets of marks of which more than a tenth is new: a slowly changing table is not recorded each time."""
         known = {(each.kind, mark) for each in self._people(reading, owner) for mark in each.hashes}
         return [
             each
@@ -395,7 +402,7 @@ class Entries:
         found = self._as_it_stands(reading, entry)
         if found.status == "withdrawn":
             raise LedgerError(
-                f"{sentence_case(_called(found))} was withdrawn {found.changed} ({found.reason}), so it cannot be given out. Publish it again."
+                f"{sentence_case(_called(found))} was withdrawn {found.changed} ({found.reason}), so it cannot be published. Publish it again."
             )
         return found
 
@@ -432,14 +439,14 @@ class Entries:
         before = current.version if current is not None else None
         if before != state.follows:
             raise LedgerError(
-                f"The series {state.series!r} of the data set {entry.dataset!r} is at version {before!r}, and this was made from {state.follows!r}. Nothing was "
+                f"The series {state.series!r} of the data set {entry.dataset!r} is at version {before!r}, but this was made from {state.follows!r}. Nothing was "
                 "published. Open the series again and start from there."
             )
         if any(
             row["series"] == state.series and row["version"] == state.version for row in writing.rows("states", owner)
         ):
             raise LedgerError(
-                f"The version {state.version!r} of the series {state.series!r} was used before. Name it anew."
+                f"The version {state.version!r} of the series {state.series!r} was used before. Choose another name."
             )
         writing.add(
             "states", owner, series=state.series, version=state.version, entry=self._find(writing, entry)["id"],
@@ -465,7 +472,7 @@ def _kept_details(state: SeriesState) -> str:
 
 
 def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], Sequence[str]]) -> Entry | None:
-    """The entry of this content. What it was formerly is worked out only if something else is there."""
+    """The entry of this content. The former hashes are computed only if there are other entries."""
     there = [each for each in entries if each.status != "withdrawn"]
     known = () if not there or any(each.content == content for each in there) else formerly()
     return next((each for each in there if each.content in (content, *known)), None)

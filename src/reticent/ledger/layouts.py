@@ -1,4 +1,4 @@
-"""The tables of the ledger's file. Each layout is the one before it and a change; an older file gets what it lacks in one transaction."""
+"""The tables of the ledger's file. Each layout is the previous one plus a change; an older file is upgraded in one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 
-# Tables whose rows are links of the chain, by the number that the chain knows them by: append only.
+# Append-only tables whose rows are links of the chain, by their number in the chain.
 SEALED = (
     "datasets",
     "entries",
@@ -111,8 +111,8 @@ _FOLDED = """
 DROP TABLE releases;
 DROP TABLE views;
 """
-# A decision names the question that led to it first, and has no index: what was decided before is found by the chain. Both would be one more
-# page to write for every decision. Its members come last, so that the rest is read without them.
+# A decision names the question that led to it first, and has no index: earlier decisions are found through the chain.
+# Both would cost one more page write per decision. Its members come last, so the rest is read without them.
 _FOURTH = """
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, dataset INTEGER NOT NULL REFERENCES datasets, question INTEGER REFERENCES audit_questions,
@@ -145,16 +145,16 @@ _CHAINED, _REARRANGED, VERSION = 3, 4, 5
 
 
 def is_chained(layout: int) -> bool:
-    """Whether files of a layout have a chain."""
+    """True if files of a layout have a chain."""
     return layout >= _CHAINED
 
 
 def upgrade(connection: sqlite3.Connection, layout: int) -> None:
-    """Bring a file of an older layout (0: an empty one) to this one, inside the caller's transaction."""
+    """Upgrade a file of an older layout (0: an empty one), inside the caller's transaction."""
     if layout > 0:
         _change(connection, layout)
         return
-    # The same tables without what earlier layouts had: an index comes after its table.
+    # The same tables without those dropped by later layouts: an index comes after its table.
     for _, _, statement in sorted(expected_schema(), key=lambda each: each[0] == "index"):
         if statement is not None:
             connection.execute(statement)
@@ -173,7 +173,7 @@ def _change(connection: sqlite3.Connection, layout: int) -> None:
 
 
 def rows_to_seal(connection: sqlite3.Connection, layout: int) -> Iterator[tuple[str, int]]:
-    """The rows that the chain of a file does not know as they are after an upgrade, in the order in which it takes them up."""
+    """The rows that must be linked into the chain after an upgrade, in order."""
     changed = () if layout >= _REARRANGED else ("audit_decisions",)
     for table in changed if is_chained(layout) else SEALED:
         for (number,) in connection.execute(f"SELECT id FROM {table} ORDER BY id").fetchall():
@@ -187,21 +187,21 @@ def schema_of(connection: sqlite3.Connection) -> Schema:
 
 @cache
 def expected_schema() -> Schema:
-    """The definitions that a ledger of this layout has."""
+    """The definitions of a ledger of this layout."""
     with closing(_fresh()) as fresh:
         return schema_of(fresh)
 
 
 @cache
 def columns_of(table: str) -> tuple[str, ...]:
-    """The names of a table's columns, in their order."""
+    """The column names of a table, in order."""
     with closing(_fresh()) as fresh:
         return tuple(name for _, name, *_ in fresh.execute(f"PRAGMA table_info({table})"))
 
 
 @cache
 def types_of(table: str) -> dict[str, type]:
-    """The types of a table's columns, as Python has them."""
+    """The Python types of a table's columns."""
     kinds = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
     with closing(_fresh()) as fresh:
         return {name: kinds[kind] for _, name, kind, *_ in fresh.execute(f"PRAGMA table_info({table})")}
@@ -215,20 +215,20 @@ def _fresh() -> sqlite3.Connection:
 
 
 def _run(connection: sqlite3.Connection, statements: str) -> None:
-    # No statement here holds a semicolon of its own.
+    # No statement here contains a semicolon.
     for statement in statements.split(";"):
         connection.execute(statement)
 
 
 def _fold(connection: sqlite3.Connection) -> None:
-    """Releases, views, audited answers, grants and budgets of the older layouts become entries."""
+    """Convert releases, views, audited answers, grants and budgets of older layouts to entries."""
     connection.execute(
         "INSERT INTO entries (dataset, kind, number, status, content, certificate, note, details, made, changed, reason) "
         "SELECT dataset, 'release', number, 'given out', content, certificate, iif(number > 1, ?, ''), '{}', made, made, '' "
         "FROM releases ORDER BY id",
         (UNJUDGED,),
     )
-    # A view was written down twice: as a release, and with its plan. A kill between the two left a release alone.
+    # A view was recorded twice: as a release, and with its plan. A kill between the two left only the release.
     for dataset, kind, content, details, made in connection.execute(
         "SELECT dataset, kind, content, details, made FROM views ORDER BY id"
     ).fetchall():

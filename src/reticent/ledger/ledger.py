@@ -1,4 +1,4 @@
-"""The ledger as others use it: an open file with everything that was given out."""
+"""The public interface of the ledger: an open file with all disclosures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reticent.ledger.store import Store
 
 @contextmanager
 def opened(place: LedgerLocation | None, book: Ledger | None = None) -> Iterator[Ledger]:
-    """The ledger at a place (by default the own one): ``book``, which stays open, or one that is opened and closed."""
+    """The ledger at a path (default: the user's own): ``book``, which stays open, or one that is opened and closed."""
     if book is not None:
         yield book
         return
@@ -31,7 +31,7 @@ def opened(place: LedgerLocation | None, book: Ledger | None = None) -> Iterator
 
 @contextmanager
 def given_out(entry: Entry | None, book: Ledger | None = None) -> Iterator[None]:
-    """Around the writing of what an entry reserved: a withdrawn one is refused before, and it counts as given out after."""
+    """Wraps the writing of what an entry reserved: raises for a withdrawn entry before, and marks it as published after."""
     if entry is None:
         yield
         return
@@ -43,15 +43,16 @@ def given_out(entry: Entry | None, book: Ledger | None = None) -> Iterator[None]
         except LedgerError as error:
             told = str(error).removesuffix(" Nothing was published.")
             raise LedgerError(
-                f"The files were written, but the ledger could not note that they were given out; they stay reserved. {told}"
+                f"The files were written, but the ledger could not record their publication; they stay reserved. {told}"
             ) from error
 
 
 @contextmanager
 def withdrawn_if_unsaved(entry: Entry | None, folder: Path, book: Ledger | None = None) -> Iterator[None]:
-    """Around a command's own saving: what this command reserved and could not write is withdrawn, with the error as the reason.
+    """Wraps a command's own saving: what this command reserved and could not write is withdrawn, with the error as the
+    reason.
 
-    Where ``folder`` is there already, whatever went wrong after it was written, the reservation stays: others may have read it.
+    If ``folder`` already exists, the reservation stays, whatever failed after it was written: others may have read it.
     """
     try:
         yield
@@ -63,11 +64,12 @@ def withdrawn_if_unsaved(entry: Entry | None, folder: Path, book: Ledger | None 
 
 
 class Ledger(Entries):
-    """An open ledger: its entries, budgets, answers and audits. Every entry is on the disk when the call that wrote it returns.
+    """An open ledger: its entries, budgets, answers and audits. Every entry is on disk when the call that wrote it
+    returns.
 
-    ``newest`` names a second place for the newest position, best on another disk: an older ledger is refused even if the whole folder was
-    put back (also RETICENT_LEDGER_NEWEST). ``accept`` is the steward's reason to go on with an older one all the same: every data set gets an
-    entry of kind ``restored``, since nobody knows what was given out after the backup.
+    ``newest`` names a second path for the newest position, best on another disk: an older ledger is then rejected even
+    if the whole folder was restored (also RETICENT_LEDGER_NEWEST). ``accept`` is the steward's reason to continue with
+    an older one: every data set gets an entry of kind ``restored``, since disclosures after the backup are unknown.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class Ledger(Entries):
 
     def _accept(self, reason: str) -> tuple[Entry, ...]:
         if not reason.strip():
-            raise LedgerError("Give a reason for accepting the older ledger: it stays on record.")
+            raise LedgerError("Pass a reason for accepting the older ledger: it stays on record.")
         with self._store.writing() as writing:
             details = {"behind": self._store.behind, "reason": reason.strip()}
             marked = tuple(self.mark(writing, name, "restored", details) for name in writing.datasets)
@@ -100,7 +102,7 @@ class Ledger(Entries):
 
     @property
     def secret(self) -> Secret:
-        """The key beside the file."""
+        """The key file next to the ledger."""
         return self._store.secret
 
     def datasets(self) -> list[str]:
@@ -110,7 +112,7 @@ class Ledger(Entries):
 
     @property
     def people_key(self) -> bytes:
-        """The key of the marks of people."""
+        """The key of people's marks."""
         return self.secret.derived("marks of people").key
 
     def spend(
@@ -123,21 +125,21 @@ class Ledger(Entries):
         column: str | None = None,
         beside: PriorCheck = alone,
     ) -> Budget:
-        """Spend from a budget for something that is recorded nowhere else; an entry says that the data set has such spendings."""
+        """Spend from a budget for something that is recorded nowhere else; an entry records that the data set has such spendings."""
         return self.pay(dataset, [Spending(budget, amount, purpose, column)], beside=beside)[0]
 
     def pay(self, dataset: str, spend: Sequence[Spending], *, beside: PriorCheck = alone) -> list[Budget]:
-        """Spend from several budgets, all or nothing."""
+        """Spend from several budgets, atomically."""
         with self._store.writing() as writing:
             self.join(writing, dataset, "budget", beside)
             return [self.budgets.spend_within(writing, dataset, each) for each in spend]
 
     def turns(self, dataset: str) -> DatasetLock:
-        """The turns in which processes decide about a data set; close it after use."""
+        """The lock under which processes decide about a data set; close it after use."""
         return DatasetLock(self._store.path, dataset, self._store.timeout)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._store.close()
 
     def __enter__(self) -> Ledger:

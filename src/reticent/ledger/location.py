@@ -1,4 +1,4 @@
-"""Where the ledger is: what the caller says, what the environment says, or a folder of the user's own."""
+"""The path of the ledger: given by the caller, by the environment, or in the user's data folder."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SQLITE = ("-wal", "-shm", "-journal")
 
 @dataclass(frozen=True)
 class LedgerLocation:
-    """The ledger's files: the entries, the key, and the newest position, which may be kept in a second place as well."""
+    """The ledger's files: the entries, the key, and the newest position, which may be stored at a second path as well."""
 
     path: Path
     second: Path | None = None
 
     @classmethod
     def of(cls, path: str | Path | None = None, second: str | Path | None = None) -> LedgerLocation:
-        """The place that was named, else that of the environment, else the user's own; links are resolved, so that one file has one place."""
+        """The given path, otherwise that of the environment, otherwise the user's own; links are resolved, so one file has one path."""
         named = second if second is not None else os.environ.get(SECOND)
         return cls(_resolved(ledger_path(path)), _resolved(Path(named).expanduser()) if named else None)
 
     @cached_property
     def key(self) -> Path:
-        """The key's file."""
+        """The key file."""
         return self.path.with_name(f"{self.path.name}-key")
 
     @cached_property
@@ -41,7 +41,7 @@ class LedgerLocation:
 
 
 def check_trusted(database: Path, *others: Path) -> None:
-    """Refuse a file of the ledger that somebody else may have planted or can change: a database with what SQLite keeps beside it, and others."""
+    """Raise for a ledger file that another user may have planted or can change: the database with SQLite's side files, and others."""
     shared = bool(os.environ.get(SHARED))
     for each in (database, *(Path(f"{database}{suffix}") for suffix in _SQLITE), *others):
         wrong = check_own(each, shared=shared)

@@ -1,7 +1,7 @@
-"""Turns: who is deciding about a data set right now. Processes on one machine take turns, and a killed one loses its turn.
+"""Turns: processes on one machine decide about a data set one at a time; a killed process releases its turn.
 
 A turn is longer than a transaction of the ledger: it covers decision, durable entry, computation and answer. It is an
-exclusive lock on a small SQLite file beside the ledger, which the operating system lets go of when a process dies.
+exclusive lock on a small SQLite file next to the ledger, which the operating system releases when a process dies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reticent.ledger.store import create_privately, key_of
 
 
 class DatasetLock:
-    """The turns of one data set. Mutable because it stands for a file; one thread uses it at a time."""
+    """The turns of one data set. Mutable: it is a file handle; use it from one thread at a time."""
 
     def __init__(self, ledger: Path, dataset: str, timeout: float = 30.0) -> None:
         name = hashlib.sha256(key_of(dataset).encode()).hexdigest()[:16]
@@ -30,7 +30,7 @@ class DatasetLock:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for the turn, and have it while the block runs."""
+        """Wait for the turn, and hold it while the block runs."""
         try:
             self._connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.Error as error:
@@ -44,5 +44,5 @@ class DatasetLock:
             self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()

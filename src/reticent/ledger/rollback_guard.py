@@ -1,7 +1,8 @@
-"""The newest position of the ledger, kept outside of its file: an older copy that was put back is found out by it.
+"""The newest position of the ledger, stored outside its file: it reveals an older copy that was restored.
 
-It is written after every durable entry, without waiting for the disk: a power cut may leave it behind the ledger, never ahead of it. The file beside the
-ledger also names every second place that was ever used, so that one that is gone is not taken for a new one.
+It is written after every durable entry, without waiting for the disk: a power cut may leave it behind the ledger, never
+ahead of it. The file next to the ledger also lists every second path that was ever used, so a missing one is not taken
+for a new one.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from reticent.errors import LedgerError
 if sys.platform == "win32":
 
     def _lock(handle: int) -> None:
-        """Windows has no such lock."""
+        """No-op: Windows has no such lock."""
 
     _unlock = _lock
 else:
     from fcntl import LOCK_EX, LOCK_UN, flock
 
     def _lock(handle: int) -> None:
-        """Wait until no other process has the file, and have it."""
+        """Acquire the file lock, waiting for other processes."""
         flock(handle, LOCK_EX)
 
     def _unlock(handle: int) -> None:
-        """Let others have the file."""
+        """Release the file lock."""
         flock(handle, LOCK_UN)
 
 
@@ -42,14 +43,14 @@ START = bytes(32)
 
 
 class Position(NamedTuple):
-    """How many links the chain has, and the last one."""
+    """The length of the chain, and its last link."""
 
     length: int = 0
     link: bytes = START
 
 
 def read(path: Path) -> Position | None:
-    """The position in a file; None where there is no file."""
+    """The position in a file; None if there is no file."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -57,18 +58,19 @@ def read(path: Path) -> Position | None:
     found = [position for position in _slots(content) if position is not None]
     if not found:
         raise LedgerError(
-            f"{str(path)!r}, which holds the newest position of the ledger, is damaged. Nothing was published. Put it back from a backup together with the "
-            "ledger and its key, or accept the ledger as it is: reticent ledger accept."
+            f"{str(path)!r}, which holds the newest position of the ledger, is damaged. Nothing was published. Restore it from a backup together with the "
+            "ledger and its key, or accept the ledger in its current state: reticent ledger accept."
         )
     return max(found, key=lambda position: position.length)
 
 
 class RollbackGuard:
-    """A file that holds the newest position, kept open between writes. Mutable because it stands for a file; one thread uses it at a time.
+    """A file that holds the newest position, open between writes. Mutable: it is a file handle; use it from one thread at
+    a time.
 
-    Two slots, so that a torn write leaves the other. Processes that share the file take turns by a lock, and none moves the position back.
-    Where it is ``mapped`` into memory, as SQLite maps its own file beside the ledger, a write asks nothing of the file system; a second place may be on one that
-    other machines share, which would not see it.
+    Two slots, so a torn write leaves the other intact. Processes that share the file serialize by a lock, and none
+    moves the position back. If it is ``mapped`` into memory, as SQLite maps its own side file, a write makes no
+    file-system call; a second path may be on a network file system, where other machines would not see it.
     """
 
     def __init__(self, path: Path, *, mapped: bool) -> None:
@@ -78,7 +80,7 @@ class RollbackGuard:
         self._known, self._counts = b"", (-1, -1)
 
     def write(self, position: Position, *, back: bool = False) -> None:
-        """Move the position forward, or ``back`` where the steward says so."""
+        """Advance the position, or move it ``back`` if the steward accepts that."""
         slots = self._open()
         _lock(slots.handle)
         try:
@@ -103,13 +105,13 @@ class RollbackGuard:
             _unlock(slots.handle)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._slots is not None:
             self._slots.close()
             self._slots = None
 
     def _open(self) -> _Slots:
-        """The open file, made if there is none; another one where another file has its name by now."""
+        """The open file, created if there is none; reopened if the path now names another file."""
         if self._slots is not None:
             try:
                 if self._slots.is_found(os.lstat(self._name)):
@@ -123,7 +125,7 @@ class RollbackGuard:
 
 
 class _Slots:
-    """The slots of an open file, which is closed when nobody refers to it any more."""
+    """The slots of an open file, which is closed when no longer referenced."""
 
     def __init__(self, handle: int) -> None:
         self.handle = handle
@@ -132,7 +134,7 @@ class _Slots:
         self._device, self._inode = found.st_dev, found.st_ino
 
     def is_found(self, found: os.stat_result) -> bool:
-        """Whether the file that was found under a name is this one, and can be used."""
+        """True if the file found at a path is this one, and usable."""
         return found.st_ino == self._inode and found.st_dev == self._device
 
     def read(self) -> bytes:
@@ -143,7 +145,7 @@ class _Slots:
 
 
 class _MappedSlots(_Slots):
-    """The same in memory. A file that somebody made shorter is opened anew, since its memory is gone."""
+    """The same in a memory map. A file that was truncated is reopened, since its mapping is invalid."""
 
     def __init__(self, handle: int) -> None:
         super().__init__(handle)
@@ -166,7 +168,7 @@ class _MappedSlots(_Slots):
 
 
 def seconds(path: Path) -> frozenset[str]:
-    """The second places that a file beside the ledger names, as hashes of their paths."""
+    """The second paths listed in a file next to the ledger, as hashes."""
     try:
         content = path.read_bytes()[_LENGTH:]
     except FileNotFoundError:
@@ -175,7 +177,7 @@ def seconds(path: Path) -> frozenset[str]:
 
 
 def remember_second(path: Path, second: Path) -> None:
-    """Name one more second place."""
+    """Add a second path to the list."""
     if name_of(second) in seconds(path):
         return
     handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
@@ -189,7 +191,7 @@ def remember_second(path: Path, second: Path) -> None:
 
 
 def name_of(second: Path) -> str:
-    """A second place as the file beside the ledger names it."""
+    """The hash that represents a second path in the list."""
     return hashlib.sha256(os.fsencode(second)).hexdigest()[:32]
 
 

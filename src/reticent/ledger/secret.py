@@ -1,4 +1,4 @@
-"""The ledger's key: 256 random bits in a file beside it, for the chain of its entries and for the hashes of people, values and tokens."""
+"""The ledger's key: 256 random bits in a file next to it, for the hash chain of entries and for the hashes of people, values and tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INNER, _OUTER = (bytes(byte ^ pad for byte in range(256)) for pad in (0x36, 0x5
 
 @dataclass(frozen=True)
 class Secret:
-    """A key of 256 random bits. Whoever has only the ledger can neither try values or tokens against the hashes in it, nor forge an entry."""
+    """A key of 256 random bits. With the ledger alone one can neither test values or tokens against its hashes, nor forge an entry."""
 
     key: bytes = field(repr=False)
 
@@ -28,23 +28,23 @@ class Secret:
             key = path.read_bytes()
         except FileNotFoundError:
             raise LedgerError(
-                f"The key file {str(path)!r} is not there, but the ledger holds hashes made with it. Put it back from a backup: with a "
-                "new key every value would look new, and what was given out already would not count."
+                f"The key file {str(path)!r} is missing, but the ledger has hashes made with it. Restore it from a backup: with a "
+                "new key every value would look new, and prior disclosures would not count."
             ) from None
         if len(key) != _BYTES:
-            raise LedgerError(f"The key file {str(path)!r} is damaged. Put it back from a backup.")
+            raise LedgerError(f"The key file {str(path)!r} is damaged. Restore it from a backup.")
         return cls(key)
 
     @classmethod
     def create(cls, path: Path) -> Secret:
-        """The key in a file, made whole or not at all if there is none; one process at a time."""
+        """The key in a file, created atomically if there is none; one process at a time."""
         if not path.exists():
             write_whole(path, secrets.token_bytes(_BYTES), mode=0o600)
         return cls.read(path)
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key, and what is hashed with it, from another, and nothing more."""
+        """A public identifier of this key that reveals nothing else."""
         return self.digest(b"fingerprint of owners and values").hex()[:32]
 
     def digest(self, message: bytes) -> bytes:
@@ -52,7 +52,7 @@ class Secret:
         return hmac.digest(self.key, message, hashlib.sha256)
 
     def derived(self, purpose: str) -> Secret:
-        """A key for one purpose only: what is hashed for another never looks the same."""
+        """A key for one purpose only: hashes for different purposes are unrelated."""
         return Secret(self.digest(f"key for {purpose}".encode()))
 
     @property

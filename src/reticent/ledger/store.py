@@ -1,8 +1,10 @@
-"""The ledger's file: SQLite in WAL mode with full sync, every write one immediate transaction, every row a link of a keyed chain.
+"""The ledger's file: SQLite in WAL mode with full sync, every write one immediate transaction, every row a link of a keyed
+hash chain.
 
-A write that returned is on the disk: ``kill -9``, a crash or a power cut later loses nothing and leaves no half entry. Processes
-take turns; whoever waits longer than the timeout is told so. A row that is read is compared with its last link, and the links with
-each other and with the newest position, so that a damaged, forged or older file is a :class:`LedgerError` and never a shorter memory.
+A write that returned is on disk: a later ``kill -9``, crash or power cut loses nothing and leaves no partial entry.
+Processes take turns; a timeout raises an error. A row that is read is compared with its last link, and the links with
+each other and with the newest position, so a damaged, forged or older file raises :class:`LedgerError` instead of being
+a shorter record.
 """
 
 from __future__ import annotations
@@ -50,18 +52,19 @@ _TROUBLES = (sqlite3.Error, UnicodeDecodeError, OSError)
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 Row = dict[str, Any]
 Names = dict[str, list[tuple[str, int]]]
-"""Names of data sets and their numbers, by what tells one name from another. An early version told more names apart."""
+"""Data set names and their numbers, by normalized name. An early version distinguished more names."""
 
 
 class Chain:
-    """The links that were checked so far: the last digest of every row, whose it is, and the last link of every table. Mutable because the file grows.
+    """The links checked so far: the last digest of every row, its data set, and the last link of every table. Mutable: the
+    file grows.
 
-    Of the tables that every decision looks at, rows that were ``checked`` are remembered, of audited decisions the last one: they hold until a
-    later link changes them.
+    For tables that every decision reads, rows that were ``checked`` are cached (of audited decisions the last one),
+    until a later link changes them.
     """
 
     def __init__(self, secret: Secret) -> None:
-        # HMAC with both blocks of the key hashed beforehand takes less than half of its time.
+        # HMAC with both key blocks hashed beforehand takes less than half of the time.
         self._inner, self._outer = (hashlib.sha256(pad) for pad in secret.pads)
         self.position = Position()
         self.digests: dict[tuple[int, int], bytes] = {}
@@ -73,11 +76,11 @@ class Chain:
 
     @classmethod
     def of(cls, secret: Secret) -> Chain:
-        """The chain, before its first link, of a ledger with this key."""
+        """The empty chain of a ledger with this key."""
         return cls(secret.derived("the chain of entries"))
 
     def follow(self, connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
-        """Check the links of a file that are new since the last time, and take them up; yields the table and the row of each."""
+        """Check and add the links of a file that are new since the last call; yields the table and the row of each."""
         for number, code, row, dataset, digest, link in connection.execute(
             "SELECT id, tab, row, dataset, digest, link FROM chain WHERE id > ? ORDER BY id", (self.position.length,)
         ):
@@ -99,7 +102,7 @@ class Chain:
         return Position(count, outer.digest())
 
     def add(self, code: int, row: int, dataset: int, digest: bytes, position: Position) -> None:
-        """Take a link up."""
+        """Add a link."""
         before = self.digests.get((code, row))
         self._undo.append(((code, row), before, dataset, self.last[code], self.position))
         if before is None:
@@ -109,12 +112,12 @@ class Chain:
         self.position = position
 
     def remembered(self, code: int, row: int) -> Row | None:
-        """A row that was checked before and did not change since."""
+        """A cached row that was checked before and has not changed since."""
         digest, found = self.checked.get((code, row), (None, None))
         return found if digest is not None and digest == self.digests.get((code, row)) else None
 
     def remember(self, table: str, row: Row) -> None:
-        """A row is as the chain says, where rows of its table are remembered."""
+        """Cache a checked row, if rows of its table are cached."""
         code, number = _CODES[table], row["id"]
         if table in _LAST_REMEMBERED:
             self.checked.pop((code, self._newest_of.get(code, 0)), None)
@@ -124,11 +127,11 @@ class Chain:
         self.checked[code, number] = self.digests[code, number], row
 
     def keep(self) -> None:
-        """What was added is on the disk."""
+        """Mark the added links as committed."""
         self._undo.clear()
 
     def undo(self) -> None:
-        """What was added since :meth:`keep` is not."""
+        """Discard the links added since :meth:`keep`."""
         for (code, row), before, dataset, last, position in reversed(self._undo):
             if before is None:
                 self.owned[code, dataset].pop()
@@ -140,13 +143,13 @@ class Chain:
 
 
 class ReadTransaction:
-    """The rows as they stand at one moment, each checked against the chain."""
+    """A consistent snapshot of the rows, each checked against the chain."""
 
     def __init__(self, connection: sqlite3.Connection, chain: Chain, names: Names) -> None:
         self.connection, self._chain, self._names = connection, chain, names
 
     def rows(self, table: str, dataset: int, after: int = 0) -> list[Row]:
-        """All rows of a data set in a table, those after number ``after``, in the order in which they were added."""
+        """All rows of a data set in a table with numbers above ``after``, in insertion order."""
         code = _CODES[table]
         numbers = self._chain.owned.get((code, dataset), [])
         numbers = numbers[bisect_right(numbers, after) :]
@@ -156,7 +159,7 @@ class ReadTransaction:
             known = [self._chain.remembered(code, number) for number in numbers]
             if None not in known:
                 return known  # type: ignore[return-value]  # none is None
-        # The plus keeps SQLite from trusting an index: rows are found by their numbers alone.
+        # The plus keeps SQLite from using an index: rows are found by their numbers alone.
         whose = "" if table == "datasets" else f"AND +dataset = {dataset}"
         cursor = self.connection.execute(
             f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {whose} ORDER BY id", (numbers[0], numbers[-1])
@@ -165,7 +168,7 @@ class ReadTransaction:
         return [self._checked(table, code, number, found.get(number)) for number in numbers]
 
     def row(self, table: str, number: int) -> Row:
-        """One row, which must be there."""
+        """One row, which must exist."""
         known = self._chain.remembered(_CODES[table], number)
         if known is not None:
             return known
@@ -173,11 +176,11 @@ class ReadTransaction:
         return self._checked(table, _CODES[table], number, found)
 
     def last(self, *tables: str) -> tuple[bytes, ...]:
-        """What tells whether anything changed in some tables."""
+        """A version of some tables: it changes when they do."""
         return _places(tables)(self._chain.last)
 
     def count(self, table: str) -> int:
-        """How many rows a table has, of all data sets."""
+        """The number of rows of a table, of all data sets."""
         return sum(len(numbers) for (code, _), numbers in self._chain.owned.items() if code == _CODES[table])
 
     def numbers(self, table: str) -> list[int]:
@@ -185,7 +188,7 @@ class ReadTransaction:
         return list(self._chain.owned.get((_CODES[table], 0), ()))
 
     def known(self, name: str) -> int | None:
-        """The number of a data set, None for one that the ledger has not heard of. Case, width and outer spaces of names do not count."""
+        """The number of a data set, None if unknown. Case, character width and outer spaces of names are ignored."""
         found = self._names.get(key_of(name), ())
         if len(found) > 1:
             return next((number for written, number in found if written == name), found[0][1])
@@ -196,7 +199,7 @@ class ReadTransaction:
         return [number for _, number in self._names.get(key_of(name), [])]
 
     def name(self, dataset: int) -> str:
-        """The name of a data set, as it was first written."""
+        """The name of a data set, as first written."""
         return str(self.row("datasets", dataset)["name"])
 
     @property
@@ -213,10 +216,10 @@ class ReadTransaction:
 
 
 class WriteTransaction(ReadTransaction):
-    """One transaction. Every row that it adds or changes becomes a link of the chain."""
+    """A write transaction. Every row that it adds or changes becomes a link of the chain."""
 
     def add(self, table: str, dataset: int, **values: Any) -> Row:
-        """Add a row; returns it as it stands, with its number."""
+        """Add a row; returns it with its number."""
         if table != "datasets":
             values["dataset"] = dataset
         given = tuple(values.values())
@@ -226,7 +229,7 @@ class WriteTransaction(ReadTransaction):
         return self._seal(table, row)
 
     def change(self, table: str, number: int, **values: Any) -> None:
-        """Change a row. What it says besides is what the chain knows, not what the file says."""
+        """Change a row. Its other values come from the checked chain, not from the file."""
         row = self.row(table, number) | values
         given = tuple(values.values())
         statement = _update(table, tuple(values), tuple(map(type, given)))
@@ -234,12 +237,12 @@ class WriteTransaction(ReadTransaction):
         self._seal(table, row)
 
     def seal(self, table: str, number: int) -> None:
-        """Make a row, as it stands in the file, the newest link."""
+        """Append a link for a row as it is in the file."""
         (values,) = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,))
         self._seal(table, dict(zip(columns_of(table), values, strict=True)))
 
     def _seal(self, table: str, row: Row) -> Row:
-        """Make a row the newest link."""
+        """Append a link for a row."""
         code, number, dataset = _CODES[table], row["id"], row.get("dataset", 0)
         digest = digest_of(row.values())
         position = self._chain.link(code, number, dataset, digest)
@@ -252,7 +255,7 @@ class WriteTransaction(ReadTransaction):
         return row
 
     def dataset(self, name: str) -> int:
-        """The number of a data set, made known if it was not."""
+        """The number of a data set, recorded if new."""
         found = self.known(name)
         if found is None:
             found = int(self.add("datasets", 0, name=name.strip(), made=now())["id"])
@@ -261,7 +264,7 @@ class WriteTransaction(ReadTransaction):
 
 
 class Store:
-    """An open ledger file. Mutable because it stands for a file; one thread uses it at a time."""
+    """An open ledger file. Mutable: it is a file handle; use it from one thread at a time."""
 
     def __init__(self, place: LedgerLocation, timeout: float = 30.0, *, accept: bool = False) -> None:
         self.place, self.timeout = place, timeout
@@ -277,7 +280,7 @@ class Store:
                 self.secret = Secret.read(place.key)
                 self._chain = Chain.of(self.secret)
                 self._writing = WriteTransaction(self._connection, self._chain, self._names)
-                # What was written before now is in what is read from now on.
+                # Earlier writes are visible to reads from now on.
                 kept = [self._kept(path, accept) for path in place.newest]
                 with self.reading():
                     self.behind = self._check_newest(kept, accept)
@@ -296,22 +299,22 @@ class Store:
         return self._chain.position
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._explained():
             for file in self._newest:
                 file.close()
             self._connection.close()
 
     def writing(self, *, durable: bool = True) -> AbstractContextManager[WriteTransaction]:
-        """One transaction that nobody else writes during: all of it is on the disk when the block ends, or none.
+        """An exclusive write transaction: all of it is on disk when the block ends, or none.
 
-        Without ``durable`` it survives ``kill -9`` all the same, but a power cut may lose it; for what can be worked out again.
+        Without ``durable`` it survives ``kill -9``, but a power cut may lose it; for what can be recomputed.
         """
         return _Transaction(self, durable)
 
     @contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
-        """The rows as they stand at one moment."""
+        """A consistent snapshot of the rows."""
         try:
             self._begin("BEGIN")
             try:
@@ -324,7 +327,7 @@ class Store:
             raise self._told(error) from error
 
     def _start(self, durable: bool) -> WriteTransaction:
-        """Begin a transaction that writes."""
+        """Begin a write transaction."""
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._durable = durable
@@ -337,7 +340,7 @@ class Store:
         return self._writing
 
     def _commit(self) -> None:
-        """Put what was written on the disk, where the transaction is durable, and then the newest position outside of the file."""
+        """Commit, synced to disk if the transaction is durable, and then update the newest position outside the file."""
         try:
             self._connection.execute("COMMIT")
         except BaseException:
@@ -349,8 +352,8 @@ class Store:
                 file.write(self._chain.position)
 
     def _roll_back(self) -> None:
-        """Leave the file, and what is known of it, as they were before the transaction."""
-        # A failed commit may have rolled back by itself already.
+        """Restore the file and the cached chain to their state before the transaction."""
+        # A failed commit may already have rolled back.
         with suppress(sqlite3.Error):
             self._connection.execute("ROLLBACK")
         self._chain.undo()
@@ -365,7 +368,7 @@ class Store:
             self._patiently(lambda: self._connection.execute(statement))
 
     def accept(self) -> None:
-        """Make the ledger's position the newest there is, forward or back: the steward's word."""
+        """Make the ledger's position the newest, forward or back: on the steward's decision."""
         for file in self._newest:
             file.write(self.position, back=True)
 
@@ -378,7 +381,7 @@ class Store:
         self._chain.keep()
 
     def _kept(self, path: Path, accept: bool) -> Position | None:
-        """The newest position in one of its files; None where it must not count."""
+        """The newest position in one of its files; None if it must not count."""
         try:
             kept = newest.read(path)
         except LedgerError:
@@ -387,30 +390,31 @@ class Store:
             return None
         if kept is None and not accept and self._had(path):
             raise LedgerError(
-                f"The file {str(path)!r}, which holds the newest position of the ledger, is not there. Nothing was published. Put it back, "
-                "or accept the ledger as it is: reticent ledger accept."
+                f"The file {str(path)!r}, which holds the newest position of the ledger, is missing. Nothing was published. Restore it, "
+                "or accept the ledger in its current state: reticent ledger accept."
             )
         return kept
 
     def _had(self, path: Path) -> bool:
-        """Whether there was a newest position at this place: always beside the ledger, at a second place if it was used before."""
+        """True if there was a newest position at this path: always next to the ledger, at a second path if it was used before."""
         beside = self.place.newest[0]
         return path == beside or newest.name_of(path) in newest.seconds(beside)
 
     def _check_newest(self, kept: list[Position | None], accept: bool) -> int:
-        """How many links the ledger is behind what was written before; more than none is refused unless the steward accepts it."""
+        """The number of links by which the ledger is behind. Raises if any, unless the steward accepts it."""
         behind = 0
         for file, position in zip(self._newest, kept, strict=True):
             if position is None:
-                # Whether anything is missing cannot be known then: where there was a file, the steward's word counts as going back.
+                # Then it cannot be known whether anything is missing: if there was a file, accepting counts as going
+                # back.
                 behind = max(behind, int(accept and self._had(file.path)))
                 file.write(self.position, back=accept)
             elif not self._passes(position):
                 behind = max(behind, position.length - self.position.length, 1)
         if behind and not accept:
             raise LedgerError(
-                f"The ledger {str(self.path)!r} is an older copy, or another ledger: it ends at position {self.position.length}, and a later one was written "
-                "before. What was given out since is missing in it, so nothing was published. Put the newest file back; if there is none, accept "
+                f"The ledger {str(self.path)!r} is an older copy, or another ledger: it ends at position {self.position.length}, but a later one was written "
+                "before. Later disclosures are missing in it, so nothing was published. Restore the newest file; if there is none, accept "
                 "this one, which is recorded: reticent ledger accept."
             )
         if self.place.second is not None:
@@ -418,7 +422,7 @@ class Store:
         return behind
 
     def _passes(self, kept: Position) -> bool:
-        """Whether the chain went through a position."""
+        """True if the chain contains a position."""
         if kept.length == 0 or kept == self.position:
             return kept.link == newest.START or kept == self.position
         found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.length,)).fetchone()
@@ -449,7 +453,7 @@ class Store:
             raise sqlite3.DatabaseError("its tables are not those of a ledger")
 
     def _upgrade(self, layout: int) -> None:
-        """Bring the file to this layout, and chain what is in it. Key and newest position are there before anything depends on them."""
+        """Upgrade the file to this layout, and link its rows into the chain. Key and newest position exist before anything depends on them."""
         if layout == VERSION:
             return
         before = self.path.with_name(f"{self.path.name}-audit-key")
@@ -465,20 +469,20 @@ class Store:
         self._connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _new_chain(self) -> Chain:
-        """The chain of a file that has none yet."""
+        """The chain of a file without one."""
         secret = Secret.create(self.place.key)
         beside = self.place.newest[0]
         kept = newest.read(beside)
         if kept is not None and kept.length:
             raise LedgerError(
-                f"The ledger {str(self.path)!r} is gone, or was replaced by one of an earlier version: {str(beside)!r} says that it had "
-                f"{kept.length} links. Nothing was published. Put it back, or start a new one in another place."
+                f"The ledger {str(self.path)!r} is missing, or was replaced by one of an earlier version: by {str(beside)!r} it had "
+                f"{kept.length} links. Nothing was published. Restore it, or start a new one at another path."
             )
         self._newest[0].write(Position())
         return Chain.of(secret)
 
     def _chain_before(self) -> Chain:
-        """The chain of a file of an earlier layout, whose rows are checked before they get another form."""
+        """The chain of a file of an earlier layout, whose rows are checked before they are converted."""
         chain = Chain.of(Secret.read(self.place.key))
         for _ in chain.follow(self._connection):
             pass
@@ -489,10 +493,10 @@ class Store:
         return chain
 
     def _patiently(self, step: Callable[[], object]) -> None:
-        """Take a step again while the file is locked.
+        """Retry a step while the file is locked.
 
-        SQLite waits for writers by itself, but not while a file changes its mode, is recovered after a crash, or is
-        tidied up by the last process that closes it.
+        SQLite waits for writers by itself, but not while a file changes its journal mode, is recovered after a crash,
+        or is checkpointed by the last process that closes it.
         """
         end = time.monotonic() + self.timeout
         while True:
@@ -505,9 +509,9 @@ class Store:
                 time.sleep(0.01)
 
     def _layout(self, schema: Schema) -> int:
-        """Which layout the ledger has; 0 for a new file, and an error for anything but a ledger that this version reads.
+        """The layout of the ledger; 0 for a new file. Raises for anything but a ledger that this version reads.
 
-        Only inside a transaction, so that all of it is of one moment: another process may be setting the file up.
+        Only inside a transaction, for a consistent view: another process may be creating the file.
         """
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -515,7 +519,7 @@ class Store:
             return 0
         if application != _APPLICATION:
             raise LedgerError(
-                f"{str(self.path)!r} is a database of something else, not a ledger. Nothing was changed in it and nothing was published. "
+                f"{str(self.path)!r} is another kind of database, not a ledger. Nothing was changed in it and nothing was published. "
                 "Name another file with ledger= or RETICENT_LEDGER."
             )
         if not 1 <= version <= VERSION:
@@ -533,12 +537,12 @@ class Store:
             raise self._told(error) from error
 
     def _told(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> Exception:
-        """An error of the file as a :class:`LedgerError`; an error that is about something else as it is."""
+        """An error of the file as a :class:`LedgerError`; other errors unchanged."""
         if isinstance(error, sqlite3.Error):
             return LedgerError(_explain(self.path, error, self.timeout))
         if isinstance(error, UnicodeDecodeError):
-            # SQLite quotes a damaged schema in its complaint, which then is no text.
-            return LedgerError(_explain(self.path, sqlite3.DatabaseError("text that is none"), self.timeout))
+            # SQLite quotes a damaged schema in its message, which then is not valid text.
+            return LedgerError(_explain(self.path, sqlite3.DatabaseError("invalid text"), self.timeout))
         ours = (self.path, self.place.key, *self.place.newest)
         if error.filename is None or Path(os.fsdecode(error.filename)) not in (*ours, *self.path.parents):
             return error
@@ -549,7 +553,7 @@ class Store:
 
 
 class _Transaction:
-    """The block of :meth:`Store.writing`: every decision passes it, and a generator would take twice the time."""
+    """The block of :meth:`Store.writing`: every decision uses it, and a generator would take twice the time."""
 
     __slots__ = ("_durable", "_store")
 
@@ -577,7 +581,7 @@ class _Transaction:
 
 @cache
 def _places(tables: tuple[str, ...]) -> Callable[[list[bytes]], tuple[bytes, ...]]:
-    """Chooses what the chain keeps of some tables, two or more."""
+    """A function that selects the chain's entries of some tables, two or more."""
     return itemgetter(*(_CODES[table] for table in tables))
 
 
@@ -586,7 +590,7 @@ def _changed(table: str, number: int) -> sqlite3.DatabaseError:
 
 
 def key_of(name: object) -> str:
-    """What tells one data set's name from another: case, width of characters and outer spaces do not count."""
+    """The normalized name of a data set: without case, character width and outer spaces."""
     if not isinstance(name, str) or not name.strip():
         raise PolicyError(f"The data set's name must be a non-empty text, but it is {name!r}.")
     return _folded(name)
@@ -599,7 +603,7 @@ def _folded(name: str) -> str:
 
 @lru_cache
 def _insertion(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> tuple[str, Row]:
-    """The statement that adds a row, and the row before it has values."""
+    """The statement that inserts a row, and a row template without values."""
     _check_types(table, names, kinds)
     statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
     return statement, dict.fromkeys(columns_of(table))
@@ -612,14 +616,14 @@ def _update(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> str:
 
 
 def _check_types(table: str, names: tuple[str, ...], kinds: tuple[type, ...]) -> None:
-    """Rows are hashed as they are passed, so a value must be of the type that it will be read as."""
+    """Check value types: rows are hashed as passed, so a value must have the type that it will be read as."""
     for name, kind in zip(names, kinds, strict=True):
         if kind not in (types_of(table)[name], type(None)):
             raise TypeError(f"{name} of {table} cannot be a {kind.__name__}")
 
 
 def digest_of(values: Iterable[Any]) -> bytes:
-    """The hash of a row: every value with its type and length, so that no two rows look alike."""
+    """The hash of a row: every value with its type and length, so different rows have different encodings."""
     digest = hashlib.sha256()
     text = ""
     for value in values:
@@ -637,7 +641,7 @@ def digest_of(values: Iterable[Any]) -> bytes:
 
 
 def now() -> str:
-    """The time in UTC to the second, as entries and certificates write it."""
+    """The time in UTC to the second, as in entries and certificates."""
     return _written(int(time.time()))
 
 
@@ -647,7 +651,7 @@ def _written(second: int) -> str:
 
 
 def is_time(text: str) -> bool:
-    """True if a text is a time in its one spelling (years of four digits): such texts sort by time."""
+    """True if a text is a time in its canonical form (four-digit years): such texts sort by time."""
     try:
         return datetime.strptime(text, TIME_FORMAT).strftime(TIME_FORMAT) == text
     except ValueError:
@@ -655,7 +659,7 @@ def is_time(text: str) -> bool:
 
 
 def create_privately(path: Path) -> None:
-    """Make the file, if there is none, readable by its owner only; SQLite gives its side files the same mode."""
+    """Create the file, if there is none, readable by its owner only; SQLite gives its side files the same mode."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except FileNotFoundError:
@@ -675,9 +679,7 @@ def _explain(path: Path, error: sqlite3.Error, timeout: float) -> str:
     elif "readonly" in reason or "unable to open" in reason:
         what = f"cannot be written ({reason}). Check the permissions of the file and its folder, or name another with ledger="
     elif "malformed" in reason or isinstance(error, sqlite3.IntegrityError) or type(error) is sqlite3.DatabaseError:
-        what = (
-            f"is damaged ({reason}). Restore it from a backup: what it remembered is needed to judge the next release"
-        )
+        what = f"is damaged ({reason}). Restore it from a backup: its record is needed to judge the next release"
     else:
         what = f"could not be written or read ({reason}). Check the disk it is on"
     return f"The ledger {str(path)!r} {what}. Nothing was published."
