@@ -38,7 +38,9 @@ def test_a_bound_for_added_rows_is_doubled_for_replaced_ones() -> None:
 
 def test_a_bound_for_replaced_rows_is_none_for_added_ones() -> None:
     cost = PrivacyCost("a synthetic release", {"replace": LossBound(Fraction(1))})
-    with pytest.raises(PolicyError, match="no bounded cost under the relation add/remove: the release reveals the number of rows"):
+    with pytest.raises(
+        PolicyError, match="no bounded cost under the relation add/remove: the release reveals the number of rows"
+    ):
         cost.under("row", "add/remove")
 
 

@@ -289,7 +289,8 @@ def test_columns_of_the_population_may_be_written_in_another_type(tmp_path: Path
 
 def test_a_population_of_another_kind_is_refused_by_name() -> None:
     with pytest.raises(
-        DataError, match=r"Column 'age' of the population has type String, but that of the table Int64. Read both with the same type"
+        DataError,
+        match=r"Column 'age' of the population has type String, but that of the table Int64. Read both with the same type",
     ):
         beliefs_of(table(), PEOPLE.with_columns(age=pl.lit("old")))
     with pytest.raises(

@@ -193,5 +193,7 @@ def test_a_name_that_a_value_and_a_category_share_guards_both():
 def test_several_sensitive_columns_are_named_with_the_way_out():
     frame = pl.DataFrame({"zip": ["1"], "a": ["x"], "b": ["y"], "wish": ["x"]})
     table = Table(frame, quasi=["zip"], sensitive=["a", "b"], private=["wish"])
-    with pytest.raises(PolicyError, match=r"one sensitive column, but the table has several: a, b. Declare only the one"):
+    with pytest.raises(
+        PolicyError, match=r"one sensitive column, but the table has several: a, b. Declare only the one"
+    ):
         rt.assess(table, PersonalPrivacy("1/2", "wish", column="a"))

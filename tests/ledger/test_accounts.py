@@ -230,7 +230,9 @@ def test_totals_are_fixed_but_for_a_reason_that_stays_on_record(book: Path) -> N
             ledger.charge("wards", cost("1"), DeclaredBudget(Amounts(Fraction(2))))
         with pytest.raises(LedgerError, match="give a reason"):
             ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2))))
-        with pytest.raises(LedgerError, match="has the relation 'replace', which a release cannot change to 'add/remove'"):
+        with pytest.raises(
+            LedgerError, match="has the relation 'replace', which a release cannot change to 'add/remove'"
+        ):
             ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2)), None, "add/remove"), "why not")
         ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2))), "the board decided so")
         ledger.charge("wards", cost("1"))

@@ -47,7 +47,9 @@ def test_a_file_that_others_have_rights_on_is_refused_unless_that_is_declared(
     path = path_of(ledger, kind)
     path.touch(exist_ok=True)
     path.chmod(mode)
-    with pytest.raises(LedgerError, match=f"other users have permissions on it .mode {mode:04o}.; remove them with chmod 600"):
+    with pytest.raises(
+        LedgerError, match=f"other users have permissions on it .mode {mode:04o}.; remove them with chmod 600"
+    ):
         use(ledger)
     monkeypatch.setenv("RETICENT_LEDGER_SHARED", "1")
     use(ledger)

@@ -18,9 +18,7 @@ def table(**more: object) -> rt.Table:
 
 @pytest.mark.parametrize("other", ["shoe_size", ["shoe_size"], ("shoe_size",)])
 def test_the_role_other_is_refused_with_the_way_out(other: object) -> None:
-    with pytest.raises(
-        rt.PolicyError, match=r"Make 'shoe_size' quasi, drop it, or.*declared=\{'shoe_size': '...'\}"
-    ):
+    with pytest.raises(rt.PolicyError, match=r"Make 'shoe_size' quasi, drop it, or.*declared=\{'shoe_size': '...'\}"):
         table(other=other)
 
 

@@ -225,7 +225,10 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         (lambda: Hierarchy.cuts([[2, 1]]), "must be rising"),
         (lambda: Hierarchy.cuts([[1, 2], [3]]), "point 3 is not among those of level 1, so the levels do not nest."),
         (lambda: Hierarchy.masking(digits=0), "masking: digits must be at least 1, but it is 0."),
-        (lambda: Hierarchy.masking(digits=5, keep=[]), "masking: keep must be descending, below 5 and at least 0, but it is []."),
+        (
+            lambda: Hierarchy.masking(digits=5, keep=[]),
+            "masking: keep must be descending, below 5 and at least 0, but it is [].",
+        ),
         (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must be descending"),
         (lambda: Hierarchy.dates(levels=["eon"]), "dates: 'eon' is not one of hour, day, week, month,"),
         (lambda: Hierarchy.dates(levels=["year", "month"]), "dates: levels must grow coarser"),
