@@ -117,7 +117,7 @@ def test_the_page_tells_the_whole_story(whole: str, release: Release) -> None:
         "KAnonymity(k=5)",
         "Not covered",
         "What adversaries achieve",
-        "In how large a crowd people stand",
+        "How many people look alike",
         "How diagnosis is spread",
         "How it was made",
         "It is proven that no other does better",
@@ -328,8 +328,8 @@ def test_crowds_count_people_not_groups() -> None:
     assert shares["1"] == ("100.0%", "0.0%")
     assert shares["5–9"] == ("0.0%", "10.0%")
     assert shares["50–99"] == ("0.0%", "90.0%")
-    assert "smallest group has 5 people and the median person stands among 90" in drawn.description
-    assert "promised: at least 5" in drawn.svg
+    assert "smallest group has 5 people, and the median person is in a group of 90" in drawn.description
+    assert "guaranteed: at least 5" in drawn.svg
 
 
 def test_the_names_of_large_crowds_do_not_run_into_each_other() -> None:

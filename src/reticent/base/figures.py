@@ -126,7 +126,7 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
         left = x + (slot - thick * len(pair)) / 2
         for place, (share, kind) in enumerate(pair):
             tall = share * scale
-            tip = f"{share:.1%} of people stand in groups of {name} ({kind})"
+            tip = f"{share:.1%} of people are in groups of {name} ({kind})"
             parts.append(box(left + place * thick, base - tall, thick - 2, tall, kind, tip))
             if share >= 0.005:
                 parts.append(text(left + (place + 0.5) * thick - 1, base - tall - 5, f"{share:.0%}", "value", "middle"))
@@ -136,20 +136,20 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     if least is not None and least > 1 and number < len(names):
         x = 45 + number * slot
         parts.append(line(x, top - 30, x, base, "mark"))
-        parts.append(text(x + 5, top - 22, f"promised: at least {least}", "marktext"))
+        parts.append(text(x + 5, top - 22, f"guaranteed: at least {least}", "marktext"))
     parts.append(text(WIDTH / 2, height - 8, "people who look alike (size of the group)", "tick", "middle"))
     rows = tuple(
         (name, *((f"{shares_before[i]:.1%}",) if shares_before is not None else ()), f"{shares_after[i]:.1%}")
         for i, name in enumerate(names)
     )
     columns = ("size of the group", *(("people before",) if shares_before is not None else ()), "people after")
-    words = f"After publishing, the smallest group has {int(after.min())} people and the median person stands among {_median_crowd(after)}."
+    words = f"After publishing, the smallest group has {int(after.min())} people, and the median person is in a group of {_median_crowd(after)}."
     kinds = [("before", shares_before), ("after", shares_after)]
     shown = [(kind, shares) for kind, shares in kinds if shares is not None]
-    marked = {number: f"promised: at least {least}"} if least is not None and least > 1 else {}
+    marked = {number: f"guaranteed: at least {least}"} if least is not None and least > 1 else {}
     narrow = _rows_of_bars(names, shown, words, marked)
     return Figure(
-        "In how large a crowd people stand",
+        "How many people look alike",
         words,
         picture(WIDTH, height, parts, words),
         columns,
@@ -333,7 +333,7 @@ def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -
         rows.append((label, f"{int(people[number]):,}", f"{share:.1%}"))
     parts.append(text(WIDTH / 2, height - 6, "chance that the best guess is right", "tick", "middle"))
     surest = float(np.max(tops / np.maximum(sizes, 1))) if len(sizes) else 0.0
-    words = f"For nobody is the best guess about {name} right with more than {percent(surest)}."
+    words = f"For every person, the best guess about {name} is right with at most {percent(surest)}."
     return Figure(
         f"How sure a guess at {name} can be",
         words,
@@ -398,11 +398,11 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
 
 def risk_columns(rows: int, alone: int, adds: Mapping[str, int]) -> Figure:
     """The number of unique people, and how many more become unique when each column becomes known."""
-    words = f"{alone:,} of {rows:,} rows stand alone by all columns together. Bars: how many more do when the column becomes known, on average over orders in which columns become known."
+    words = f"{alone:,} of {rows:,} rows are unique in all columns together. Bars: how many more become unique when the column becomes known, averaged over the orders in which columns become known."
     wide, narrow = (_one_bar_a_row(adds, max(alone, 1), words, width) for width in (WIDTH, NARROW))
     cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in adds.items())
-    heads = ("column", "rows that it sets apart", "of those who stand alone")
-    return Figure("Which columns set people apart", words, wide, heads, cells, narrow=narrow)
+    heads = ("column", "rows that it makes unique", "share of the unique rows")
+    return Figure("Which columns make people unique", words, wide, heads, cells, narrow=narrow)
 
 
 def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: float) -> str:

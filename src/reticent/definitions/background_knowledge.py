@@ -89,7 +89,7 @@ class _Knowledge(SensitiveDefinition):
 
 @dataclass(frozen=True)
 class WorstCaseKnowledge(_Knowledge):
-    """(c,k)-safety: an adversary who knows any ``k`` facts is less than ``c`` sure of anybody's sensitive value.
+    """(c,k)-safety: an adversary who knows any ``k`` facts is less than ``c`` sure of every person's sensitive value.
 
     Guarantee: the maximum disclosure, over every set of ``k`` basic implications ("if these people have those values, then
     one of those people has one of those values"), is strictly below ``c``. Decided exactly.

@@ -219,7 +219,7 @@ def _found(session: SparkSession, frame: DataFrame, columns: Sequence[str]) -> d
     asked = [F.bool_and(_present(name).rlike(shape)) for name in columns for shape in _SHAPES.values()]
     if not asked:
         return {}
-    row = performed(session, None, "find out the types of columns", frame.agg(*asked).collect)[0]
+    row = performed(session, None, "infer the types of columns", frame.agg(*asked).collect)[0]
     kinds = len(_SHAPES)
     # A column without values fits no type in particular, and is text.
     fitting = {name: row[place * kinds : (place + 1) * kinds] for place, name in enumerate(columns)}

@@ -94,9 +94,9 @@ def _part_of(whole: pl.Series, part: pl.Series, text: str, separators: Sequence[
     for separator in separators:
         cut = whole.str.split(separator)
         if _is_so(cut.list.first(), part):
-            return f"is what stands before {separator!r} in {text}"
+            return f"is the text before {separator!r} in {text}"
         if _is_so(cut.list.last(), part):
-            return f"is what stands after {separator!r} in {text}"
+            return f"is the text after {separator!r} in {text}"
     return None
 
 
