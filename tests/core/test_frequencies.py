@@ -182,5 +182,5 @@ def test_an_engine_may_start_above_the_leaves() -> None:
     table = Table(frame, quasi={"age": AGES, "city": CITIES}, sensitive={"illness": ILLNESSES})
     floored = count_table(table, floor=(1, 1))
     assert plain(floored) == generalized(rows, (1, 1))
-    with pytest.raises(PolicyError, match="stands at level 1"):
+    with pytest.raises(PolicyError, match="is at level 1"):
         floored.generalize((0, 1))

@@ -109,7 +109,7 @@ def test_verify_counts_again_where_labels_are_values_and_says_where_they_are_not
     wide.save(tmp_path / "wide")
     checks = {each.name: each for each in rt.verify(tmp_path / "wide").checks if each.claim}
     told = checks["claim InTurn(columns=['race'], inner=DistinctLDiversity(l=2))"]
-    assert (told.status, "stand for several values" in told.detail) == ("not re-checked", True)
+    assert (told.status, "represent several values" in told.detail) == ("not re-checked", True)
 
 
 def claimed_status(release, definition):
@@ -186,7 +186,7 @@ def test_it_is_written_and_read_again():
         (lambda: InTurn([], DistinctLDiversity(2)), "must name different quasi columns"),
         (lambda: InTurn("race", KAnonymity(2)), "cannot be used for a quasi column"),
         (lambda: InTurn("race", TCloseness("0.2")), "cannot be used for a quasi column"),
-        (lambda: InTurn("race", DistinctLDiversity(2, column="race")), "name no column"),
+        (lambda: InTurn("race", DistinctLDiversity(2, column="race")), "names no column"),
         (lambda: rt.assess(people(), InTurn("rase", DistinctLDiversity(2))), "not a quasi column. Did you mean 'race'"),
         (
             lambda: rt.publish(people(), InTurn("race", DistinctLDiversity(2)), method=rt.Suppress()),

@@ -140,7 +140,11 @@ def test_those_left_out_are_judged_as_a_group():
         (KAnonymity(2), Evidence(plan=Told(True)), "judges groups of rows, not how a release is made"),
         (Growing(), Evidence({("a",): GROUPS}), "judges a series of releases, not groups"),
         (KAnonymity(2) & Growing(), Evidence({("a",): GROUPS}), "judges a series of releases"),
-        (BoundedBelief("1/10", "1/2"), Evidence(plan=Told(True)), "judges likelihood ratios, and a Told tells none"),
+        (
+            BoundedBelief("1/10", "1/2"),
+            Evidence(plan=Told(True)),
+            "judges likelihood ratios, and a Told does not bound them",
+        ),
         (Honest(), Evidence(plan=object()), "wants a plan that says"),
         (KAnonymity(2), Evidence(), "judges groups of rows"),
     ],
@@ -213,19 +217,19 @@ class Never:
 def test_publish_refuses_other_kinds_and_what_a_method_refuses_before_any_work():
     table = rt.Table({"age": [1, 1], "ill": ["x", "y"]}, quasi=["age"], sensitive="ill")
     with pytest.raises(
-        PolicyError, match=r"BoundedBelief judges how a release is made, not groups of rows.*Never does not keep it"
+        PolicyError, match=r"BoundedBelief judges how a release is made, not groups of rows.*Never cannot satisfy it"
     ):
         rt.publish(table, BoundedBelief("1/10", "1/2"), Never())
     with pytest.raises(PolicyError, match="not today"):
         rt.publish(table, KAnonymity(2), Never("not today"))
-    with pytest.raises(PolicyError, match="AlphaBeta does not keep it"):
+    with pytest.raises(PolicyError, match="AlphaBeta cannot satisfy it"):
         rt.publish(table, KAnonymity(2), rt.AlphaBeta())
-    with pytest.raises(PolicyError, match="Lattice does not keep it"):
+    with pytest.raises(PolicyError, match="Lattice cannot satisfy it"):
         rt.Lattice().draft(table, BoundedBelief("1/10", "1/2"))
     assert unkept("Lattice", frozenset({"groups"}), KAnonymity(2)) is None
 
 
 def test_whoever_can_only_judge_groups_gets_these():
     assert of_groups(BetaLikeness(1), "search") == BetaLikeness(1)
-    with pytest.raises(PolicyError, match="search does not keep it"):
+    with pytest.raises(PolicyError, match="search cannot satisfy it"):
         rt.search(rt.Table({"age": [1]}, quasi=["age"]), BoundedBelief("1/10", "1/2"))

@@ -183,7 +183,7 @@ def test_people_who_break_the_rules_are_found_in_a_stream_too(memory, monkeypatc
     monkeypatch.setenv("RETICENT_MEMORY", memory)
     frame = people_frame(3000, 8)
     quasi = {"age": QUASI["age"]}
-    with pytest.raises(DataError, match=r"The key 'person' repeats: 'p\d+' has several rows"):
+    with pytest.raises(DataError, match=r"The key 'person' has duplicates: 'p\d+' has several rows"):
         Table(frame.lazy(), quasi=quasi, key="person", unit="row", engine="streaming")
     older = frame.with_columns(pl.when(pl.arange(pl.len()) == 17).then(99).otherwise(pl.col("age")).alias("age"))
     with pytest.raises(DataError, match=r"The rows of person 'p\d+' differ in their quasi columns"):

@@ -175,7 +175,7 @@ SHEET = [
         ([[], *SHEET], {}, []),
         ([["Patients of 2024"], [], *SHEET], {"skip_rows": 2}, ["The first row is above the table"]),
         ([*SHEET, [], ["Source: the ward"]], {}, ["the last row is a note below the table and was not read ('Source: the ward')"]),
-        ([["Title"], ["by me"], *SHEET, [], ["a"], ["b"]], {"skip_rows": 2}, ["The first 2 rows stand", "the last 2 rows are notes"]),
+        ([["Title"], ["by me"], *SHEET, [], ["a"], ["b"]], {"skip_rows": 2}, ["The first 2 rows are", "the last 2 rows are notes"]),
     ],
 )  # fmt: skip
 def test_a_sheet_is_read_like_a_text_file(

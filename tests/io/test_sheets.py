@@ -124,7 +124,7 @@ def test_damaged_misnamed_and_protected_files_are_refused(tmp_path: Path, place:
     whole = workbook(place, People=[["age"], [34]]).read_bytes()
     cases = {
         "cut.xlsx": (whole[: len(whole) // 2], "cannot be read as a spreadsheet"),
-        "text.xlsx": (b"age,sex\n1,2\n", "cannot be read as a spreadsheet.*is the ending right"),
+        "text.xlsx": (b"age,sex\n1,2\n", "cannot be read as a spreadsheet.*is its suffix right"),
         "nothing.xlsx": (b"", "is empty"),
         # Excel packs an encrypted workbook into a compound file.
         "locked.xlsx": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(4096), "protected by a password"),

@@ -226,9 +226,9 @@ def test_perturbation_with_a_memory_is_paid_for_once(book: Path, tmp_path: Path)
 def test_totals_are_fixed_but_for_a_reason_that_stays_on_record(book: Path) -> None:
     with Ledger(book) as ledger:
         ledger.charge("wards", cost("1"), DeclaredBudget(Amounts(Fraction(1))))
-        with pytest.raises(LedgerError, match="cannot get epsilon 2"):
+        with pytest.raises(LedgerError, match="cannot change to epsilon 2"):
             ledger.charge("wards", cost("1"), DeclaredBudget(Amounts(Fraction(2))))
-        with pytest.raises(LedgerError, match="give a reason"):
+        with pytest.raises(LedgerError, match="pass a reason"):
             ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(2))))
         with pytest.raises(
             LedgerError, match="has the relation 'replace', which a release cannot change to 'add/remove'"

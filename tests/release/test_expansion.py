@@ -440,7 +440,7 @@ def commented(content: bytes) -> bytes:
 
 
 HIDDEN_STATISTICS = {
-    "bytes behind the table": lambda content: content + b"Ann has HIV",
+    "bytes after the table": lambda content: content + b"Ann has HIV",
     "further rows": longer,
     "zeros": lambda content: content + bytes(512),
     "a word in the padding": commented,

@@ -299,10 +299,10 @@ def test_added_files_links_and_folders_are_found(originals, tmp_path: Path) -> N
     (folder / "public" / "extra.txt").unlink()
     (folder / "public" / "data.csv").unlink()
     (folder / "public" / "data.csv").symlink_to("../private/utility.json")
-    assert "public/data.csv is not a regular file" in failed(folder)
+    assert "public/data.csv is not an ordinary file" in failed(folder)
     (folder / "public" / "data.csv").unlink()
     (folder / "public" / "data.csv").mkdir()
-    assert "public/data.csv is not a regular file" in failed(folder)
+    assert "public/data.csv is not an ordinary file" in failed(folder)
 
 
 def test_a_folder_that_is_no_release_is_named(tmp_path: Path) -> None:

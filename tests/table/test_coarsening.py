@@ -112,7 +112,7 @@ def test_bins_are_ranges_and_dates_are_beginnings() -> None:
         ({"kind": "round", "to": 5, "botom": 1}, "Did you mean 'bottom'"),
         ({"kind": "round", "to": 5, "bottom": 9, "top": 1}, "bottom must be below top"),
         ({"kind": "digits", "digits": 0}, "at least 1"),
-        ({"kind": "bins", "edges": [3, 1]}, "rising"),
+        ({"kind": "bins", "edges": [3, 1]}, "ascending"),
         ({"kind": "calendar", "unit": "moon"}, "must be one of"),
         ({"kind": "microaggregate", "size": 1}, "at least 2"),
     ],

@@ -182,7 +182,7 @@ def test_the_unit_is_the_person_where_the_key_or_an_identifier_repeats() -> None
 
 def test_rows_that_are_linked_are_not_taken_for_people() -> None:
     frame = pl.DataFrame({"id": [1, 1, 2], "age": [30, 30, 30], "disease": ["a", "b", "a"]})
-    with pytest.raises(DataError, match="The key 'id' repeats: 1 has several rows"):
+    with pytest.raises(DataError, match="The key 'id' has duplicates: 1 has several rows"):
         Table(frame, quasi=["age"], key="id", unit="row")
     with pytest.raises(DataError, match="The pseudonym of 'id' would have duplicates: it links rows of one person"):
         Table(frame, quasi=["age"], identifiers=["id"], pseudonyms=["id"], unit="row")

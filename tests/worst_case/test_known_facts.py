@@ -75,7 +75,7 @@ def test_names_and_values_may_hold_blanks_hyphens_and_quotes(text, person, value
         ("Ed=flu | Al=flu -> Bo=flu", "left side of '->'"),
         ("Ed=flu -> Al=flu & Bo=flu", "right side of '->'"),
         ("Ed in {flu, mumps", "not closed by '}'"),
-        ("Ed in {flu,,mumps}", "empty place"),
+        ("Ed in {flu,,mumps}", "empty entry"),
         ("Ed in {flu, mumps} -> Al=flu", "not to its left"),
         ("Ed=flu|mumps -> Al=flu", "not to its left"),
         ("!Ed=flu | mumps", "Expected '=' or '!='"),

@@ -143,7 +143,7 @@ def test_what_is_wrong_with_the_rows_is_told_without_numbers_of_rows(to_spark):
 def test_people_who_break_the_rules_are_found_on_the_cluster(to_spark):
     frame = people_frame(300, 8)
     quasi = {"age": QUASI["age"]}
-    with pytest.raises(DataError, match=r"The key 'person' repeats: 'p\d+' has several rows"):
+    with pytest.raises(DataError, match=r"The key 'person' has duplicates: 'p\d+' has several rows"):
         Table(to_spark(frame), quasi=quasi, key="person", unit="row")
     older = frame.with_columns(pl.when(pl.arange(pl.len()) == 17).then(99).otherwise(pl.col("age")).alias("age"))
     with pytest.raises(DataError, match=r"The rows of person 'p\d+' differ in their quasi columns"):
@@ -186,7 +186,7 @@ def test_a_table_on_spark_is_not_loaded_behind_anybodys_back(to_spark):
     table = Table(to_spark(frame_of(50, 6)), quasi={"age": QUASI["age"]}, sensitive="illness")
     with pytest.raises(PolicyError, match="the table is read by the engine 'spark'"):
         _ = table.frame
-    with pytest.raises(PolicyError, match="have no order and no numbers"):
+    with pytest.raises(PolicyError, match="have no order and no row numbers"):
         rt.assess(table, rt.KAnonymity(50)).failing_rows()
     with pytest.raises(PolicyError, match="A frame of pyspark is read by engine='spark', not by 'local'"):
         Table(to_spark(frame_of(50, 6)), quasi=["age"], engine="local")

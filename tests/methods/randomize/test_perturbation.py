@@ -223,7 +223,7 @@ def test_processes_that_draw_at_the_same_time_show_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("table", "definition", "method", "words"),
     [
-        (ward, rt.KAnonymity(2), rt.Perturbation(values=VALUES), "Perturbation does not keep it"),
+        (ward, rt.KAnonymity(2), rt.Perturbation(values=VALUES), "Perturbation cannot satisfy it"),
         (
             ward,
             rt.BoundedBelief("1/4", "1/2"),

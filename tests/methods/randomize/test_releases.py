@@ -75,7 +75,7 @@ def test_declared_hierarchies_are_the_domain_and_others_are_refused():
     assert made.reader.domain.size == 1200
     with pytest.raises(PolicyError, match="from the data only"):
         publish(_table(), BoundedBelief("1/200", "1/3"), method=AlphaBeta())
-    with pytest.raises(PolicyError, match="AlphaBeta does not keep it"):
+    with pytest.raises(PolicyError, match="AlphaBeta cannot satisfy it"):
         publish(_table(), KAnonymity(2), method=AlphaBeta(domain=VALUES))
 
 

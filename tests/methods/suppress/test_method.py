@@ -148,7 +148,7 @@ def test_rows_that_fit_no_class_join_the_cheapest_one():
 
 
 def test_a_definition_of_plans_is_refused_by_name():
-    with pytest.raises(PolicyError, match="Suppress does not keep it"):
+    with pytest.raises(PolicyError, match="Suppress cannot satisfy it"):
         rt.publish(table(), rt.BoundedBelief("1/4", "1/2"), method=rt.Suppress())
 
 

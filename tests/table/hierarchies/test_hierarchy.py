@@ -222,7 +222,7 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
             "the value 1.5, outside its declared",
         ),
         (lambda: Hierarchy.cuts([]), "cuts: no level given."),
-        (lambda: Hierarchy.cuts([[2, 1]]), "must be rising"),
+        (lambda: Hierarchy.cuts([[2, 1]]), "must be ascending"),
         (lambda: Hierarchy.cuts([[1, 2], [3]]), "point 3 is not among those of level 1, so the levels do not nest."),
         (lambda: Hierarchy.masking(digits=0), "masking: digits must be at least 1, but it is 0."),
         (
