@@ -7,6 +7,8 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from reticent.workbench import figures
 from reticent.workbench.jobs import Job, Jobs, Lane
 from reticent.workbench.project import Project, Projects
 
+STATIC = Path(__file__).parent / "static"
 STEPS = (
     ("data", "Data", "What was read"),
     ("columns", "Columns", "What each column tells"),
@@ -35,8 +38,9 @@ ROLE_WORDS = {
     "private": "Private",
     None: "Not published",
 }
-_LOOK_AGAIN = 0.05
+_LOOK_AGAIN = 0.02
 _AT_ONCE = 0.6
+_PAGE_WAITS = 0.3
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Desk:
     def __init__(self, home: Path, start: Path | None = None) -> None:
         self.projects, self.jobs, self.start = Projects(home), Jobs(), start or Path.cwd()
         self.parts: dict[str, PagePart] = {}
+        self._ahead: dict[tuple[str, str], str] = {}
         self._finishers: dict[str, Callable[[ProjectView, Any, Mapping[str, Any]], dict[str, Any]]] = {}
         self.templates = Environment(
             loader=PackageLoader("reticent.workbench", "templates"),
@@ -104,6 +109,7 @@ class Desk:
             number=figures.number,
             percent=figures.percent_text,
             many=figures.many,
+            asset=asset_url,
         )
 
     def view(self, number: str, version: int, page: str) -> ProjectView:
@@ -143,7 +149,31 @@ class Desk:
         """The work behind a part."""
         part = self.parts[name]
         folder = view.project.cache if part.kept else None
-        return self.jobs.ask(part.task, self.settings(view, part, asked or {}), lane=part.lane, folder=folder)
+        job = self.jobs.ask(part.task, self.settings(view, part, asked or {}), lane=part.lane, folder=folder)
+        job.ahead = False
+        return job
+
+    def ahead(self, view: ProjectView, name: str) -> Job:
+        """The work behind a part, begun before a page shows it.
+
+        Such work is stopped when the same part of another version is begun ahead, so that changes in quick succession do not queue up; work that a page shows
+        (:meth:`job`) is never stopped that way.
+        """
+        known = self.peek(view, name)
+        if known is not None:
+            return known
+        before = self.jobs.find(self._ahead.get((view.project.id, name), ""))
+        if before is not None and before.ahead and not before.over:
+            self.jobs.drop(before.key)
+        job = self.job(view, name)
+        job.ahead = True
+        self._ahead[view.project.id, name] = job.key
+        return job
+
+    async def settled_parts(self, view: ProjectView, *names: str, **asked: Any) -> None:
+        """Begin the work behind parts, and wait a moment for it: a page whose parts take no time arrives whole."""
+        for job in [self.job(view, name, asked) for name in names]:
+            await settled(job, _PAGE_WAITS)
 
     def result(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Any:
         """The result behind a part, if it is there; the work is begun otherwise."""
@@ -195,6 +225,12 @@ class Desk:
             html = self.html("parts/_notice.html", message=str(error))
             return HTMLResponse(html, 200, {"HX-Retarget": "#notice", "HX-Reswap": "innerHTML"})
         return self.page("problem.html", status=status, message=str(error))
+
+
+@cache
+def asset_url(name: str) -> str:
+    """The address of a style or script, with a hash of its content: a browser keeps it until it changes."""
+    return f"/static/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
 async def settled(job: Job, seconds: float = _AT_ONCE) -> Job:

@@ -54,6 +54,8 @@ class Job:
     result: Any = None
     problem: str = ""
     kind: str = ""
+    ahead: bool = False
+    """Whether it was begun before a page shows it."""
 
     @property
     def over(self) -> bool:
@@ -125,14 +127,18 @@ class Jobs:
         if job is not None and not job.over:
             self._workers[job.lane].stop(job)
 
+    def drop(self, key: str) -> None:
+        """Stop a job and forget it: it is begun anew when it is next asked for."""
+        self.stop(key)
+        with self._lock:
+            self._jobs.pop(key, None)
+
     def forget(self, folder: Path) -> None:
         """Forget everything about a project."""
         with self._lock:
             gone = [key for key, job in self._jobs.items() if job.kept is not None and folder in job.kept.parents]
         for key in gone:
-            self.stop(key)
-            with self._lock:
-                self._jobs.pop(key, None)
+            self.drop(key)
 
     def processes(self) -> dict[str, int | None]:
         """The process numbers, by lane."""

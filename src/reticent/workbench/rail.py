@@ -10,6 +10,9 @@ from reticent.workbench import edits
 from reticent.workbench.desk import Desk, ProjectView
 from reticent.workbench.pages.publish import history_of, release_words
 
+_QUICK_ROWS = 60_000
+"""Up to so many rows the candidate is drafted while other pages are looked at; of more when the page Explore is opened."""
+
 
 def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
     """What the rail shows: rows, columns by role, exposure, guarantee, the current candidate, and what was released before."""
@@ -33,7 +36,8 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
         drawn["rows"] = job.result["rows"] if job.state == "done" else None
         drawn["busy"] = not job.over
     if view.version and roles["quasi"] and drawn["guarantee"]:
-        own = desk.peek(view, "candidate")
+        quick = view.is_head and (drawn["rows"] or _QUICK_ROWS + 1) <= _QUICK_ROWS
+        own = desk.ahead(view, "candidate") if quick else desk.peek(view, "candidate")
         if own is not None and own.state == "done":
             drawn["candidate"] = {name: own.result[name] for name in ("name", "loss", "suppressed")}
             drawn["candidate"]["words"] = own.result.get("error", "")

@@ -18,7 +18,7 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from reticent.errors import PolicyError, ReticentError
-from reticent.workbench.desk import Desk, ProjectView, settled
+from reticent.workbench.desk import STATIC, Desk, ProjectView, settled
 from reticent.workbench.pages import columns, data, explore, guarantee, levels, more, publish, start
 from reticent.workbench.project import home_folder
 from reticent.workbench.rail import rail_of
@@ -40,7 +40,7 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
         desk.jobs.close()
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, title="Reticent workbench")
-    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.mount("/static", _Assets(directory=STATIC))
     _handle_errors(app, desk)
     _add_login(app, desk, door)
     _add_shared(app, desk)
@@ -48,6 +48,16 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
         page.add(app, desk)
     app.add_middleware(Guard, door=door)
     return app
+
+
+class _Assets(StaticFiles):
+    """Styles and scripts, which hold nothing of the data. Pages name them with a hash of their content, so browsers may keep them."""
+
+    def file_response(self, *given: Any, **settings: Any) -> Response:
+        """A file that the browser need not ask for again."""
+        answer = super().file_response(*given, **settings)
+        answer.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return answer
 
 
 def _add_login(app: FastAPI, desk: Desk, door: Doorkeeper) -> None:

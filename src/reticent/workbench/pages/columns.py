@@ -61,6 +61,8 @@ def add(app: FastAPI, desk: Desk) -> None:
     async def columns(number: str, version: int) -> Response:
         view = desk.view(number, version, "columns")
         tried = view.project.fact("look") is not None and desk.peek(view, "afford") is not None
+        if view.version:
+            await desk.settled_parts(view, "columns")
         return desk.page("columns.html", view, tried=tried, can_try=view.project.fact("look") is not None)
 
     @app.post("/p/{number}/role")

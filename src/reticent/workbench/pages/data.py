@@ -17,6 +17,7 @@ from reticent.workbench.pages.start import begin_look
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
 _ROWS_SHOWN = 12
+FIRST_ROWS = {"start": 0, "count": _ROWS_SHOWN}
 _DATA = ("data", "spark")
 
 
@@ -27,7 +28,12 @@ def add(app: FastAPI, desk: Desk) -> None:
     @app.get("/p/{number}/v/{version}/data")
     async def data(number: str, version: int) -> Response:
         view = desk.view(number, version, "data")
-        return desk.page("data.html", view, pending=view.project.fact("pending"))
+        pending = view.project.fact("pending")
+        if pending:
+            look_job(desk, view, pending)
+        elif view.version:
+            await desk.settled_parts(view, "rows", **FIRST_ROWS)
+        return desk.page("data.html", view, pending=pending, first=FIRST_ROWS)
 
     @app.get("/p/{number}/pending")
     async def pending(request: Request, number: str, page: str = "data") -> Response:
@@ -39,7 +45,10 @@ def add(app: FastAPI, desk: Desk) -> None:
         job = await settled(look_job(desk, view, asked), 1.0)
         if job.state == "done" and job.result["refusal"] is None:
             _adopt(view, asked, job.result)
-            return desk.sent_on(request, ProjectView(project, project.head, page).url())
+            adopted = ProjectView(project, project.head, page)
+            await desk.settled_parts(adopted, "rows", **FIRST_ROWS)
+            desk.job(adopted, "columns")
+            return desk.sent_on(request, adopted.url())
         return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, asked=asked, encodings=ENCODINGS))
 
     @app.post("/p/{number}/read")

@@ -37,6 +37,8 @@ def add(app: FastAPI, desk: Desk) -> None:
     async def explore(request: Request, number: str, version: int) -> Response:
         view = desk.view(number, version, "explore")
         asked = {name: value for name, value in request.query_params.items() if name in ("node", "way", "pin")}
+        if _ready(view) is None:
+            await desk.settled_parts(view, "candidate", **asked)
         return desk.page("explore.html", view, asked=asked, ready=_ready(view), begun=_begun(desk, view, asked))
 
     @app.post("/p/{number}/method")
