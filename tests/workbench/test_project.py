@@ -15,6 +15,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
 from reticent.propose import document_text
 from reticent.workbench import edits
+from reticent.workbench.desk import Desk, PagePart, ProjectView
 from reticent.workbench.project import Project, Projects, safe_file_name
 
 POLICY = """
@@ -209,3 +210,24 @@ def test_a_first_proposal_is_published_by_the_cheapest_of_the_quick_methods(tmp_
     made = rt.preview(table, read.definition, read.method(table, read.definition))
     assert made.method["name"] == "Mondrian"
     assert made.utility["loss"] <= losses["Mondrian"] < losses["Lattice"]
+
+
+def test_work_begun_ahead_gives_way_to_that_of_the_next_version_but_never_what_a_page_shows(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reticent.workbench.jobs._Worker.start", lambda worker: None)
+    desk = Desk(project.folder.parent)
+    desk.add_part(PagePart("candidate", "candidate", ("definition",)))
+    first = ProjectView(project, project.head, "data")
+    begun = desk.ahead(first, "candidate")
+    assert desk.ahead(first, "candidate") is begun
+    second = ProjectView(
+        project, project.change(lambda content: edits.set_definition(content, 1, None), "less"), "data"
+    )
+    shown = desk.ahead(second, "candidate")
+    assert begun.state == "stopped"
+    assert desk.peek(first, "candidate") is None
+    assert desk.job(second, "candidate") is shown
+    project.undo()
+    assert desk.ahead(first, "candidate") is not begun
+    assert shown.state == "waiting"

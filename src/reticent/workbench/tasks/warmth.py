@@ -2,24 +2,62 @@
 
 from __future__ import annotations
 
-import reticent as rt
-from reticent.propose import exposures, propose, risk_views
+import tempfile
+from pathlib import Path
+from typing import Any
 
-_ROWS = {
-    "age": [20 + n % 60 for n in range(400)],
-    "sex": ["f", "m"] * 200,
-    "town": [f"{10000 + n % 50}" for n in range(400)],
-    "illness": ["flu", "cold", "asthma", "gout", "none"] * 80,
-}
+from reticent.base.context import Context
+from reticent.workbench.tasks import columns, data, explore
+from reticent.workbench.worker import Reporter
+
+_FILE = "age,sex,town,illness\n" + "".join(
+    f"{20 + n % 60},{'fm'[n % 2]},{10000 + n % 50},{('flu', 'cold', 'asthma', 'gout', 'none')[n % 5]}\n"
+    for n in range(400)
+)
+_POLICY = """
+[data]
+source = "people.csv"
+[roles]
+quasi = ["age", "sex", "town"]
+sensitive = ["illness"]
+[hierarchies.age]
+kind = "intervals"
+widths = [5, 10]
+[[definition]]
+name = "KAnonymity"
+k = 2
+[[definition]]
+name = "DistinctLDiversity"
+l = 2
+[method]
+suppression = "0.05"
+"""
+
+
+class _Unheard(Reporter):
+    """A reporter whose events go nowhere."""
+
+    def __init__(self) -> None:
+        pass
+
+    def context(self) -> Any:
+        """A context that nobody listens to."""
+        return Context()
+
+    def early(self, result: Any) -> None:
+        """Nobody waits for an early answer."""
 
 
 def warm(lane: str) -> None:
-    """Go once through what pages ask for first, on rows of nobody."""
-    table = rt.Table(
-        _ROWS, quasi={"age": rt.Hierarchy.intervals([5, 10]), "sex": None, "town": None}, sensitive="illness"
-    )
-    if lane == "look":
-        propose(table.frame)
-        exposures(table, ())
-        risk_views(table)
-    rt.preview(table, rt.KAnonymity(2) & rt.DistinctLDiversity(2), rt.Lattice(suppression="0.05"))
+    """Run the tasks that pages ask for first, on rows of nobody: what they import and compile is there when the first file comes."""
+    nobody = _Unheard()
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "people.csv").write_text(_FILE)
+        if lane == "look":
+            data.look(nobody, folder, "people.csv", {})
+            data.rows(nobody, folder, _POLICY, 0, 10)
+            columns.profiles(nobody, folder, _POLICY)
+            columns.exposure(nobody, folder, _POLICY)
+        else:
+            explore.candidate(nobody, folder, _POLICY)
+            explore.solutions(nobody, folder, _POLICY)
