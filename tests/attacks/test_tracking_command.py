@@ -79,8 +79,8 @@ def test_protection_is_shown_beside_releases_made_one_by_one(safe, tmp_path):
     assert {each["series"] for each in told["people"]} == {"this series", "separate"}
     assert page.stat().st_mode & 0o077 == 0
     text = page.read_text()
-    # Seven pictures, and the sign of the verdict.
-    assert text.count("<svg") == 8
+    # Seven pictures, the logo and the sign of the verdict.
+    assert text.count("<svg") == 9
     assert f"<h1>{safe.resolve().name}</h1>" in text
     assert "<strong>Holds" in text
     assert re.search(

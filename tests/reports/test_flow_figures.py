@@ -18,7 +18,7 @@ from reticent.release import Release
 from reticent.reports import write_report, write_stewards_report
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 
-TITLE = "How well drawn rows match true ones"
+TITLE = "How well synthetic rows match true ones"
 PLACES = [f"{tract}{block}" for tract in ("10", "11", "20", "21") for block in range(5)]
 COORDINATES = pl.DataFrame(
     {

@@ -17,7 +17,7 @@ def test_the_numbers_of_the_figure_are_those_of_both_curves():
         ("4", "94.4%", "80.0%"),
         ("5", "certain", "certain"),
     )
-    assert "5 well-chosen facts about people can make somebody certain" in drawn.description
+    assert "5 well-chosen facts about people can make an attacker certain" in drawn.description
     assert drawn.svg.count("<circle") == drawn.narrow.count("<circle") == 12
 
 

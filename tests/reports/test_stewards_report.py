@@ -44,8 +44,8 @@ def test_publishing_with_a_report_attacks_before_and_after_and_tells_what_drove_
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood",
         "What drove the risk",
-        "The most exposed, as it stood",
-        "Values by which people stand alone",
+        "The most exposed, before publication",
+        "Values that make people unique",
         "people who were held out of a release made in the same way",
     ):
         assert words in told

@@ -38,7 +38,7 @@ def workbench(
     """
     from reticent.base.extras import needed
 
-    for package in ("fastapi", "uvicorn", "jinja2", "python_multipart"):
+    for package in ("fastapi", "uvicorn", "python_multipart"):
         needed(package, "workbench", "The workbench")
     from reticent.workbench import serve
 

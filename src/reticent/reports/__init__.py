@@ -5,7 +5,8 @@ variant leaves all of that out and shows only what follows from the published fi
 
 ``report_files``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
 ``dossier``       the evidence under the headings of a regime (``regimes``); ``dossier_page`` lays it out, ``report_lines`` makes a PDF
-``page_parts``    cards, tables and figures of all pages; ``attack_figures`` what adversaries achieve
+``page_parts``    sections, tables and figures of all pages, laid out by ``templates`` (Jinja2, with the style sheet; the workbench uses the same parts);
+                  ``attack_figures`` what adversaries achieve
 ``analysis``      means, spreads, correlations and a regression, before and after
 ``previews``      what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
 ``series_measures``, ``series_page``  a series of releases: figures over time, and the page with them

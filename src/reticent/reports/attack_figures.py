@@ -9,16 +9,16 @@ from reticent.base import figures
 from reticent.base.cards import sentence_case
 from reticent.base.figures import Bar
 from reticent.reports.facts import Comparison
-from reticent.reports.page_parts import figure_block
+from reticent.reports.page_parts import PageBlock, block, figure_block
 
 _A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
 
 
-def attack_figures(attacks: Sequence[Comparison]) -> str:
-    """The bars of all adversaries as HTML, a few a figure, with their key."""
+def attack_figures(attacks: Sequence[Comparison]) -> list[PageBlock]:
+    """The bars of all adversaries, a few a figure, with their key."""
     bars = [_bar(before, after) for before, after in attacks]
     drawn = (figure_block(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
-    return _key(judged=all(after.judged for _, after in attacks)) + "".join(drawn)
+    return [_key(judged=all(after.judged for _, after in attacks)), *drawn]
 
 
 def _bar(before: Findings | None, after: Findings) -> Bar:
@@ -35,7 +35,7 @@ def _bar(before: Findings | None, after: Findings) -> Bar:
     )
 
 
-def _key(*, judged: bool) -> str:
+def _key(*, judged: bool) -> PageBlock:
     """What the colours say; a figure that no promise is about is no success, and may be far above what is reached anyway."""
     marks = {
         "bad": "as it stood",
@@ -43,5 +43,4 @@ def _key(*, judged: bool) -> str:
         "even": "published: no more than anyway" + ("" if judged else ", or a figure that no promise is about"),
         "warn": "published: still succeeds",
     }
-    parts = "".join(f'<span><i class="{kind}"></i>{words}</span>' for kind, words in marks.items())
-    return f'<div class="key">{parts}</div>'
+    return block("key", marks=tuple(marks.items()))

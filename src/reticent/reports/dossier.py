@@ -376,7 +376,7 @@ class _Gathered:
             labels = list(column.labels)[:_EXAMPLES]
             shown = f"{len(column.labels):,} labels, such as {', '.join(labels)}" if labels else "published"
             if column.name in losses:
-                shown += f"; {losses[column.name]:.0%} of its detail given up"
+                shown += f"; {losses[column.name]:.0%} of its detail lost"
             if column.reason:
                 shown = f"published, declared as not known to others: {column.reason}"
             if column.coarsened:

@@ -1,4 +1,4 @@
-"""Drawn rows beside true ones, for the steward: shares at every level, counts, distances, and where flows exist a map of them."""
+"""Synthetic rows beside true ones, for the steward: shares at every level, counts, distances, and where flows exist a map of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LevelMatch:
 
 @dataclass(frozen=True, eq=False)
 class FlowFacts:
-    """How well the drawn rows of a release match the true ones. Computed with the confidential table: for the steward only."""
+    """How well the synthetic rows of a release match the true ones. Computed with the confidential table: for the steward only."""
 
     group: str
     value: str
@@ -58,7 +58,7 @@ class FlowFacts:
 def flow_facts(
     table: Table, side: PublicSide, coordinates: pl.DataFrame | None = None, context: Context | None = None
 ) -> FlowFacts | None:
-    """Drawn rows against true ones, in the values by which the release shows them; None where it does not show one drawn value beside groups of the table.
+    """Synthetic rows against true ones, in the values by which the release shows them; None where it does not show one sampled value beside groups of the table.
 
     ``coordinates`` has a place in its first column and its latitude and longitude: with them distances are compared, and flows are drawn.
     """
@@ -69,7 +69,7 @@ def flow_facts(
     if not side.seen.is_artificial or len(drawn) != 1 or len(groups) + 1 != len(rows.schema):
         return None
     value = drawn[0]
-    context.step("comparing drawn rows with true ones")
+    context.step("comparing synthetic rows with true ones")
     frame, times = _true_rows(table, [*groups, value])
     shown = side.form.as_shown(side, frame)
     if shown is None:

@@ -1,4 +1,4 @@
-"""How sure somebody can become who knows k facts: the picture of worst-case background knowledge in a report."""
+"""How certain an adversary who knows k facts can become: the picture of worst-case background knowledge in a report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY, _EXCLUDING = "any facts", "only facts such as 'she has no flu'"
 
 
 def knowledge_curves(name: str, groups: Groups) -> Figure:
-    """Both curves of one sensitive column, up to the first k at which somebody may be certain."""
+    """Both curves of one sensitive column, up to the first k at which an adversary may be certain."""
     known = curve(groups, _MOST_FACTS)
     certain = next((k for k, chance in enumerate(known) if chance == 1), _MOST_FACTS)
     known = known[: certain + 1]
@@ -23,7 +23,7 @@ def knowledge_curves(name: str, groups: Groups) -> Figure:
     words = (
         f"Knowing nothing but the group, the surest guess of {name} is right with a chance of {percent(float(known[0]))}; "
         + (
-            f"{certain} well-chosen {'fact' if certain == 1 else 'facts'} about people can make somebody certain."
+            f"{certain} well-chosen {'fact' if certain == 1 else 'facts'} about people can make an attacker certain."
             if known[-1] == 1
             else f"even {certain} facts leave it at {percent(float(known[-1]))} at most."
         )
@@ -65,7 +65,7 @@ def _drawn(known: Sequence[Fraction], excluding: Sequence[Fraction], label: str,
             dot(x, y, radius, kind, f"{k} facts ({who}): {_shown(chance)}")
             for k, ((x, y), chance) in enumerate(zip(points, chances, strict=True))
         )
-    parts.append(text((left + right) / 2, base + 38, "facts that somebody knows about people", "tick", "middle"))
+    parts.append(text((left + right) / 2, base + 38, "facts that an attacker knows about people", "tick", "middle"))
     return picture(width, base + 48, parts, label)
 
 

@@ -1,35 +1,32 @@
-"""The page of a report: sections as HTML, one self-contained file. What it tells is decided in ``facts``."""
+"""The page of a report: what its sections hold. The facts come from ``facts``; the templates lay them out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from html import escape
 from math import floor, inf, isfinite
 from typing import Any
 
-from reticent import __version__
 from reticent.attacks import Findings
 from reticent.base import figures
 from reticent.base.cards import sentence_case
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
+from reticent.release import Headline
 from reticent.reports.analysis import figure_text
 from reticent.reports.attack_figures import attack_figures
 from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.reports.knowledge_figure import knowledge_curves
 from reticent.reports.page_parts import (
-    LOGO,
+    PageBlock,
     PageSection,
-    card,
-    contents,
+    TableCell,
+    block,
     figure_block,
     listing,
-    plain_or_code,
+    page_text,
     plain_table,
-    whole_page,
 )
-from reticent.reports.verdict_block import verdict_block
 from reticent.utility import bound_sentence
 
 _MOST_LISTED = 6
@@ -56,30 +53,29 @@ def render(facts: ReportFacts) -> str:
         )
         if (each := part)
     ]
-    body = "\n".join(
-        (_head(facts), _verdict(facts), _tiles(facts), contents(sections), *map(card, sections), _foot(facts))
+    headline, details = _verdict(facts)
+    return page_text(
+        "report.html",
+        title=f"{facts.title}: release report",
+        kind="release report",
+        tag="Public report" if facts.private is None else "For the steward: do not publish this page",
+        public=facts.private is None,
+        heading=facts.title,
+        release="",
+        headline=headline,
+        details=details,
+        tiles=_tiles(facts),
+        sections=sections,
+        foot=_foot(facts),
     )
-    return whole_page(f"{facts.title}: release report", body)
 
 
-def _head(facts: ReportFacts) -> str:
-    tag = (
-        '<span class="tag public">Public report</span>'
-        if facts.private is None
-        else '<span class="tag">For the steward: do not publish this page</span>'
-    )
-    return (
-        f'<header><div class="kicker"><span class="brand">{LOGO}Reticent release report</span>{tag}</div>'
-        f"<h1>{escape(facts.title)}</h1></header>"
-    )
-
-
-def _verdict(facts: ReportFacts) -> str:
+def _verdict(facts: ReportFacts) -> tuple[Headline, list[str]]:
+    """The headline, and what else is said below it."""
     headline = facts.headline.beside([_LITTLE_USE] if _of_little_use(facts) else [])
     detail = " ".join(filter(None, (facts.judged, _price(facts))))
     # Declared columns that tell nobody apart are no reservation, and said all the same.
-    declared = (told for told in facts.declared if told not in headline.reasons)
-    return verdict_block(headline, [detail, *declared])
+    return headline, [detail, *(told for told in facts.declared if told not in headline.reasons)]
 
 
 def _of_little_use(facts: ReportFacts) -> bool:
@@ -98,7 +94,7 @@ def _price(facts: ReportFacts) -> str:
     nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
     told = bound_sentence(facts.private.utility) if facts.private is not None else None
     least = "" if told is None else f" {told}"
-    return f"It costs {loss:.0%} of the detail of the quasi columns.{nothing}{least}"
+    return f"It costs {loss:.0%} of the detail of the columns that others may know.{nothing}{least}"
 
 
 def _sample(facts: ReportFacts) -> PageSection | None:
@@ -108,11 +104,12 @@ def _sample(facts: ReportFacts) -> PageSection | None:
     return PageSection(
         "What is published",
         f"{len(rows)} of {facts.rows:,} {facts.row_noun}.",
-        plain_table(facts.sample.columns, rows),
+        [plain_table(facts.sample.columns, rows)],
     )
 
 
-def _tiles(facts: ReportFacts) -> str:
+def _tiles(facts: ReportFacts) -> list[tuple[str, str]]:
+    """The most important figures, each with its words."""
     tiles = [(f"{facts.rows:,}", f"{facts.row_noun} published")]
     if facts.groups is not None:
         tiles.append((f"{len(facts.groups):,}", "groups of records that look alike"))
@@ -120,25 +117,24 @@ def _tiles(facts: ReportFacts) -> str:
     if facts.private is not None:
         left_out = facts.private.suppressed
         if facts.row_noun == "rows":
-            tiles.append((f"{left_out:,}", f"rows left out ({left_out / max(facts.rows + left_out, 1):.1%})"))
+            tiles.append((f"{left_out:,}", f"records suppressed ({left_out / max(facts.rows + left_out, 1):.1%})"))
         if "loss" in facts.private.utility:
-            tiles.append((f"{facts.private.utility['loss']:.0%}", "of the detail given up"))
-    items = "".join(f"<li><b>{escape(number)}</b><span>{escape(words)}</span></li>" for number, words in tiles)
-    return f'<ul class="tiles">{items}</ul>'
+            tiles.append((f"{facts.private.utility['loss']:.0%}", "of the detail lost"))
+    return tiles
 
 
 def _promises(facts: ReportFacts) -> PageSection:
-    kept = "".join(
-        f'<div class="promise"><h3><code>{escape(each.name)}</code></h3><p>{escape(each.meaning)}</p>'
-        f"<small>{escape(each.outcome)}</small></div>"
-        for each in facts.promises
-    )
-    open_ends = list(dict.fromkeys(each.not_covered for each in facts.promises))
-    left = "".join(f'<div class="promise open"><p>{escape(words)}</p></div>' for words in open_ends)
+    kept = [
+        block("promise", head=each.name, text=each.meaning, small=each.outcome, code=True) for each in facts.promises
+    ]
+    left = [
+        block("promise", head="", text=words, small="", open=True)
+        for words in dict.fromkeys(each.not_covered for each in facts.promises)
+    ]
     return PageSection(
-        "What was promised, and against whom",
+        "What is guaranteed, and against whom",
         f"Each line is a definition that the release was checked against, in exact arithmetic. {_left_out(facts)}",
-        f"{kept}<h3>Not covered</h3>{left}",
+        [*kept, block("title", text="Not covered"), *left],
     )
 
 
@@ -157,13 +153,13 @@ def _crowds(facts: ReportFacts) -> PageSection | None:
         return None
     drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
     return PageSection(
-        drawn.title, facts.words.group, _key(facts.before is not None, round_after=False) + figure_block(drawn)
+        drawn.title, facts.words.group, [*_key(facts.before is not None, round_after=False), figure_block(drawn)]
     )
 
 
 def _shapes(facts: ReportFacts) -> list[PageSection]:
     """Where groups lie, in the drawings of the kind of release."""
-    return [PageSection("Where the groups lie", drawn.title + ".", figure_block(drawn)) for drawn in facts.drawings]
+    return [PageSection("Where the groups lie", drawn.title + ".", [figure_block(drawn)]) for drawn in facts.drawings]
 
 
 def _sensitive(facts: ReportFacts) -> list[PageSection]:
@@ -179,22 +175,22 @@ def _sensitive(facts: ReportFacts) -> list[PageSection]:
             PageSection(
                 spread.title,
                 "Publishing should not distort what the data are for.",
-                _key(before is not None, round_after=True) + figure_block(spread),
+                [*_key(before is not None, round_after=True), figure_block(spread)],
             )
         )
         drawn.append(
             PageSection(
                 guesses.title,
-                f"Somebody who knows a person's group guesses the most frequent {column.name} in it.",
-                figure_block(guesses),
+                f"An attacker who knows a person's group guesses the most frequent {column.name} in it.",
+                [figure_block(guesses)],
             )
         )
         facts_known = knowledge_curves(column.name, groups)
         drawn.append(
             PageSection(
                 facts_known.title,
-                "The worst case over all facts that somebody could know, and over those that only rule values out.",
-                _KNOWLEDGE_KEY + figure_block(facts_known),
+                "The worst case over all facts that an attacker could know, and over those that only rule values out.",
+                [block("key", marks=_KNOWLEDGE_KEY), figure_block(facts_known)],
             )
         )
     return drawn
@@ -217,32 +213,32 @@ def _method(facts: ReportFacts) -> PageSection | None:
     return PageSection(
         "How it was made",
         str(facts.private.search.get("how", usual)),
-        (plain_table(("column", "detail given up", "labels, for example"), rows) if rows else "") + drawn,
+        [*([plain_table(("column", "detail lost", "labels, for example"), rows)] if rows else []), *drawn],
     )
 
 
-def _counted(search: Mapping[str, Any]) -> str:
+def _counted(search: Mapping[str, Any]) -> list[PageBlock]:
     """The figures that a method left to be drawn: each with a title, words and named numbers."""
     drawn = [figures.numbers(each["title"], each["words"], each["numbers"]) for each in search.get("figures") or ()]
-    return "".join(f"<h3>{escape(each.title)}</h3>{figure_block(each)}" for each in drawn)
+    return [part for each in drawn for part in (block("title", text=each.title), figure_block(each))]
 
 
 def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> PageSection:
-    rows = []
-    for name, level, height, examples in ladder(found, labels):
-        steps = "".join(f'<i class="{"on" if step < level else ""}"></i>' for step in range(height))
-        shown = f"<code>{escape(examples)}</code>" if examples else ""
-        lost = f"{private.losses[name]:.1%}" if name in private.losses else ""
-        rows.append(
-            f'<tr><th scope="row">{escape(name)}</th><td><span class="steps" role="img" '
-            f'aria-label="level {level} of {height}">{steps}</span></td><td>{lost}</td><td>{shown}</td></tr>'
-        )
-    head = '<thead><tr><th scope="col">column</th><th scope="col">coarser</th><th scope="col">detail given up</th><th scope="col">published as</th></tr></thead>'
+    rows = [
+        {
+            "name": name,
+            "level": level,
+            "height": height,
+            "lost": f"{private.losses[name]:.1%}" if name in private.losses else "",
+            "examples": examples,
+        }
+        for name, level, height, examples in ladder(found, labels)
+    ]
     return PageSection(
         "How it was made",
-        "Every dot is one way to coarsen the columns, finest at the bottom. The search takes the one that keeps the promise "
-        f"and gives up least.{_proof(private.search)}",
-        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>' + figure_block(lattice(found)),
+        "Every dot is one way to generalize the columns, with the exact values at the bottom. The search takes the one that satisfies the guarantee "
+        f"and loses least.{_proof(private.search)}",
+        [block("ladder", rows=rows), figure_block(lattice(found))],
     )
 
 
@@ -270,18 +266,13 @@ def _utility(facts: ReportFacts) -> PageSection | None:
     for name, value in facts.private.utility.items():
         title, number, words = measured(name, value)
         of_one = name in _MEASURES and _MEASURES[name][2]
-        meter = f'<span class="meter"><i style="width:{min(max(value, 0), 1):.1%}"></i></span>' if of_one else ""
-        rows.append(
-            f'<tr><th scope="row">{escape(title)}</th><td class="number">{escape(number)}{meter}</td>'
-            f"<td><small>{escape(words)}</small></td></tr>"
-        )
+        rows.append({"title": title, "number": number, "words": words, "share": value if of_one else None})
     if not rows:
         return None
-    head = '<thead><tr><th scope="col">measure</th><th scope="col">value</th><th scope="col">in plain words (less is better)</th></tr></thead>'
     return PageSection(
         "What it cost",
-        "How much of the table's detail was given up for the promise, by the measures in use.",
-        f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>',
+        "How much of the table's detail was lost for the guarantee, by the usual measures.",
+        [block("measures", rows=rows)],
     )
 
 
@@ -307,16 +298,18 @@ def _analysis(facts: ReportFacts) -> PageSection | None:
     return PageSection(
         "What an analyst finds",
         "The same figures from the table and from the release. A range is read by its middle, a set by its mean, a typical value as it is; cells that say nothing are left out.",
-        f"<p>{escape(found.verdict)}</p>"
-        + listing("These conclusions change", ("coefficient, 95 % interval",), changed)
-        + plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means)
-        + listing("Correlations that moved most", ("columns", "before", "after"), together)
-        + (listing(f"Regression {found.formula}", ("term", "before", "after"), terms)),
+        [
+            block("paragraph", text=found.verdict),
+            *listing("These conclusions change", ("coefficient, 95 % interval",), changed),
+            plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means),
+            *listing("Correlations that moved most", ("columns", "before", "after"), together),
+            *listing(f"Regression {found.formula}", ("term", "before", "after"), terms),
+        ],
     )
 
 
 def _flows(facts: ReportFacts) -> PageSection | None:
-    """Drawn rows beside true ones: shares, counts, distances, a map."""
+    """Synthetic rows beside true ones: shares, counts, distances, a map."""
     found = facts.flows
     if found is None:
         return None
@@ -325,7 +318,7 @@ def _flows(facts: ReportFacts) -> PageSection | None:
         (f"{each.width:.0%}", f"{each.true_rows:,.0f}", f"{each.mean_error:,.1f}", f"{each.relative_error:.1%}")
         for each in found.queries
     ]
-    heads = ("rows in the group", "groups", "true average, km", "drawn average, km", "mean error, km", "bias, km")
+    heads = ("rows in the group", "groups", "true average, km", "synthetic average, km", "mean error, km", "bias, km")
     distances = [
         (
             each.name,
@@ -337,17 +330,19 @@ def _flows(facts: ReportFacts) -> PageSection | None:
     ]
     many = len(found.distances)
     return PageSection(
-        "How well drawn rows match true ones",
-        f"Shares of {found.value} by {found.group}: half the sum of all differences between true and drawn shares (total variation), so 0% is a perfect match.",
-        plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels)
-        + listing(
-            "Counts over ranges of groups and values",
-            ("share of each", "true rows on average", "mean error", "relative error"),
-            queries,
-        )
-        + listing("Average distance, group by group", heads, distances[:many])
-        + listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:])
-        + (f"<h3>{escape(found.map.title)}</h3>{figure_block(found.map)}" if found.map is not None else ""),
+        "How well synthetic rows match true ones",
+        f"Shares of {found.value} by {found.group}: half the sum of all differences between true and synthetic shares (total variation), so 0% is a perfect match.",
+        [
+            plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels),
+            *listing(
+                "Counts over ranges of groups and values",
+                ("share of each", "true rows on average", "mean error", "relative error"),
+                queries,
+            ),
+            *listing("Average distance, group by group", heads, distances[:many]),
+            *listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:]),
+            *([block("title", text=found.map.title), figure_block(found.map)] if found.map is not None else []),
+        ],
     )
 
 
@@ -359,44 +354,44 @@ def _distance(pair: tuple[float, float]) -> float:
 def _residual(facts: ReportFacts) -> PageSection | None:
     if not facts.residual:
         return None
-    items = "".join(f"<li>{escape(words)}</li>" for words in facts.residual)
-    return PageSection("What remains", "Risks that the promise does not remove.", f'<ul class="plain">{items}</ul>')
+    return PageSection(
+        "What remains", "Risks that the guarantee does not remove.", [block("items", texts=facts.residual)]
+    )
 
 
 def _certificate(facts: ReportFacts) -> PageSection | None:
     if not facts.certificate:
         return None
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{plain_or_code(value)}</td></tr>'
-        for name, value in facts.certificate
-    )
     return PageSection(
         "Certificate",
         "Anybody can check these claims again from the published files: reticent verify.",
-        f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>',
+        [block("table", heads=(), rows=[[TableCell(text, "free") for text in row] for row in facts.certificate])],
     )
 
 
 def _foot(facts: ReportFacts) -> str:
-    words = (
+    return (
         "This page shows only what follows from the published files."
         if facts.private is None
         else "This page holds facts about the confidential table. Keep it with the private side of the release."
     )
-    return f"<footer>{words} Written by Reticent {escape(__version__)}.</footer>"
 
 
 def _attacks(facts: ReportFacts) -> PageSection | None:
     """What adversaries achieve, before and after, with an example each; nothing where none ran."""
     if not facts.attacks:
         return None
-    quotes = "".join(_quote(before, after) for before, after in facts.attacks)
+    told = " ".join(filter(None, [_outcome(facts.attacks), facts.words.attacked]))
     return PageSection(
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
-        f"<p>{escape(' '.join(filter(None, [_outcome(facts.attacks), facts.words.attacked])))}</p>{attack_figures(facts.attacks)}"
-        f'<h3>One example each</h3><div class="quotes">{quotes}</div>',
+        [
+            block("paragraph", text=told),
+            *attack_figures(facts.attacks),
+            block("title", text="One example each"),
+            block("quotes", pairs=[_quote(before, after) for before, after in facts.attacks]),
+        ],
     )
 
 
@@ -418,16 +413,16 @@ def _how_many(some: int, everything: int) -> str:
     return f"all {everything}" if some == everything else f"{some} of {everything}"
 
 
-def _quote(before: Findings | None, after: Findings) -> str:
+def _quote(before: Findings | None, after: Findings) -> dict[str, Any]:
     """What an adversary knows, and an example of what follows, before and after."""
-    lines = [f"<p><b>{escape(sentence_case(after.adversary))}</b> knows {escape(after.knows)}.</p>"]
-    if before is not None:
-        lines.append(f'<p><b class="was">As it stood:</b> {escape(before.example)}</p>')
-    kind = "still" if after.succeeds else "is" if after.judged else "told"
-    lines.append(f'<p><b class="{kind}">Published:</b> {escape(after.example)}</p>')
-    if after.baseline is not None:
-        lines.append(f"<p><small>Beyond what is reached anyway: {after.points} points (95&nbsp;% sure).</small></p>")
-    return f'<div class="quote">{"".join(lines)}</div>'
+    return {
+        "adversary": sentence_case(after.adversary),
+        "knows": after.knows,
+        "before": "" if before is None else before.example,
+        "after": after.example,
+        "kind": "still" if after.succeeds else "is" if after.judged else "told",
+        "points": None if after.baseline is None else after.points,
+    }
 
 
 def _risk(facts: ReportFacts) -> PageSection | None:
@@ -435,20 +430,18 @@ def _risk(facts: ReportFacts) -> PageSection | None:
     if not facts.risks:
         return None
     several = len(facts.risks) > 1
-    parts = []
+    parts: list[PageBlock] = []
     for number, each in enumerate(facts.risks):
         if several:
-            parts.append(f"<h3>Somebody who knows {escape(', '.join(each.together.columns))}</h3>")
-        parts.append(_risk_of_set(each, facts.exposed[number] if number < len(facts.exposed) else ()))
+            parts.append(block("title", text=f"An attacker who knows {', '.join(each.together.columns)}"))
+        parts += _risk_of_set(each, facts.exposed[number] if number < len(facts.exposed) else ())
     parts.append(
-        "<p><small>Distinction: different combinations per row. Separation: pairs of rows that differ.</small></p>"
+        block("remark", text="Distinction: different combinations per row. Separation: pairs of rows that differ.")
     )
-    return PageSection(
-        "What drove the risk", "Why people stood alone in the table before it was published.", "".join(parts)
-    )
+    return PageSection("What drove the risk", "Why people were unique in the table before it was published.", parts)
 
 
-def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> str:
+def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> list[PageBlock]:
     drawn = figures.risk_columns(
         found.rows, found.together.alone, {each.column: round(each.adds) for each in found.columns}
     )
@@ -469,15 +462,13 @@ def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> str:
         )
         for each in exposed
     ]
-    return "".join(
-        (
-            figure_block(drawn),
-            listing("Values by which people stand alone", ("value", "rows", "alone", "alone by it"), values),
-            listing("Values that one person alone has", ("column", "value"), lone),
-            listing("Columns that tell people apart together", ("columns", "distinction", "separation", "alone"), sets),
-            listing("The most exposed, as it stood", ("who", "people", "sensitive values"), groups),
-        )
-    )
+    return [
+        figure_block(drawn),
+        *listing("Values that make people unique", ("value", "rows", "unique", "unique by it"), values),
+        *listing("Values that one person alone has", ("column", "value"), lone),
+        *listing("Columns that tell people apart together", ("columns", "distinction", "separation", "unique"), sets),
+        *listing("The most exposed, before publication", ("who", "people", "sensitive values"), groups),
+    ]
 
 
 def _nearly(share: Fraction) -> str:
@@ -485,23 +476,16 @@ def _nearly(share: Fraction) -> str:
     return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
 
 
-def _key(both: bool, *, round_after: bool) -> str:
-    if not both:
-        return ""
-    shape = " round" if round_after else ""
-    return (
-        '<div class="key"><span><i class="before"></i>as it stood</span>'
-        f'<span><i class="after{shape}"></i>published</span></div>'
-    )
+def _key(both: bool, *, round_after: bool) -> list[PageBlock]:
+    """What the colours of before and after are; nothing where there is no before."""
+    marks = (("before", "as it stood"), ("after round" if round_after else "after", "published"))
+    return [block("key", marks=marks)] if both else []
 
 
-_KNOWLEDGE_KEY = (
-    '<div class="key"><span><i class="after round"></i>any facts</span>'
-    '<span><i class="before round"></i>only facts such as "she has no flu"</span></div>'
-)
+_KNOWLEDGE_KEY = (("after round", "any facts"), ("before round", 'only facts such as "she has no flu"'))
 
 _MEASURES: Mapping[str, tuple[str, str, bool]] = {
-    "loss": ("Loss", "How much coarser a cell became on average: 0% is the exact value, 100% nothing at all.", True),
+    "loss": ("Loss", "How much detail a cell lost on average: 0% is the exact value, 100% nothing at all.", True),
     "loss_bound": (
         "Least possible loss",
         "Proven: no release by groups under this definition loses less, whatever its labels are.",
@@ -515,7 +499,7 @@ _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "loss_bound_confidence": ("Confidence of these bounds", "They come from a sample of the records.", True),
     "loss_geometric": (
         "Geometric loss",
-        "The same, but a column that is lost altogether weighs more than several a little coarser.",
+        "The same, but a column that is lost altogether weighs more than several that lost a little.",
         True,
     ),
     "ncp": ("Certainty penalty", "How wide the published ranges are against the whole range of the column.", True),
@@ -524,7 +508,7 @@ _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "discernibility": ("Discernibility", "For each row the rows that it cannot be told apart from, added up.", False),
     "non_uniform_entropy": ("Entropy", "Bits needed to say, for every cell, which exact value it had.", False),
     "kl": ("Divergence", "How far a table guessed from the release is from the real one, in nats.", False),
-    "kl_quasi": ("Divergence, quasi", "The same for the quasi columns alone.", False),
+    "kl_quasi": ("Divergence, quasi", "The same for the columns that others may know alone.", False),
     "height": ("Height", "Levels climbed in all hierarchies together.", False),
 }
 

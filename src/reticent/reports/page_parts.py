@@ -1,111 +1,117 @@
-"""What pages are put together from: the frame of a self-contained page, its cards, contents, tables and figures."""
+"""What pages are put together from: sections with blocks, laid out by the templates in ``templates/``.
+
+Python decides what a page tells, the templates how it looks. A block names a macro of ``templates/parts.html`` and its content; the workbench uses the same macros
+where it shows the same things. Every value is escaped but the pictures, which are drawn here.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import cache
+from hashlib import sha256
 from importlib.resources import files
-from string import Template
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from reticent import __version__
 from reticent.base.figures import Figure
 
 _LONGEST_LINE = 26  # [2025-06-23, 2025-08-23]
 _WIDEST_TABLE = 90  # characters that fit beside each other on the page
-LOGO = (
-    '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10.5" fill="none" stroke="currentColor" stroke-width="2"/>'
-    '<path d="M7 12h10" stroke="currentColor" stroke-width="2.4" stroke-linecap="round"/></svg>'
-)
 
 
-def whole_page(title: str, body: str) -> str:
-    """One self-contained file: nothing is loaded from elsewhere, and it prints."""
-    home = files("reticent.reports")
-    return Template(home.joinpath("report.html").read_text("utf-8")).substitute(
-        version=__version__,
-        title=escape(title),
-        style=home.joinpath("report.css").read_text("utf-8"),
-        body=body,
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("reticent.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        lstrip_blocks=True,
+    )
+
+
+def page_text(template: str, **content: Any) -> str:
+    """A whole page as one self-contained file: it loads nothing, runs nothing, applies no style but its own, and prints."""
+    style = files("reticent.reports").joinpath("templates", "report.css").read_text("utf-8")
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template(template)
+        .render(version=__version__, style=style, style_hash=f"sha256-{digest}", **content)
     )
 
 
 @dataclass(frozen=True)
+class PageBlock:
+    """A part of a section: a macro of ``parts.html`` with its content."""
+
+    macro: str
+    content: Mapping[str, Any]
+
+    @property
+    def html(self) -> Markup:
+        """The block as HTML."""
+        filled: Markup = getattr(_environment().get_template("parts.html").module, self.macro)(**self.content)
+        return filled
+
+
+@dataclass(frozen=True)
 class PageSection:
-    """A card of the page: its title, which the contents list, a lead, and its content as HTML."""
+    """A card of the page: its title, which the contents list, a lead, and its blocks."""
 
     title: str
     lead: str
-    content: str
+    blocks: Sequence[PageBlock] = ()
 
     @property
     def anchor(self) -> str:
-        """The title as the name of a place in the page."""
+        """The title as a fragment identifier."""
         return re.sub(r"\W+", "-", self.title.lower()).strip("-")
 
 
-def card(section: PageSection) -> str:
-    """A section as HTML."""
-    return (
-        f'<section id="{section.anchor}"><h2>{escape(section.title)}</h2><p>{escape(section.lead)}</p>'
-        f"{section.content}</section>"
-    )
+@dataclass(frozen=True)
+class TableCell:
+    """A text of a table. Its kind says where it may break: ``whole`` nowhere, ``pieces`` at spaces, ``free`` anywhere."""
+
+    text: str
+    kind: str
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a fingerprint or a key, which is set in fixed width."""
+        return self.text.startswith(("sha256", "Ed25519"))
 
 
-def contents(sections: Sequence[PageSection]) -> str:
-    """Links to all sections."""
-    links = "".join(f'<li><a href="#{each.anchor}">{escape(each.title)}</a></li>' for each in sections)
-    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
+def block(macro: str, **content: Any) -> PageBlock:
+    """A block of a macro with its content."""
+    return PageBlock(macro, content)
 
 
-def figure_block(drawn: Figure) -> str:
+def figure_block(drawn: Figure) -> PageBlock:
     """A picture, wide and narrow, with its caption and its numbers as a table that can be opened."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in drawn.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{escape(row[0])}</th>'
-        + "".join(f'<td class="number">{escape(cell)}</td>' for cell in row[1:])
-        + "</tr>"
-        for row in drawn.rows
-    )
-    numbers = (
-        f'<details><summary>The numbers</summary><div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
-        if rows
-        else ""
-    )
-    caption = f"<figcaption>{escape(drawn.description)}</figcaption>" if drawn.captioned else ""
-    narrow = f'<div class="narrow">{drawn.narrow}</div>' if drawn.narrow else ""
-    kind = ' class="wide"' if drawn.narrow else ""
-    return f"<figure><div{kind}>{drawn.svg}</div>{narrow}{caption}</figure>{numbers}"
+    return block("figure", drawn=drawn)
 
 
-def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts; the first of a row is its head. Short cells stay on one line; in a wide table they break at spaces only, so that a date is never parted and all columns are seen."""
-    wide = sum(min(max(map(len, each)), _LONGEST_LINE) for each in zip(heads, *rows, strict=True)) > _WIDEST_TABLE
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
-    body = "".join(
-        "<tr>" + _cell("th", row[0], wide) + "".join(_cell("td", text, wide) for text in row[1:]) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PageBlock:
+    """A table of texts; the first of a row is its head. Short cells stay on one line; in a wide table they break at spaces only, so a date is never split and all columns are visible."""
+    widths = [max(map(len, each)) for each in zip(*(heads, *rows) if heads else rows, strict=True)]
+    wide = sum(min(width, _LONGEST_LINE) for width in widths) > _WIDEST_TABLE
+    return block("table", heads=tuple(heads), rows=[[_cell(text, wide) for text in row] for row in rows])
 
 
-def _cell(kind: str, text: str, wide: bool) -> str:
-    scope = ' scope="row"' if kind == "th" else ""
-    shown = plain_or_code(text) if kind == "td" else escape(text)
+def _cell(text: str, wide: bool) -> TableCell:
     if len(text) > _LONGEST_LINE:
-        return f"<{kind}{scope}>{shown}</{kind}>"
-    if not wide or " " not in text:
-        return f'<{kind} class="whole"{scope}>{shown}</{kind}>'
-    pieces = " ".join(f'<span class="whole">{escape(piece)}</span>' for piece in text.split(" "))
-    return f"<{kind}{scope}>{pieces}</{kind}>"
+        return TableCell(text, "free")
+    return TableCell(text, "pieces" if wide and " " in text else "whole")
 
 
-def plain_or_code(value: str) -> str:
-    """Fingerprints and keys in fixed width, sentences as text."""
-    return f"<code>{escape(value)}</code>" if value.startswith(("sha256", "Ed25519")) else escape(value)
-
-
-def listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[PageBlock, ...]:
     """A table under a title of its own; nothing without rows."""
-    return f"<h3>{escape(title)}</h3>{plain_table(heads, rows)}" if rows else ""
+    return (block("title", text=title), plain_table(heads, rows)) if rows else ()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from reticent.base.charts import ChartAxis, ChartLine, line_chart
 from reticent.base.files import write_whole
 from reticent.methods.series import MInvariance, SeriesVerdict, TauSafety
 from reticent.release import Headline
-from reticent.reports.page_parts import whole_page
+from reticent.reports.page_parts import page_text
 from reticent.reports.series_measures import ReleaseMeasures
-from reticent.reports.verdict_block import verdict_block
 
 _OWNER_ONLY = 0o600
 _VIOLATIONS_SHOWN = 3
@@ -118,33 +116,33 @@ def write_series_page(
     """Write the page to ``path``, readable by its owner only: one self-contained file with the verdict, pictures and the figures behind them."""
     target, title = Path(path), title or "A series of releases"
     drawn = series_figures(measured, relative=relative)
-    cards = [
-        f"<section><h2>{escape(picture.title)}</h2><p>{escape(picture.words)}</p><figure>{drawn[picture.title]}</figure></section>"
-        for picture in _known(measured)
-    ]
-    tables = "".join(
-        f"<section><h2>{escape('The figures' if len(measured) == 1 else name.capitalize())}</h2>{_table(each)}</section>"
-        for name, each in measured.items()
+    headline, details = _judged(verdict, next(iter(measured.values()))) if verdict is not None else (None, [])
+    page = page_text(
+        "series.html",
+        title=f"{title}: series report",
+        heading=title,
+        headline=headline,
+        details=details,
+        pictures=[{"title": each.title, "words": each.words, "svg": drawn[each.title]} for each in _known(measured)],
+        tables=[
+            {
+                "title": "The figures" if len(measured) == 1 else name.capitalize(),
+                "heads": list(_COLUMNS),
+                "rows": [[shown(one) for shown in _COLUMNS.values()] for one in each],
+            }
+            for name, each in measured.items()
+        ],
     )
-    tag = '<span class="tag">For the steward: do not publish this page</span>'
-    head = (
-        f'<header><div class="kicker"><span class="brand">Reticent series report</span>{tag}</div><h1>{escape(title)}</h1>'
-        f"{_judged(verdict, next(iter(measured.values()))) if verdict is not None else ''}"
-        "<p>True counts of values, needs and shortages can be combined with the releases to find people out. Keep this page where the history is.</p></header>"
-    )
-    page = whole_page(f"{title}: series report", "\n".join((head, *cards, tables)))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_whole(target, page.encode(), _OWNER_ONLY)
     return target
 
 
-def _judged(verdict: SeriesVerdict, measured: Measured) -> str:
-    """The headline of the first series with what was judged of it, in the words of its certificates."""
+def _judged(verdict: SeriesVerdict, measured: Measured) -> tuple[Headline, list[str]]:
+    """The headline of the first series, and what was judged of it in the words of its certificates."""
     definition = TauSafety(verdict.m) if verdict.hardened else MInvariance(verdict.m)
-    return verdict_block(
-        series_headline(verdict, measured),
-        [f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"],
-    )
+    told = f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"
+    return series_headline(verdict, measured), [told]
 
 
 def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
@@ -204,11 +202,3 @@ _COLUMNS: Mapping[str, Callable[[ReleaseMeasures], str]] = {
     "with sensitive values": lambda each: f"{each.kl_sensitive:.3f}",
     "seconds": lambda each: "" if each.seconds is None else f"{each.seconds:.2f}",
 }
-
-
-def _table(measured: Measured) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{shown(each)}</td>" for shown in _COLUMNS.values()) + "</tr>" for each in measured
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'

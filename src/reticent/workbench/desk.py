@@ -14,7 +14,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined, select_autoescape
 
 from reticent import __version__
 from reticent.errors import ReticentError
@@ -95,7 +95,13 @@ class Desk:
         self._ahead: dict[tuple[str, str], str] = {}
         self._finishers: dict[str, Callable[[ProjectView, Any, Mapping[str, Any]], dict[str, Any]]] = {}
         self.templates = Environment(
-            loader=PackageLoader("reticent.workbench", "templates"),
+            # The report's parts are the pages' own, where both show the same.
+            loader=ChoiceLoader(
+                [
+                    PackageLoader("reticent.workbench", "templates"),
+                    PrefixLoader({"report": PackageLoader("reticent.reports", "templates")}),
+                ]
+            ),
             autoescape=select_autoescape(default=True, default_for_string=True),
             undefined=StrictUndefined,
             trim_blocks=True,

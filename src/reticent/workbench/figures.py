@@ -85,23 +85,10 @@ def _values(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
     return _svg(width, line * len(listed) + 2, "".join(parts), f"Most frequent values of {label}", "chart")
 
 
-def meter(share: float, kind: str = "") -> Markup:
-    """A share as a bar."""
-    wide = 100 * min(max(share, 0.0), 1.0)
-    return _svg(
-        100,
-        6,
-        f'<rect class="trough" width="100" height="6" rx="3"/><rect class="fill {escape(kind)}" width="{wide:.2f}" height="6" rx="3"/>',
-        "",
-        "meter",
-    )
-
-
 def _svg(width: float, height: float, content: str, label: str, kind: str) -> Markup:
     named = f'role="img" aria-label="{escape(label, quote=True)}"' if label else 'aria-hidden="true"'
-    shape = ' preserveAspectRatio="none"' if kind == "meter" else ""
     return Markup(
-        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" {named}{shape} xmlns="http://www.w3.org/2000/svg">{content}</svg>'
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" {named} xmlns="http://www.w3.org/2000/svg">{content}</svg>'
     )
 
 

@@ -260,7 +260,7 @@ def test_reports_and_previews_are_made(sampled, counted, tmp_path):
         page = write_report(release, tmp_path / "report.html", table=table()).read_text("utf-8")
         assert "the plan of what was drawn satisfies" in page
         assert f"{release.frame.height:,}</b><span>{release.public.form.row_noun} published" in page
-        assert "rows left out" not in page
+        assert "records suppressed" not in page
         assert "are not in the release" not in page
     assert rt.preview(table(), DP, SAMPLE).error.figures["rows_shown_from"] > 0
 
