@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from reticent.workbench import edits
+from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.desk import Desk, ProjectView
 from reticent.workbench.pages.publish import history_of, release_words
 
@@ -48,9 +49,3 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
         drawn["ledger"] = release_words(known)
     drawn["seen"] = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
     return drawn
-
-
-def guarantee_words(definition: dict[str, Any]) -> str:
-    """A definition as it is called: ``KAnonymity(k=5)``."""
-    given = ", ".join(f"{name}={value}" for name, value in definition.items() if name != "name")
-    return f"{definition.get('name')}({given})"

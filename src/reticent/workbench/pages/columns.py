@@ -141,7 +141,13 @@ def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:
         )
     roles = content.get("roles", {})
     special = {roles[each]: each for each in ("key", "weight", "household") if roles.get(each)}
-    return {"cards": cards, "choices": CHOICES, "special": special, "levels_words": levels_words}
+    return {
+        "cards": cards,
+        "choices": CHOICES,
+        "special": special,
+        "levels_words": levels_words,
+        "coarsen_words": coarsen_words,
+    }
 
 
 def _role_name(proposed: str | None) -> str | None:
@@ -178,6 +184,18 @@ def levels_words(description: Mapping[str, Any] | None) -> str:
         "suppression": lambda: "the value itself, or nothing",
     }
     return words.get(str(kind), lambda: str(kind))()
+
+
+def coarsen_words(description: Mapping[str, Any]) -> str:
+    """How the values of a sensitive column are published, in a few words."""
+    kind = description.get("kind")
+    words: dict[str, Callable[[], str]] = {
+        "round": lambda: f"Published rounded to multiples of {description.get('to')}",
+        "digits": lambda: f"Published with {description.get('digits')} significant digits",
+        "calendar": lambda: f"Published as the {description.get('unit')} of the date",
+    }
+    ends = [f"{word} {description[end]}" for end, word in (("bottom", "from"), ("top", "up to")) if end in description]
+    return words.get(str(kind), lambda: "Published in ranges")() + (f", {', '.join(ends)}" if ends else "")
 
 
 def _listed(values: Any) -> str:

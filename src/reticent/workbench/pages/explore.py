@@ -23,7 +23,11 @@ def add(app: FastAPI, desk: Desk) -> None:
     desk.add_part(PagePart("solutions", "solutions", JUDGED, "search", "Searching all generalizations"), _solutions)
     desk.add_part(
         PagePart("candidate", "candidate", MADE, "search", "Drafting the candidate", translated=_asked_method),
-        lambda view, found, asked: {"fixed": "node" in view.content.get("method", {}), "own": not asked},
+        lambda view, found, asked: {
+            "fixed": "node" in view.content.get("method", {}),
+            "own": not asked,
+            "help": method_help(found["name"]),
+        },
     )
     desk.add_part(
         PagePart("attacks", "attacks", MADE, "side", "Running adversaries before and after", translated=_asked_method)
@@ -105,6 +109,13 @@ def method_words(method: Mapping[str, Any]) -> str:
         return f"Levels {'-'.join(str(level) for level in method['node'].values())}"
     given = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
     return f"{method.get('name', 'Cheapest')} ({given})" if given else str(method.get("name", "the cheapest method"))
+
+
+def method_help(name: str) -> str:
+    """What a method does, in the words of the registry."""
+    from reticent.registry import METHODS
+
+    return METHODS[name].help if name in METHODS else ""
 
 
 def _asked_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,21 @@ from fastapi.responses import Response
 
 from reticent.errors import PolicyError, ReticentError
 from reticent.workbench import edits
+from reticent.workbench.definition_words import choice_words, guarantee_words, model_name, parameter_words
 from reticent.workbench.desk import Desk, PagePart, ProjectView
 from reticent.workbench.pages.columns import TABLE
 from reticent.workbench.pages.start import begin_look
 
 JUDGED = (*TABLE, "definition", "method")
 """The sections that decide what a search finds."""
+_UNNOTICED = 0.0005
+_TEMPLATE_TITLES = {
+    "hipaa-safe-harbor": "HIPAA Safe Harbor",
+    "public-use": "Public-use file",
+    "ema-prci": "Clinical trials (EMA, Health Canada)",
+    "cms-11": "Groups of 11 (CMS)",
+    "research": "Research file",
+}
 FIRST_VALUES: dict[str, dict[str, Any]] = {
     "KAnonymity": {"k": 5},
     "DistinctLDiversity": {"l": 2},
@@ -43,7 +52,7 @@ def add(app: FastAPI, desk: Desk) -> None:
     """Add the addresses of the page."""
     desk.add_part(
         PagePart("prices", "prices", JUDGED, "side", "Pricing stricter and weaker guarantees"),
-        lambda view, found, asked: {"definitions": _sentences(view)},
+        lambda view, found, asked: {"changes": _changes(view, found)},
     )
 
     @app.get("/p/{number}/v/{version}/guarantee")
@@ -187,7 +196,17 @@ def _sentences(view: ProjectView) -> list[dict[str, Any]]:
         told: dict[str, Any] = {
             "place": place,
             "name": each.get("name"),
+            "title": model_name(str(each.get("name"))),
             "parameters": given,
+            "fields": [
+                {
+                    "name": name,
+                    "value": value,
+                    "label": parameter_words(str(each.get("name")), name),
+                    "choices": _choices(name, value, roles["sensitive"]),
+                }
+                for name, value in given.items()
+            ],
             "help": _help(each.get("name")),
         }
         try:
@@ -197,6 +216,15 @@ def _sentences(view: ProjectView) -> list[dict[str, Any]]:
             told |= {"meaning": "", "open": "", "problem": str(error)}
         found.append(told)
     return found
+
+
+def _choices(name: str, value: Any, sensitive: list[str]) -> list[tuple[str, str, bool]]:
+    """What a field can be, where that is a list: the value, its words, and whether it is the one now."""
+    if isinstance(value, bool):
+        return [(str(each).lower(), choice_words(name, each), each is value) for each in (True, False)]
+    if name == "column":
+        return [(each, each, each == value) for each in dict.fromkeys([*sensitive, value])]
+    return []
 
 
 def _help(name: Any) -> str:
@@ -241,4 +269,35 @@ def _uncovered(view: ProjectView) -> list[str]:
 def _templates() -> list[dict[str, str]]:
     from reticent.propose import TEMPLATES
 
-    return [{"name": name, "words": each.open} for name, each in TEMPLATES.items()]
+    return [
+        {"name": name, "title": _TEMPLATE_TITLES.get(name, name), "words": each.open}
+        for name, each in TEMPLATES.items()
+    ]
+
+
+def _changes(view: ProjectView, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The priced changes of the guarantee, each with what it is called and what it adds to the loss."""
+    definitions = edits.definitions_of(view.content)
+    now = found["prices"][0]["loss"] if found["prices"] else None
+    told = []
+    for each in found["prices"][1:]:
+        if each["definition"] >= len(definitions):
+            continue
+        before = definitions[each["definition"]]
+        more = None if each["loss"] is None or now is None else each["loss"] - now
+        told.append(
+            {
+                **each,
+                "title": guarantee_words({**before, each["parameter"]: each["value"]}),
+                "more": more,
+                "same": more is not None and abs(more) < _UNNOTICED,
+                "stricter": is_stricter(each["parameter"], before[each["parameter"]], each["value"]),
+            }
+        )
+    return told
+
+
+def is_stricter(parameter: str, before: Any, after: Any) -> bool:
+    """Whether a value of a parameter asks for more than another: counts are larger, limits are smaller."""
+    larger = float(after) > float(before)
+    return larger if parameter in ("k", "l", "m", "p") else not larger

@@ -1,0 +1,68 @@
+"""Definitions and their parameters in words: what pages call them beside the names that a policy writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+_PARAMETERS = {
+    "k": "Matching records, at least (k)",
+    "l": "Possible values, at least (l)",
+    "p": "Different values, at least (p)",
+    "m": "Possible values, at least (m)",
+    "c": "Times that the most frequent value outweighs the rest, at most (c)",
+    "t": "Distance from the whole table, at most (t)",
+    "n": "Groups of fewer people than (n)",
+    "h": "Share of a listed value, at most (h)",
+    "alpha": "Share of one value, at most (alpha)",
+    "beta": "Growth of a value's share, at most (beta)",
+    "delta": "Change of a value's share, in powers of two, at most (delta)",
+    "limit": "Average chance of being identified, at most",
+    "column": "Sensitive column",
+    "alone": "An attacker may know the other sensitive columns",
+}
+_OF_DEFINITIONS = {
+    ("WorstCaseKnowledge", "k"): "Facts that an attacker knows (k)",
+    ("NegatedKnowledge", "k"): "Values that an attacker rules out (k)",
+    ("WorstCaseKnowledge", "c"): "Certainty stays below (c)",
+    ("NegatedKnowledge", "c"): "Certainty stays below (c)",
+    ("CategoryDiversity", "c"): "Share of a category stays below (c)",
+    ("RangeDiversity", "c"): "Share of a range stays below (c)",
+}
+_CHOICES = {"alone": {True: "no", False: "yes"}}
+
+
+@cache
+def _models() -> dict[str, str]:
+    """The literature's name of every definition that the advisor knows."""
+    from reticent.belief import CONCERNS, advise
+
+    known: dict[str, str] = {"KAnonymity": "k-anonymity"}
+    for each in advise(list(CONCERNS), []):
+        if each.definition:
+            known.setdefault(each.definition, each.model)
+    return known
+
+
+def model_name(name: str) -> str:
+    """What a definition is called in the literature: ``distinct l-diversity``; its own name where it has no other."""
+    return _models().get(name, name)
+
+
+def guarantee_words(definition: Mapping[str, Any]) -> str:
+    """A definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
+    shown = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
+    about = f" of {definition['column']}" if definition.get("column") else ""
+    given = "".join(f", {name} = {value}" for name, value in shown.items())
+    return f"{model_name(str(definition.get('name')))}{about}{given}"
+
+
+def parameter_words(name: str, parameter: str) -> str:
+    """What a parameter of a definition is, as the label of its field."""
+    return _OF_DEFINITIONS.get((name, parameter)) or _PARAMETERS.get(parameter, parameter)
+
+
+def choice_words(parameter: str, value: bool) -> str:
+    """The two values of a parameter that is true or false, as its label asks for them."""
+    return _CHOICES.get(parameter, {True: "yes", False: "no"})[value]
