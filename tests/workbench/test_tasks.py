@@ -12,7 +12,7 @@ import pytest
 import reticent as rt
 from reticent.errors import PolicyError
 from reticent.policy import Policy
-from reticent.workbench.tasks import columns, data, explore, publishing, verticals
+from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.worker import TASKS
 
 
@@ -186,10 +186,10 @@ def test_the_next_values_of_a_parameter(name: str, value: Any, steps: list[Any])
 
 def test_a_publication_is_verified(folder: Path, policy: str, tmp_path: Path) -> None:
     text = policy.replace('files = "csv"', f'files = "csv"\noutput = "{tmp_path / "out"}"')
-    found = publishing.publish(Told(), str(folder), text, "now")  # type: ignore[arg-type]
+    found = release_task.publish(Told(), str(folder), text, "now")  # type: ignore[arg-type]
     assert found["verified"]["holds"]
     assert rt.verify(tmp_path / "out").holds
-    known = publishing.history(Told(), found["dataset"], None, "now") if found["dataset"] else None  # type: ignore[arg-type]
+    known = release_task.history(Told(), found["dataset"], None, "now") if found["dataset"] else None  # type: ignore[arg-type]
     assert known is None or len(known["entries"]) == 1
 
 
