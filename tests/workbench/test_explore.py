@@ -67,7 +67,7 @@ def test_what_other_parameters_and_limits_cost(page: Any) -> None:
     page.click("button:has-text('Price the changes')")
     page.wait_for_selector("text=Suppressed at most", timeout=120_000)
     told = page.inner_text("section:has(#change-title)")
-    assert "KAnonymity k = 7" in told
+    assert "K-anonymity, k\u00a0=\u00a07" in told
     assert "(now)" in told
 
 

@@ -54,7 +54,7 @@ def guarantee_words(definition: Mapping[str, Any]) -> str:
     """A definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
     shown = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
     about = f" of {definition['column']}" if definition.get("column") else ""
-    given = "".join(f", {name} = {value}" for name, value in shown.items())
+    given = "".join(f", {name}\u00a0=\u00a0{value}" for name, value in shown.items())
     return f"{model_name(str(definition.get('name')))}{about}{given}"
 
 

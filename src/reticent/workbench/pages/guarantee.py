@@ -22,7 +22,7 @@ _UNNOTICED = 0.0005
 _TEMPLATE_TITLES = {
     "hipaa-safe-harbor": "HIPAA Safe Harbor",
     "public-use": "Public-use file",
-    "ema-prci": "Clinical trials (EMA, Health Canada)",
+    "ema-prci": "Clinical trials (EMA)",
     "cms-11": "Groups of 11 (CMS)",
     "research": "Research file",
 }
@@ -62,7 +62,7 @@ def add(app: FastAPI, desk: Desk) -> None:
         return desk.page(
             "guarantee.html",
             view,
-            definitions=_sentences(view),
+            definitions=sentences(view),
             concerns=_concerns(),
             chosen=chosen,
             advice=_advice(view, chosen or ["identity", "attribute"]),
@@ -177,7 +177,7 @@ def _share(text: str) -> str:
     return f"{float(share):.6g}"
 
 
-def _sentences(view: ProjectView) -> list[dict[str, Any]]:
+def sentences(view: ProjectView) -> list[dict[str, Any]]:
     """Every definition with its parameters, what it means at these values, and what it leaves open."""
     from reticent.definitions import ClaimScope, definition_from
 
@@ -248,7 +248,7 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
         {
             "model": each.model,
             "definition": each.definition,
-            "adversary": each.adversary,
+            "adversary": each.adversary.replace("quasi values", "the columns that others may know"),
             "protects": each.protects,
             "leaves": each.leaves,
             "covers": list(each.covers),

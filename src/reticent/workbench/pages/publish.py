@@ -24,6 +24,7 @@ from reticent.workbench import edits
 from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
 from reticent.workbench.pages.explore import MADE
+from reticent.workbench.pages.guarantee import sentences
 from reticent.workbench.scripts import command_for, script_for
 
 FILES = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
@@ -33,7 +34,10 @@ _LARGEST_DROPPED = 2_000
 
 def add(app: FastAPI, desk: Desk) -> None:
     """Add the addresses of the page."""
-    desk.add_part(PagePart("words", "candidate", MADE, "search", "Judging the candidate"))
+    desk.add_part(
+        PagePart("words", "candidate", MADE, "search", "Judging the candidate"),
+        lambda view, found, asked: {"uncovered": list(dict.fromkeys(each["open"] for each in sentences(view)))},
+    )
 
     @app.get("/p/{number}/v/{version}/publish")
     async def publish(number: str, version: int) -> Response:
