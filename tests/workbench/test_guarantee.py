@@ -27,7 +27,7 @@ def changed(page: Any, number: int, name: str = "guarantee") -> None:
 def test_a_guarantee_is_added_from_the_threat_that_it_covers_and_priced(page: Any, bench: Bench) -> None:
     page.check("input[name=concern][value=attribute]")
     page.click("text=Show what covers this")
-    page.wait_for_selector(".advice")
+    page.click("summary:has-text('More that covers this')")
     page.click("button[aria-label='Add t-closeness']")
     changed(page, 2)
     page.wait_for_selector(".definition:has-text('T-closeness')")

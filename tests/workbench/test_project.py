@@ -15,7 +15,10 @@ from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy
 from reticent.propose import document_text
 from reticent.workbench import edits
+from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.desk import Desk, PagePart, ProjectView
+from reticent.workbench.pages.explore import poor_words
+from reticent.workbench.pages.guarantee import is_stricter
 from reticent.workbench.project import Project, Projects, safe_file_name
 
 POLICY = """
@@ -231,3 +234,37 @@ def test_work_begun_ahead_gives_way_to_that_of_the_next_version_but_never_what_a
     project.undo()
     assert desk.ahead(first, "candidate") is not begun
     assert shown.state == "waiting"
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"loss": 0.6, "query_error": {"median": 9.0}}, "60% of the detail is lost"),
+        ({"loss": 0.3, "query_error": {"median": 1.32}}, "counts are wrong by 132% in the median"),
+        ({"loss": 0.3, "query_error": {"median": 0.2}}, ""),
+        ({"loss": None}, ""),
+    ],
+)
+def test_a_candidate_of_little_use_says_why(found: dict[str, Any], told: str) -> None:
+    assert poor_words(found) == told
+
+
+@pytest.mark.parametrize(
+    ("definition", "told"),
+    [
+        ({"name": "KAnonymity", "k": 5}, "k-anonymity, k = 5"),
+        ({"name": "DistinctLDiversity", "l": 2, "column": "ill", "alone": True}, "distinct l-diversity of ill, l = 2"),
+        ({"name": "RecursiveLDiversity", "c": 3, "l": 2}, "recursive (c,l)-diversity, c = 3, l = 2"),
+    ],
+)
+def test_guarantees_have_the_names_of_the_literature(definition: dict[str, Any], told: str) -> None:
+    assert guarantee_words(definition).replace("\u00a0", " ") == told
+
+
+@pytest.mark.parametrize(
+    ("parameter", "before", "after", "stricter"), [("k", 5, 7, True), ("l", 3, 2, False), ("t", "0.3", "0.2", True)]
+)
+def test_counts_grow_and_limits_shrink_where_a_guarantee_becomes_stricter(
+    parameter: str, before: Any, after: Any, stricter: bool
+) -> None:
+    assert is_stricter(parameter, before, after) is stricter

@@ -16,6 +16,7 @@ from reticent.workbench.pages.guarantee import JUDGED
 MADE = (*JUDGED, "analysis")
 """The sections that decide what is published."""
 _LISTED = 40
+_POOR_LOSS, _POOR_ERROR = 0.5, 0.5
 
 
 def add(app: FastAPI, desk: Desk) -> None:
@@ -27,6 +28,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             "fixed": "node" in view.content.get("method", {}),
             "own": not asked,
             "help": method_help(found["name"]),
+            "poor": poor_words(found),
         },
     )
     desk.add_part(
@@ -109,6 +111,14 @@ def method_words(method: Mapping[str, Any]) -> str:
         return f"Levels {'-'.join(str(level) for level in method['node'].values())}"
     given = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
     return f"{method.get('name', 'Cheapest')} ({given})" if given else str(method.get("name", "the cheapest method"))
+
+
+def poor_words(found: Mapping[str, Any]) -> str:
+    """Why a candidate is of little use, in a few words; nothing where it is of use."""
+    if found.get("loss") is not None and found["loss"] > _POOR_LOSS:
+        return f"{found['loss']:.0%} of the detail is lost"
+    error = (found.get("query_error") or {}).get("median")
+    return f"counts are wrong by {error:.0%} in the median" if error is not None and error > _POOR_ERROR else ""
 
 
 def method_help(name: str) -> str:
