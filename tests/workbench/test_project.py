@@ -242,6 +242,7 @@ def test_work_begun_ahead_gives_way_to_that_of_the_next_version_but_never_what_a
         ({"loss": 0.6, "query_error": {"median": 9.0}}, "60% of the detail is lost"),
         ({"loss": 0.3, "query_error": {"median": 1.32}}, "counts are wrong by 132% in the median"),
         ({"loss": 0.3, "query_error": {"median": 0.2}}, ""),
+        ({"loss": 0.08, "query_error": {"median": 0.84}}, ""),
         ({"loss": None}, ""),
     ],
 )

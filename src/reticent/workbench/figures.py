@@ -120,8 +120,7 @@ def shares(counted: Mapping[str, Any], label: str, kind: str) -> Markup:
 
 
 def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
-    """The lattice: every node a link, exact values at the bottom. Of a large one the nodes that were judged."""
-    low, high = sum(found["lowest"]), sum(found["heights"])
+    """The lattice: every node a link, exact values at the bottom. Of a large one the nodes that were judged, and only heights that have any."""
     rows: dict[int, list[tuple[str, str, str]]] = {}
     for each in nodes:
         kind = "chosen" if each["best"] else "passing" if each["passes"] else "failing"
@@ -135,8 +134,8 @@ def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: s
         )
     shown = _MOST_DOTS / max(sum(map(len, rows.values())), 1)
     width, parts, y, left = 900.0, [], 16.0, 76.0
-    for height in range(high, low - 1, -1):
-        listed = sorted(rows.get(height, []), key=lambda one: ("failing", "passing", "chosen").index(one[1]))
+    for height in sorted(rows, reverse=True):
+        listed = sorted(rows[height], key=lambda one: ("failing", "passing", "chosen").index(one[1]))
         kept = (
             listed
             if shown >= 1

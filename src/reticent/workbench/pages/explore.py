@@ -16,7 +16,7 @@ from reticent.workbench.pages.guarantee import JUDGED
 MADE = (*JUDGED, "analysis")
 """The sections that decide what is published."""
 _LISTED = 40
-_POOR_LOSS, _POOR_ERROR = 0.5, 0.5
+_POOR_LOSS, _LOSSY, _POOR_ERROR = 0.5, 0.2, 0.5
 
 
 def add(app: FastAPI, desk: Desk) -> None:
@@ -117,8 +117,9 @@ def poor_words(found: Mapping[str, Any]) -> str:
     """Why a candidate is of little use, in a few words; nothing where it is of use."""
     if found.get("loss") is not None and found["loss"] > _POOR_LOSS:
         return f"{found['loss']:.0%} of the detail is lost"
-    error = (found.get("query_error") or {}).get("median")
-    return f"counts are wrong by {error:.0%} in the median" if error is not None and error > _POOR_ERROR else ""
+    error = (found.get("query_error") or {}).get("median") or 0.0
+    lossy = (found.get("loss") or 0.0) > _LOSSY
+    return f"counts are wrong by {error:.0%} in the median" if lossy and error > _POOR_ERROR else ""
 
 
 def method_help(name: str) -> str:
