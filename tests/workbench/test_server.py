@@ -231,3 +231,14 @@ def test_our_scripts_make_no_markup_and_evaluate_nothing() -> None:
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|https?://(?!www\.w3\.org)",
             text.replace('swap: "innerHTML"', ""),
         ), script.name
+
+
+def test_a_project_without_a_table_says_so_on_every_page(client: Any, tmp_path: Path) -> None:
+    client.enter()
+    project = Desk(tmp_path / "home").projects.new("nothing.csv", "uploaded")
+    for name in ("columns", "columns/0", "guarantee", "explore"):
+        answered = client("GET", f"/p/{project.id}/v/0/{name}")
+        assert answered.status_code == 200
+        assert "Nothing was read yet" in answered.text
+    for name in ("data", "publish", "more"):
+        assert "Nothing was read yet" not in client("GET", f"/p/{project.id}/v/0/{name}").text

@@ -49,7 +49,8 @@ def add(app: FastAPI, desk: Desk) -> None:
             await desk.settled_parts(adopted, "rows", **FIRST_ROWS)
             desk.job(adopted, "columns")
             return desk.sent_on(request, adopted.url())
-        return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, asked=asked, encodings=ENCODINGS))
+        told = (job.problem or (job.result or {}).get("refusal") or "").replace(f"{project.folder}/uploads/", "")
+        return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, problem=told, encodings=ENCODINGS))
 
     @app.post("/p/{number}/read")
     async def read(request: Request, number: str) -> Response:
