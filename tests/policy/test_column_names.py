@@ -32,7 +32,7 @@ def _write(path: Path, names: list[str]) -> Path:
 
 def test_names_with_dots_in_a_wide_file_are_inspected(tmp_path: Path) -> None:
     names = [f"Q{number}.a" for number in range(58)] + ["wt.loss", "ph.ecog"]
-    inspected = inspect(_write(tmp_path / "wide.csv", names), output=tmp_path / "policy.toml")
+    inspected = inspect(_write(tmp_path / "wide.csv", names), output=tmp_path / "policy.toml", prices=False)
     inspected.save(tmp_path / "policy.toml")
     assert list(inspected.roles) == names
     assert set(inspected.table().schema) <= set(names)
@@ -40,7 +40,7 @@ def test_names_with_dots_in_a_wide_file_are_inspected(tmp_path: Path) -> None:
 
 def test_odd_names_are_inspected_and_read_back(tmp_path: Path) -> None:
     written = [" lead", "trail ", "", *ODD_NAMES]
-    inspected = inspect(_write(tmp_path / "odd.csv", written), output=tmp_path / "policy.toml")
+    inspected = inspect(_write(tmp_path / "odd.csv", written), output=tmp_path / "policy.toml", prices=False)
     assert list(inspected.roles) == ["lead", "trail", "column_3", *ODD_NAMES]
     policy = inspected.parsed()
     told = {*policy.sections.roles.quasi, *policy.sections.roles.sensitive, *policy.sections.roles.identifiers}

@@ -40,7 +40,7 @@ def test_the_proposed_table_can_be_published(file: Path, monkeypatch: pytest.Mon
 
 def test_a_frame_is_inspected_like_its_file(file: Path) -> None:
     frame = pl.read_csv(file, try_parse_dates=True)
-    of_frame, of_file = rt.inspect(frame), rt.inspect(file)
+    of_frame, of_file = rt.inspect(frame, prices=False), rt.inspect(file, prices=False)
     assert of_frame.roles == of_file.roles
     assert of_frame.notes == of_file.notes
     assert "source" not in of_frame.policy
@@ -59,7 +59,7 @@ def test_words_for_missing_values_in_a_frame_become_nulls() -> None:
 
 def test_nothing_is_written_unless_it_is_saved(file: Path) -> None:
     before = set(file.parent.iterdir())
-    found = rt.inspect(file, output=file.parent / "policy.toml")
+    found = rt.inspect(file, output=file.parent / "policy.toml", prices=False)
     assert set(file.parent.iterdir()) == before
     assert len(rt.read(policy=found.save(file.parent / "policy.toml")).frame) == 300
 

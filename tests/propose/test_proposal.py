@@ -330,10 +330,10 @@ def test_a_proposal_asks_for_groups_of_five(rows: int) -> None:
     "name",
     [
         "adult/adult_subset.csv.gz",
-        "fars/fars_subset.csv.gz",
+        pytest.param("fars/fars_subset.csv.gz", marks=pytest.mark.slow),
         pytest.param("gss/gss_wages.parquet", marks=pytest.mark.slow),
         pytest.param("sdcmicro/testdata.csv.gz", marks=pytest.mark.slow),
-        "sdcmicro/CASCrefmicrodata.csv.gz",
+        pytest.param("sdcmicro/CASCrefmicrodata.csv.gz", marks=pytest.mark.slow),
         pytest.param("adult/adult.csv.gz", marks=pytest.mark.slow),
         pytest.param("adult_full/adult_48842.csv.gz", marks=pytest.mark.slow),
         pytest.param("cps/cps.parquet", marks=pytest.mark.slow),

@@ -16,7 +16,7 @@ DAYS = [datetime.date(1931, 1, 5) + datetime.timedelta(days=613 * i) for i in ra
 
 
 def read_back(path: Path, folder: Path) -> pl.DataFrame:
-    found = inspect(str(path), output=folder / "policy.toml")
+    found = inspect(str(path), output=folder / "policy.toml", prices=False)
     found.save(folder / "policy.toml")
     return Policy.read(folder / "policy.toml").table().frame
 
@@ -51,7 +51,7 @@ def test_whole_numbers_held_as_floats_are_whole_numbers(tmp_path: Path) -> None:
 
 def test_a_declared_integer_that_is_none_is_still_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("age\n" + "30.5\n31\n" * 6)
-    found = inspect(str(tmp_path / "a.csv"), output=tmp_path / "policy.toml")
+    found = inspect(str(tmp_path / "a.csv"), output=tmp_path / "policy.toml", prices=False)
     assert "types" not in found.policy
 
 
@@ -79,6 +79,6 @@ def test_codes_of_categories_never_become_intervals(tmp_path: Path) -> None:
     pl.DataFrame({"race": [1, 2, 3, 4, 5, 6] * 40, "age": [20 + i % 60 for i in range(240)]}).write_csv(
         tmp_path / "a.csv"
     )
-    found = inspect(str(tmp_path / "a.csv"), output=tmp_path / "policy.toml")
+    found = inspect(str(tmp_path / "a.csv"), output=tmp_path / "policy.toml", prices=False)
     kinds = {column.name: (column.hierarchy or {}).get("kind") for column in found.proposal.columns}
     assert kinds == {"race": "taxonomy", "age": "intervals"}
