@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ import pytest
 
 import reticent as rt
 from reticent.errors import LedgerError, PolicyError
-from reticent.methods.marginals.graphical_model import fitted
-from reticent.methods.marginals.noisy_table import Measurement
 
 pytest.importorskip("mbi")
 DOMAIN: dict[str, Any] = {
@@ -201,34 +198,3 @@ def test_what_cannot_be_published_is_refused_by_name(method: Any, definition: An
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):
         rt.Marginals(**wrong)
-
-
-def test_records_follow_the_model_also_where_nothing_was_measured() -> None:
-    """The joint law, not only measured marginals: a sampler that ties columns together would pass a test of these alone."""
-    sizes = {"a": 2, "b": 3, "c": 2}
-    source = np.random.default_rng(4)
-    counts = {
-        clique: source.integers(100, 2000, int(np.prod([sizes[name] for name in clique])))
-        for clique in (("a", "b"), ("b", "c"))
-    }
-    model = fitted(sizes, [Measurement(clique, each, 1.0) for clique, each in counts.items()], total=60_000.0)
-    drawn = model.records(60_000, 9)
-    for clique in [*combinations(sizes, 2), tuple(sizes)]:
-        keys = np.zeros(60_000, dtype=np.int64)
-        for name in clique:
-            keys = keys * sizes[name] + drawn[name]
-        seen = np.bincount(keys, minlength=int(np.prod([sizes[name] for name in clique])))
-        assert np.abs(seen - model.marginal(clique)).max() < 5 * np.sqrt(60_000 / 4)
-
-
-def test_marginals_of_the_model_are_those_of_the_library() -> None:
-    sizes = {"a": 2, "b": 3, "c": 4}
-    source = np.random.default_rng(4)
-    measured = [
-        Measurement(("a", "b"), source.integers(1, 50, 6), 2.0),
-        Measurement(("b", "c"), source.integers(1, 50, 12), 1.0),
-    ]
-    model = fitted(sizes, measured)
-    for clique in [("a",), ("a", "c"), ("c", "a"), ("a", "b", "c")]:
-        theirs = np.asarray(model.field_.project(clique).datavector())
-        assert model.marginal(clique) == pytest.approx(theirs, rel=1e-9)

@@ -24,7 +24,8 @@ from reticent.core import Draft, Evidence, Kind
 from reticent.definitions import Definition, ExpectedError
 from reticent.errors import PolicyError, did_you_mean
 from reticent.methods.marginals.details import MarginalsDetails, excluded
-from reticent.methods.marginals.graphical_model import Clique, ImpossibleCells
+from reticent.methods.marginals.graphical_model import ImpossibleCells
+from reticent.methods.marginals.junction_tree import Clique
 from reticent.methods.marginals.marginal_table import OWN_COLUMNS, marginal_table
 from reticent.methods.marginals.noisy_table import NoisyTable
 from reticent.methods.marginals.selection import (
@@ -55,8 +56,8 @@ class Marginals:
 
     Guarantee: UnboundedDP, BoundedDP or ConcentratedDP for one record, or for all records of a person where the table bounds them (``rows_per_person=`` of the table).
     Adversary: the definition's. The cells of all columns must be public: declared, never read off the data.
-    Cost: AIM on 30,000 records with nine columns takes minutes, MST and a fixed list less than one.
-    Source: select, measure, generate: McKenna, Miklau and Sheldon 2021; AIM: McKenna and others 2022; inference: McKenna, Sheldon and Miklau 2019, by the library mbi; noise and noisy maxima by OpenDP.
+    Cost: AIM on 30,000 records with nine columns takes some seconds, MST and a fixed list about one.
+    Source: select, measure, generate [McKenna2021]; AIM [McKenna2022]; inference [McKenna2019]; noise and noisy maxima by OpenDP.
 
     Parameters:
         select: ``"aim"`` (chooses marginals of up to ``degree`` columns, one after the other, where the model is worst), ``"mst"`` (a tree of pairs), or a list of marginals to measure.

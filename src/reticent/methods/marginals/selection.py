@@ -16,10 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from reticent.base.context import Context
-from reticent.methods.marginals.graphical_model import Clique, GraphicalModel, ImpossibleCells, fitted
+from reticent.methods.marginals.graphical_model import GraphicalModel, ImpossibleCells, fitted
+from reticent.methods.marginals.junction_tree import Clique
 from reticent.methods.marginals.noisy_table import Measurement, NoisyTable
 
-_FINAL_ROUNDS = 2500
+_FINAL_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ class FixedWorkload(MarginalSelection):
             context.step("measuring", done, len(wanted), " x ".join(clique))
             measured.append(table.measured(clique, share))
         context.step("fitting a model")
-        return Fit(tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS))
+        return Fit(
+            tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
+        )
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class MaximumSpanningTree(MarginalSelection):
         measured = [table.measured((name,), share / len(columns)) for name in columns]
         if pairs:
             context.step("choosing pairs of columns")
-            independent = fitted(table.sizes, measured, total, excluded)
+            independent = fitted(table.sizes, measured, total, excluded, context=context)
             missed: dict[Clique, float] = {
                 pair: float(np.abs(table.exact(pair) - independent.marginal(pair)).sum())
                 for pair in combinations(columns, 2)
@@ -91,7 +94,9 @@ class MaximumSpanningTree(MarginalSelection):
             for pair in self._tree(table, missed, share / pairs, context):
                 measured.append(table.measured(pair, share / pairs))
         context.step("fitting a model")
-        return Fit(tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS))
+        return Fit(
+            tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
+        )
 
     def _tree(
         self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
@@ -121,7 +126,7 @@ class AdaptiveIterations(MarginalSelection):
     name: ClassVar[str] = "aim"
     _rounds: ClassVar[int] = 16
     _on_counts: ClassVar[Fraction] = Fraction(9, 10)
-    _fit_rounds: ClassVar[int] = 1000
+    _fit_rounds: ClassVar[int] = 200
 
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return self._on_counts * total / (self._rounds * len(columns))
@@ -132,7 +137,7 @@ class AdaptiveIterations(MarginalSelection):
         cost = table.left / (self._rounds * len(columns))
         context.step("measuring single columns")
         measured = [table.measured((name,), self._on_counts * cost) for name in columns]
-        model = fitted(table.sizes, measured, total, excluded, rounds=self._fit_rounds)
+        model = fitted(table.sizes, measured, total, excluded, rounds=self._fit_rounds, context=context)
         largest = max(weights.values())
         while table.left > 0:
             if table.left < 2 * cost:
@@ -152,7 +157,8 @@ class AdaptiveIterations(MarginalSelection):
             before = model.marginal(clique)
             measured.append(table.measured(clique, self._on_counts * cost))
             last = table.left < cost / 1000
-            model = fitted(table.sizes, measured, total, excluded, model, _FINAL_ROUNDS if last else self._fit_rounds)
+            rounds = _FINAL_ROUNDS if last else self._fit_rounds
+            model = fitted(table.sizes, measured, total, excluded, model, rounds, context)
             if last:
                 break
             if np.abs(model.marginal(clique) - before).sum() <= noise * table.cells(clique):
