@@ -6,7 +6,9 @@ total variation) and by records that were held out (AUC). The domains are read o
 Run: python -m benchmarks marginals prepare FOLDER
      python -m benchmarks marginals ours FOLDER FILE EPSILON aim|mst SEED
      ENVIRONMENT/bin/python benchmarks/reference_marginals.py FOLDER FILE EPSILON aim|mst SEED    (an environment of its own, with opendp[mbi])
+     ENVIRONMENT/bin/python benchmarks/reference_private_pgm.py FOLDER FILE EPSILON aim|mst SEED  (likewise, with dpmm)
      python -m benchmarks marginals judge FOLDER
+     python -m benchmarks marginals tracts EPSILON [RUNS]    (homes x work by tract of Rhode Island)
 """
 
 from __future__ import annotations
@@ -164,6 +166,26 @@ def judge(folder: str) -> None:
         )
 
 
+def tracts(epsilon: str = "1", runs: str = "3") -> None:
+    """Total variation of home x work between the jobs of Rhode Island and synthetic ones, by the one marginal of both; delta 1e-5 as in `reproduce_onthemap`."""
+    from benchmarks.reproduce_onthemap import Commuters
+
+    jobs = Commuters.read()
+    flows = jobs.in_tracts(jobs.flows)
+    frame = pl.DataFrame({"work": np.repeat(flows.group, flows.times), "home": np.repeat(flows.value, flows.times)})
+    sizes = {"work": flows.groups, "home": flows.values}
+    domain = {name: {"from": 0, "to": size - 1, "step": 1} for name, size in sizes.items()}
+    method = rt.Marginals(select=[["work", "home"]], domain=domain, rows=frame.height)
+    table = rt.Table(frame, quasi=["work"], sensitive="home")
+    found = []
+    began = time.process_time()
+    for _ in range(int(runs)):
+        draft = method.draft(table, rt.UnboundedDP(epsilon, "1e-5"))
+        found.append(variation(frame, draft.tables["records"].frame(), ("work", "home"), sizes))
+    seconds = (time.process_time() - began) / int(runs)
+    print(f"tracts, epsilon {epsilon}: {', '.join(f'{each:.4f}' for each in found)}; {seconds:.1f} s of processor each")
+
+
 def main(command: str = "judge", *arguments: str) -> None:
     """Run one of the commands."""
-    {"prepare": prepare, "ours": ours, "judge": judge}[command](*arguments)
+    {"prepare": prepare, "ours": ours, "judge": judge, "tracts": tracts}[command](*arguments)

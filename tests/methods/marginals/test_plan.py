@@ -12,6 +12,7 @@ import reticent as rt
 from reticent.base.privacy_cost import Relation, concentrated_delta, concentrated_epsilon, concentrated_rho
 from reticent.errors import DataError
 from reticent.methods.marginals.plan import ROUNDING, MarginalsPlan, NoisyStep
+from reticent.methods.marginals.selection import FixedWorkload
 
 dp = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")
@@ -91,3 +92,22 @@ def test_a_plan_is_judged_by_its_sum() -> None:
 def test_a_plan_without_steps_is_refused() -> None:
     with pytest.raises(DataError, match="noisy steps"):
         MarginalsPlan("rho", 1, ())
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True).map(tuple),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    )
+)
+def test_a_list_spends_the_budget_and_gives_a_tenth_of_it_to_columns_that_it_covers(
+    listed: list[tuple[str, ...]],
+) -> None:
+    costs = FixedWorkload(tuple(listed)).costs(Fraction(7, 3), "abcd")
+    assert sum(costs.values()) == Fraction(7, 3)
+    assert set(costs) == {("a",), ("b",), ("c",), ("d",), *listed}
+    implied = [(name,) for name in "abcd" if (name,) not in listed and any(name in each for each in listed)]
+    assert sum((costs[each] for each in implied), Fraction(0)) == (Fraction(7, 30) if implied else 0)
+    assert len({costs[each] for each in costs if each not in implied}) == 1

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,11 @@ from reticent.methods.marginals.noisy_table import Measurement
 MOST_MODEL_CELLS = 100_000_000
 _MEGABYTE = 2**20
 _LOOK_EVERY = 25
-_ENOUGH = 1e-5
+_STILL = 1e-5
 """Descent ends when so many rounds have lowered the loss by no more than this share of it."""
+_NEAR_ENOUGH = 0.3
+"""The loss of a cell at which a descent that began with the uniform distribution ends. Noise alone costs the truth half of one in expectation, and what a model has less it owes to following the noise: on
+Adult and on tracts of Rhode Island errors were least at 0.25 to 0.35, and grew again after."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class GraphicalModel:
         kept = self._between(columns)
         wanted = set(columns)
         place = {name: number for number, name in enumerate(self.sizes)}
-        operands: list[object] = []
+        operands: list[Any] = []
         for number in kept:
             clique, parent = self.tree.cliques[number], self.tree.parents[number]
             inside = {other for other in kept if self.tree.parents[other] == number}
@@ -131,7 +135,7 @@ def shared_out(shares: Array, count: int, source: np.random.Generator) -> NDArra
     """``count`` as whole parts that are proportional to ``shares`` in expectation, each less than one away from it: systematic sampling of the fractions in a random order."""
     total = shares.sum()
     expected = count * (shares / total if total > 0 else np.full(len(shares), 1 / len(shares)))
-    parts = np.floor(expected).astype(np.int64)
+    parts: NDArray[np.int64] = np.floor(expected).astype(np.int64)
     left = count - int(parts.sum())
     if left > 0:
         order = source.permutation(len(parts))
@@ -253,7 +257,7 @@ def fitted(
         return sum(float(np.vdot(slope[each], missed[each])) for each in means) / 2, found, slope
 
     step = 2 / (count * sum(mean.precision for mean in means.values()))
-    grown = 2.0
+    grown, near = 2.0, _NEAR_ENOUGH * sum(mean.counts.size for mean in means.values())
     loss, found, slope = judged(factors)
     seen = loss
     for done in range(1, rounds + 1):
@@ -267,7 +271,7 @@ def fitted(
             step, grown = step / 2, 1.1
         if done % _LOOK_EVERY == 0:
             context.check("fitting a model")
-            if seen - loss <= _ENOUGH * loss:
+            if seen - loss <= _STILL * loss or (before is None and loss <= near):
                 break
             seen = loss
     return GraphicalModel(sizes, count, factors, tuple(excluded))

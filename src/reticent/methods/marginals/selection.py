@@ -47,26 +47,38 @@ class MarginalSelection(ABC):
 
 @dataclass(frozen=True)
 class FixedWorkload(MarginalSelection):
-    """The marginals of all single columns and of a public list, all with the same noise."""
+    """The marginals of a public list and of all single columns. What is listed, and columns that no listed marginal has, are measured with the same noise; the other single columns follow from what is listed,
+    and share a tenth of the budget."""
 
     cliques: tuple[Clique, ...]
 
     name: ClassVar[str] = "workload"
+    _on_covered: ClassVar[Fraction] = Fraction(1, 10)
+
+    def costs(self, total: Fraction, columns: Collection[str]) -> dict[Clique, Fraction]:
+        """What each marginal costs of a budget, single columns first."""
+        listed = dict.fromkeys(self.cliques)
+        covered = {name for clique in listed for name in clique}
+        implied = [(name,) for name in columns if name in covered and (name,) not in listed]
+        wanted = dict.fromkeys([*((name,) for name in columns if (name,) not in implied), *listed])
+        on_implied = self._on_covered * total if implied else Fraction(0)
+        return {
+            **{clique: on_implied / len(implied) for clique in implied},
+            **{clique: (total - on_implied) / len(wanted) for clique in wanted},
+        }
 
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
-        return total / len({*((name,) for name in columns), *self.cliques})
+        return next(iter(self.costs(total, columns).values()))
 
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
-        wanted = list(dict.fromkeys([*((name,) for name in table.sizes), *self.cliques]))
-        share = table.left / len(wanted)
+        costs = self.costs(table.left, table.sizes)
         measured = []
-        for done, clique in enumerate(wanted):
-            context.step("measuring", done, len(wanted), " x ".join(clique))
-            measured.append(table.measured(clique, share))
+        for done, (clique, cost) in enumerate(costs.items()):
+            context.step("measuring", done, len(costs), " x ".join(clique))
+            measured.append(table.measured(clique, cost))
         context.step("fitting a model")
-        return Fit(
-            tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
-        )
+        model = fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
+        return Fit(tuple(measured), model)
 
 
 @dataclass(frozen=True)
