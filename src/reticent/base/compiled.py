@@ -24,8 +24,8 @@ class CompiledLoop(Generic[Given, Result]):
     def _translated(self) -> Callable[Given, Result]:
         import numba
 
-        found: Callable[Given, Result] = numba.njit(cache=True, nogil=True)(self._function)
-        return found
+        translated: Callable[Given, Result] = numba.njit(cache=True, nogil=True)(self._function)
+        return translated
 
     @cached_property
     def _linked(self) -> Callable[Given, Result]:

@@ -57,7 +57,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError(
             f"the text has {len(text):,} characters, and at most {LARGEST_SETTINGS:,} are read"
         )
-    deep = next((found for found in _LEXEMES.finditer(text) if found["deep"]), None)
+    deep = next((match for match in _LEXEMES.finditer(text) if match["deep"]), None)
     if deep is not None:
         line = text.count("\n", 0, deep.start()) + 1
         raise tomllib.TOMLDecodeError(f"a key has more than {_DEEPEST_KEY} parts (at line {line}, column 1)")
@@ -82,6 +82,6 @@ def parse_json(
     except json.JSONDecodeError:
         raise
     except ValueError as error:
-        found = _LONGEST_NUMBER.search(text)
+        match = _LONGEST_NUMBER.search(text)
         reason = f"a number cannot be read: {str(error).partition(';')[0]}"
-        raise json.JSONDecodeError(reason, text, found.start() if found else 0) from None
+        raise json.JSONDecodeError(reason, text, match.start() if match else 0) from None

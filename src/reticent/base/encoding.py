@@ -81,9 +81,9 @@ def _enumerated(text: pl.Expr, values: pl.Series) -> pl.Expr:
 def sorted_values(column: pl.Series) -> pl.Series:
     """The distinct values of a column in order, nulls last."""
     if len(column) <= _FEW and (column.dtype == pl.String or column.dtype.is_integer()):
-        found = set(column.to_list())
+        distinct = set(column.to_list())
         # Sorting text by code points equals sorting it by bytes.
-        return pl.Series(column.name, [*sorted(found - {None}), *found & {None}], dtype=column.dtype)
+        return pl.Series(column.name, [*sorted(distinct - {None}), *distinct & {None}], dtype=column.dtype)
     values = column.unique()
     # For few values, synchronizing threads takes longer than sorting.
     return values.sort(nulls_last=True, multithreaded=len(values) > _MANY)
@@ -112,9 +112,9 @@ def _encode_categories(series: pl.Series, values: pl.Series) -> pl.Series:
     """Look the categories up once, then map their physical codes."""
     categories = series.unique().drop_nulls()
     physical = categories.to_physical().to_numpy()
-    found = categories.cast(pl.String).cast(pl.Enum(values.cast(pl.String)), strict=False).to_physical()
+    codes = categories.cast(pl.String).cast(pl.Enum(values.cast(pl.String)), strict=False).to_physical()
     lookup = np.full(int(physical.max(initial=0)) + 1, -1, dtype=np.int64)
-    lookup[physical] = found.cast(pl.Int64).fill_null(-1).to_numpy()
+    lookup[physical] = codes.cast(pl.Int64).fill_null(-1).to_numpy()
     return _from_lookup(lookup, series.to_physical(), low=0)
 
 
@@ -150,11 +150,11 @@ def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl
     plain = physical.fill_null(low) if has_missing else physical
     offsets = plain.to_numpy()
     # In 64 bits: the difference of two 8-bit numbers may need nine.
-    found = lookup[np.subtract(offsets, low, dtype=np.int64, casting="unsafe")] if low else lookup[offsets]
-    if not has_missing and (found >= 0).all():
-        return pl.Series(found)
-    known = physical.is_not_null() & (pl.Series(found) >= 0)
-    return pl.select(pl.when(known).then(pl.Series(found))).to_series()
+    codes = lookup[np.subtract(offsets, low, dtype=np.int64, casting="unsafe")] if low else lookup[offsets]
+    if not has_missing and (codes >= 0).all():
+        return pl.Series(codes)
+    known = physical.is_not_null() & (pl.Series(codes) >= 0)
+    return pl.select(pl.when(known).then(pl.Series(codes))).to_series()
 
 
 def _fill_nulls(

@@ -67,18 +67,18 @@ def check_own(path: Path, *, shared: bool = False) -> str | None:
     None if it is ours alone, or does not exist. With ``shared`` others may own it and have permissions.
     """
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
+    if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink > 1):
         return "it is a link, so the same file has another name"
-    if shared or sys.platform == "win32" or not stat.S_ISREG(found.st_mode):
+    if shared or sys.platform == "win32" or not stat.S_ISREG(status.st_mode):
         return None
-    if found.st_uid != os.geteuid():
-        return f"it belongs to another user (user {found.st_uid})"
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if status.st_uid != os.geteuid():
+        return f"it belongs to another user (user {status.st_uid})"
+    if stat.S_IMODE(status.st_mode) & 0o077:
         return (
-            f"other users have permissions on it (mode {stat.S_IMODE(found.st_mode):04o}); remove them with chmod 600"
+            f"other users have permissions on it (mode {stat.S_IMODE(status.st_mode):04o}); remove them with chmod 600"
         )
     return None
 

@@ -62,10 +62,10 @@ def rows_at_once(columns: int) -> int:
 
 
 def _read(said: str) -> int:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", said.strip().upper())
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", said.strip().upper())
+    if match is None:
         raise PolicyError(f"{MEMORY} must be a size such as 500MB or 2GB, but it is {said!r}.")
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    return int(float(match[1]) * _UNITS[match[2] or ""])
 
 
 def _available() -> int:
@@ -79,8 +79,8 @@ def _system_room() -> list[int]:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return []
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return [int(found[1]) << 10] if found else []
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return [int(match[1]) << 10] if match else []
 
 
 def _group_room() -> list[int]:

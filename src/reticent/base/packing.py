@@ -66,15 +66,15 @@ def number(keys: NDArray[Any], space: int) -> tuple[NDArray[Any], int]:
         lookup = np.cumsum(present(keys, space), dtype=np.int32)
         lookup -= 1
         return lookup.take(keys), int(lookup[-1]) + 1 if space else 0
-    found = Distinct(keys, space)
-    return found.ids, len(found.sizes)
+    distinct = Distinct(keys, space)
+    return distinct.ids, len(distinct.sizes)
 
 
 def present(keys: NDArray[Any], space: int) -> NDArray[np.bool_]:
     """Mask over the key space: which keys occur."""
-    found = np.zeros(space, dtype=bool)
-    found[keys] = True
-    return found
+    occurs = np.zeros(space, dtype=bool)
+    occurs[keys] = True
+    return occurs
 
 
 class Distinct:
@@ -191,8 +191,8 @@ def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[in
     ids, count = number(*pack(together, sizes, len(together[0])))
     place: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
     place[ids[:known]] = np.arange(known)
-    found: NDArray[np.int64] = place[ids[known:]]
-    return found
+    matches: NDArray[np.int64] = place[ids[known:]]
+    return matches
 
 
 def _same(known: Sequence[ref[Codes]], given: Sequence[Codes]) -> bool:
@@ -249,5 +249,5 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Words mixed so that close inputs give unrelated outputs (the finalizer of SplitMix64)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return found
+    result: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return result

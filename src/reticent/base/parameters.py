@@ -60,7 +60,7 @@ def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[st
     Parameters are stated if they differ from their default, unless their field (:func:`parameter`) requests otherwise;
     ``written`` is the encoding of parameters without one of their own.
     """
-    told: dict[str, Any] = {"name": type(made).__name__}
+    description: dict[str, Any] = {"name": type(made).__name__}
     for each in fields(made):
         rule = each.metadata.get("stated", "changed")
         if rule == "never" or each.name.startswith("_"):
@@ -69,8 +69,8 @@ def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[st
         usual = each.default if each.default_factory is MISSING else each.default_factory()
         value, default = (None if given is None else write(given) for given in (getattr(made, each.name), usual))
         if rule == "always" or value != default:
-            told[each.name] = value
-    return told
+            description[each.name] = value
+    return description
 
 
 def plain_parameter(value: Any) -> Any:

@@ -49,9 +49,9 @@ class ParquetLayout:
     @property
     def rows(self) -> int:
         """The number of rows declared by the footer, at least that of its row groups."""
-        told: list[int] = [self.footer.get(3, 0), sum(group.get(3, 0) for group in self._groups)]
+        counts: list[int] = [self.footer.get(3, 0), sum(group.get(3, 0) for group in self._groups)]
         values: list[int] = [chunk[5] for chunk in self._chunks if isinstance(chunk.get(5), int)]
-        return max(*told, *values, 0)
+        return max(*counts, *values, 0)
 
     @property
     def columns(self) -> int:
@@ -66,10 +66,10 @@ class ParquetLayout:
     @cached_property
     def footer(self) -> dict[int, Any]:
         """The fields of the footer by number."""
-        found, end = self._reader(self._footer_start).struct()
+        fields, end = self._reader(self._footer_start).struct()
         if end > len(self.content) - _TAIL:
             raise self._damaged("its footer is longer than declared")
-        return found
+        return fields
 
     @property
     def statistics(self) -> Iterator[tuple[str, bytes]]:
@@ -111,9 +111,9 @@ class ParquetLayout:
                     places, end = self._reader(chunk[4]).struct()
                     if end == chunk[4] + chunk.get(5, 0) and _only_numbers(places):
                         yield chunk[4], end
-                told = chunk.get(3, {})
-                after = self._start(told) + told.get(7, 0)
-                if after < self._footer_start and (copy := self._copy(after)) is not None and copy[0] == told:
+                metadata = chunk.get(3, {})
+                after = self._start(metadata) + metadata.get(7, 0)
+                if after < self._footer_start and (copy := self._copy(after)) is not None and copy[0] == metadata:
                     yield after, copy[1]
 
     def _copy(self, place: int) -> tuple[dict[int, Any], int] | None:
@@ -130,8 +130,8 @@ class ParquetLayout:
     @property
     def created_by(self) -> str:
         """The writer's name, as stated in the file."""
-        told = self.footer.get(6, b"")
-        return told.decode(errors="replace") if isinstance(told, bytes) else ""
+        writer = self.footer.get(6, b"")
+        return writer.decode(errors="replace") if isinstance(writer, bytes) else ""
 
     @cached_property
     def _footer_start(self) -> int:
@@ -241,12 +241,12 @@ class _Compact:
         return self.content[self.place - count : self.place]
 
     def _varint(self) -> int:
-        found = shift = 0
+        number = shift = 0
         while shift < 70:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
         raise self._wrong()
 

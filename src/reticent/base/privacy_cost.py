@@ -208,8 +208,8 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     with localcontext() as context:
         context.prec = _PRECISION
         small, order = _decimal(step), 1 + _decimal(step)
-        told = -_decimal(delta).ln() + order * (small / order).ln() - small.ln()
-        return max(Fraction(0), _ceiled(order * _decimal(rho) + told / small))
+        numerator = -_decimal(delta).ln() + order * (small / order).ln() - small.ln()
+        return max(Fraction(0), _ceiled(order * _decimal(rho) + numerator / small))
 
 
 def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
@@ -229,10 +229,10 @@ def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     with localcontext() as context:
         context.prec = _PRECISION
         small, order = _decimal(step), 1 + _decimal(step)
-        told = small * (order * _decimal(rho) - _decimal(epsilon)) + order * (small / order).ln() - small.ln()
-        if told >= 0:
+        exponent = small * (order * _decimal(rho) - _decimal(epsilon)) + order * (small / order).ln() - small.ln()
+        if exponent >= 0:
             return Fraction(1)
-        return min(Fraction(1), _rounded_up(Fraction(told.exp() * (1 + _MARGIN))))
+        return min(Fraction(1), _rounded_up(Fraction(exponent.exp() * (1 + _MARGIN))))
 
 
 @lru_cache(maxsize=256)

@@ -18,8 +18,8 @@ def starts_of(lengths: ArrayLike) -> Places:
 def places_in(starts: NDArray[Any], lengths: NDArray[Any]) -> Places:
     """The indices of some segments, concatenated: ``lengths[i]`` indices from ``starts[i]``."""
     before = np.cumsum(lengths) - lengths
-    found: Places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-    return found
+    indices: Places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return indices
 
 
 def ranks_among_equal(keys: NDArray[Any]) -> Places:

@@ -54,8 +54,8 @@ class _Side:
     def any_of(self, chosen: Mask) -> Mask:
         """Mask of regions whose label contains one of some pieces."""
         counted = starts_of(chosen[self.pieces.members])
-        found: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
-        return found
+        contains: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
+        return contains
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask, Mask]:
@@ -102,7 +102,7 @@ class _Side:
                 drawn[label] = self.kind.series([self.kind.at_place(where) for where in places.tolist()])
                 measured[label] = True
         values = pl.concat(list(drawn.values()))
-        labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(found) for found in drawn.values()])
+        labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(sample) for sample in drawn.values()])
         return Pieces(values, labels, np.arange(len(values)), np.ones(len(values)), measured, True)
 
 
@@ -134,9 +134,9 @@ def without_columns(node: Node) -> bool:
 def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
     """For every region whether a node may be true somewhere in it, and whether it must be true everywhere."""
     if isinstance(node, And | Or):
-        found = [_decide(part, sides, count) for part in node.parts]
+        decided = [_decide(part, sides, count) for part in node.parts]
         gather = np.logical_and if isinstance(node, And) else np.logical_or
-        return gather.reduce([may for may, _ in found]), gather.reduce([must for _, must in found])
+        return gather.reduce([may for may, _ in decided]), gather.reduce([must for _, must in decided])
     names = scope(node)
     if not names:
         same = np.full(count, without_columns(node))

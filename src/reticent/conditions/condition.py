@@ -114,7 +114,7 @@ class Condition:
         knowledge of the columns' values; for a column without one the domain is guessed from its meanings. A column
         without meanings is published unchanged, and its codes index the leaves of its domain.
         """
-        guessed = {name: Domain.guessed(found, suggested(self.node, name)) for name, found in meanings.items()}
+        guessed = {name: Domain.guessed(listed, suggested(self.node, name)) for name, listed in meanings.items()}
         known = guessed | dict(domains or {})
         self.check({name: domain.kind for name, domain in known.items()})
         count = len(next(iter(codes.values()))) if codes else 1

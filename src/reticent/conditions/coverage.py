@@ -77,8 +77,8 @@ def _covers(node: Node, regions: LabelProducts) -> Covers:
     if isinstance(node, And | Or):
         components = list(_independent(node.parts))
         if len(components) > 1:
-            found = [_covers(_joined(node, parts), regions) for parts in components]
-            return _all_of(found) if isinstance(node, And) else _any_of(found)
+            parts_covered = [_covers(_joined(node, parts), regions) for parts in components]
+            return _all_of(parts_covered) if isinstance(node, And) else _any_of(parts_covered)
         if len(node.parts) == 1:
             return _covers(node.parts[0], regions)
     return _together(node, regions)

@@ -91,8 +91,8 @@ def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tup
         columns[name] = _function(operand, inner, frame.with_columns(**columns)).alias(name)
         return Column(name)
 
-    found = tuple(map(linear, given))
-    return (frame.with_columns(**columns) if columns else frame), found
+    operands = tuple(map(linear, given))
+    return (frame.with_columns(**columns) if columns else frame), operands
 
 
 def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.Series:
@@ -110,13 +110,13 @@ def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.S
             frame[operand.name].abs() if isinstance(operand, Column) else _rounded(operand, frame, pl.Float64()).abs()
         )
     if not terms:
-        found = pl.repeat(int(function.of(form.constant)), frame.height, dtype=pl.Int64, eager=True)
+        result = pl.repeat(int(function.of(form.constant)), frame.height, dtype=pl.Int64, eager=True)
     elif _fits(terms, constant, frame):
         totals = _whole_sum(terms, constant, frame, int).fill_null(0).to_numpy()
-        found = _whole_function(function, totals, denominator)
+        result = _whole_function(function, totals, denominator)
     else:
-        found = _whole_sum(terms, constant, frame, lambda total: int(function.of(Fraction(total, denominator))))
-    return pl.select(pl.when(~_missing(operand, frame)).then(found)).to_series()
+        result = _whole_sum(terms, constant, frame, lambda total: int(function.of(Fraction(total, denominator))))
+    return pl.select(pl.when(~_missing(operand, frame)).then(result)).to_series()
 
 
 def _whole_function(function: Function, totals: NDArray[np.int64], denominator: int) -> pl.Series:
@@ -141,8 +141,8 @@ def _constant(value: bool | None, frame: pl.DataFrame) -> pl.Series:
 
 
 def _compare(symbol: Operator, left: pl.Series, right: Any) -> pl.Series:
-    found: pl.Series = _COMPARE[symbol](left, right)
-    return found
+    result: pl.Series = _COMPARE[symbol](left, right)
+    return result
 
 
 def _series(column: Column, frame: pl.DataFrame) -> pl.Series:
@@ -298,9 +298,9 @@ def _whole_sum(
         return total + constant
     unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
     lists = [np.array(series.fill_null(0).to_list(), dtype=object) * terms[name] for name, series in columns.items()]
-    found = [shortened(total) for total in reduce(operators.add, lists) + constant]
-    wide = any(isinstance(value, int) and abs(value) > _LARGEST for value in found)
-    totals = pl.Series(found, dtype=pl.Int128() if wide else None)
+    shortened_totals = [shortened(total) for total in reduce(operators.add, lists) + constant]
+    wide = any(isinstance(value, int) and abs(value) > _LARGEST for value in shortened_totals)
+    totals = pl.Series(shortened_totals, dtype=pl.Int128() if wide else None)
     return pl.select(pl.when(~unknown).then(totals)).to_series()
 
 
@@ -324,18 +324,18 @@ def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Se
     assert isinstance(operand, Arithmetic)
     left, right = _rounded(operand.left, frame, dtype), _rounded(operand.right, frame, dtype)
     steps: dict[str, Callable[[Any, Any], Any]] = {"+": operators.add, "-": operators.sub, "*": operators.mul}
-    found: pl.Series = steps[operand.operator](left, right)
-    return found
+    result: pl.Series = steps[operand.operator](left, right)
+    return result
 
 
 def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
     """A numeric operand without floating-point columns, computed exactly and rounded at the end."""
     form = LinearForm.of(operand)
     if form.coefficients:
-        found = _rounded_sum(_on_whole_columns(form, frame), frame, dtype)
+        result = _rounded_sum(_on_whole_columns(form, frame), frame, dtype)
     else:
-        found = pl.repeat(_nearest(form.constant), frame.height, dtype=pl.Float64, eager=True).cast(dtype)
-    return _unknown_where_cancelled(found, columns_in(operand), form, frame)
+        result = pl.repeat(_nearest(form.constant), frame.height, dtype=pl.Float64, eager=True).cast(dtype)
+    return _unknown_where_cancelled(result, columns_in(operand), form, frame)
 
 
 def _rounded_sum(form: LinearForm, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:

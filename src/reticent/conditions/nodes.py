@@ -344,8 +344,8 @@ def is_linear(node: Node) -> bool:
 
 def scope(node: Node) -> tuple[str, ...]:
     """The names of the columns under a node, in order of first appearance."""
-    found = (column.name for atom in atoms(node) for operand in operands(atom) for column in columns_in(operand))
-    return tuple(dict.fromkeys(found))
+    names = (column.name for atom in atoms(node) for operand in operands(atom) for column in columns_in(operand))
+    return tuple(dict.fromkeys(names))
 
 
 def positive(node: Node, negated: bool = False) -> Node:

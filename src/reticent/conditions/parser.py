@@ -287,12 +287,12 @@ class _ConditionReader:
             if not isinstance(divisor, Number) or not whole:
                 raise self.fault(f"{name} needs a whole number other than 0 on its right.", node.expression)
             by = int(divisor.value)
-        found = Function(name, inner, by, span)
+        function = Function(name, inner, by, span)
         if not isinstance(inner, Number):
-            return found
-        if found.is_division and inner.value.denominator != 1:
+            return function
+        if function.is_division and inner.value.denominator != 1:
             raise self.fault(f"{name} is for whole numbers.", node.this)
-        return Number(found.of(inner.value), span)
+        return Number(function.of(inner.value), span)
 
     def _product(self, node: exp.Mul) -> Operand:
         left, right = self.operand(node.this), self.operand(node.expression)
@@ -302,15 +302,15 @@ class _ConditionReader:
 
 
 def _from_parser(error: ParseError, text: str) -> ConditionError:
-    found = error.errors[0] if error.errors else {}
-    highlight = found.get("highlight") or ""
-    line, column = found.get("line") or 1, found.get("col") or 1
+    first = error.errors[0] if error.errors else {}
+    highlight = first.get("highlight") or ""
+    line, column = first.get("line") or 1, first.get("col") or 1
     lines = text.split("\n")
     end = sum(len(each) + 1 for each in lines[: line - 1]) + column
     start = max(0, end - max(len(highlight), 1))
-    if (found.get("description") or "").startswith("Expecting )"):
+    if (first.get("description") or "").startswith("Expecting )"):
         return ConditionError("a parenthesis is not closed after this.", text, (start, end))
-    if (found.get("description") or "").startswith("Required keyword"):
+    if (first.get("description") or "").startswith("Required keyword"):
         return ConditionError(f"something is missing next to {highlight!r}.", text, (start, end))
     return ConditionError(
         f"{highlight!r} is not expected here. Put a name that is an SQL keyword, or has characters other than letters, digits and _, in double quotes.",

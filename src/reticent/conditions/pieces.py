@@ -82,7 +82,7 @@ def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType
     values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
     index, null = LeafIndex(values, kind), len(leaves)
     members = [index.under(meaning) for meaning in meanings]
-    weights = [np.where(hidden & (found == null) & (len(found) > 1), 0.0, 1.0) for found in members]
+    weights = [np.where(hidden & (held == null) & (len(held) > 1), 0.0, 1.0) for held in members]
     return _assemble(values, members, weights, [True] * len(members), True)
 
 
@@ -99,7 +99,7 @@ def _assemble(
     measured: Sequence[bool],
     complete: bool,
 ) -> Pieces:
-    labels = np.repeat(np.arange(len(members)), [len(found) for found in members])
+    labels = np.repeat(np.arange(len(members)), [len(held) for held in members])
     joined = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
     weight = np.concatenate(weights) if weights else np.zeros(0)
     return Pieces(values, labels, joined.astype(np.int64), weight, np.array(measured, dtype=bool), complete)
@@ -107,7 +107,7 @@ def _assemble(
 
 def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | None:
     """All values covered by the labels, if the labels list or bound them all and they are not too many."""
-    found: dict[Any, None] = {}
+    listed_values: dict[Any, None] = {}
     for meaning in meanings:
         if isinstance(meaning, Anything):
             return None
@@ -116,12 +116,12 @@ def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | 
             part = meaning.stretch(kind)
             if part is None or kind is ValueType.REAL or part.low is None or part.high is None:
                 return None
-            if part.high - part.low + len(found) > _MOST_LEAVES:
+            if part.high - part.low + len(listed_values) > _MOST_LEAVES:
                 return None
             listed = [kind.at_place(where) for where in range(int(part.low), int(part.high) + 1)]
             listed += [None] if covers_missing(meaning) else []
-        found.update(dict.fromkeys(listed))
-    return kind.series(list(found))
+        listed_values.update(dict.fromkeys(listed))
+    return kind.series(list(listed_values))
 
 
 def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
@@ -152,20 +152,20 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
     members, weights, measured = [], [], []
     for meaning, part, listed in zip(meanings, parts, lists, strict=True):
         if listed is not None:
-            found = np.array(
+            coordinates = np.array(
                 [null if value is None else np.searchsorted(line, _where(value, kind)) for value in listed],
                 dtype=np.int64,
             )
-            weight = np.ones(len(found))
+            weight = np.ones(len(coordinates))
         else:
             part = part or LineSegment(None, None)
-            found = _inside(part, line)
-            weight = np.array([sizes[piece] for piece in found])
+            coordinates = _inside(part, line)
+            weight = np.array([sizes[piece] for piece in coordinates])
             if covers_missing(meaning) or (part.low is None and part.high is None):
-                found, weight = np.append(found, null), np.append(weight, 0.0)
-        members.append(found)
+                coordinates, weight = np.append(coordinates, null), np.append(weight, 0.0)
+        members.append(coordinates)
         measured.append(bool(np.isfinite(weight).all()))
-        weights.append(np.where(np.isfinite(weight), weight, 1.0) if weight.sum() > 0 else np.ones(len(found)))
+        weights.append(np.where(np.isfinite(weight), weight, 1.0) if weight.sum() > 0 else np.ones(len(coordinates)))
     stretches = {
         number: part or LineSegment(None, None)
         for number, (part, listed) in enumerate(zip(parts, lists, strict=True))
@@ -175,8 +175,8 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
 
 
 def _where(value: Any, kind: ValueType) -> float:
-    found = kind.place(value)
-    return float(found) if kind is ValueType.REAL else int(found)
+    place = kind.place(value)
+    return float(place) if kind is ValueType.REAL else int(place)
 
 
 def _points(marks: Sequence[float], kind: ValueType) -> list[float]:
@@ -190,18 +190,18 @@ def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[flo
     """A coordinate in every point and every gap, in order, and its measure (infinite before the first and after the last)."""
     real = kind is ValueType.REAL
     first, last = kind.ends()
-    found: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
+    pieces: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
     for low, high in pairwise(points):
         # Half of each, since the sum may overflow a float.
         between = low / 2 + high / 2 if real else low + 1
         if low < between < high:
-            found.append((between, high - low - (0 if real else 1)))
-        found.append((high, 0.0 if real else 1.0))
+            pieces.append((between, high - low - (0 if real else 1)))
+        pieces.append((high, 0.0 if real else 1.0))
     # One less than a large float may be the same float.
     before = min(points[0] - 1, math.nextafter(points[0], -math.inf)) if real else points[0] - 1
     behind = max(points[-1] + 1, math.nextafter(points[-1], math.inf)) if real else points[-1] + 1
     outer = [(before, math.inf)] if points[0] > first else [], [(behind, math.inf)] if points[-1] < last else []
-    whole = [*outer[0], *found, *outer[1]]
+    whole = [*outer[0], *pieces, *outer[1]]
     return [where for where, _ in whole], [size for _, size in whole]
 
 
@@ -232,15 +232,15 @@ def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
     for number, meaning in enumerate(meanings):
         values = meaning.listed(ValueType.TEXT)
         if values is not None:
-            found = [null if value is None else position[value] for value in values]
-            weight = [1.0] * len(found)
+            positions = [null if value is None else position[value] for value in values]
+            weight = [1.0] * len(positions)
         elif isinstance(meaning, Prefix):
             exact = {position[text] for text in completions[number]}
-            found = [where for text, where in position.items() if meaning.fits(text)]
-            weight = [1.0 if where in exact or not exact else 0.0 for where in found]
+            positions = [where for text, where in position.items() if meaning.fits(text)]
+            weight = [1.0 if where in exact or not exact else 0.0 for where in positions]
         else:
-            exact, found, weight = set(), [*position.values(), null], [1.0] * (null + 1)
-        members.append(np.array(found, dtype=np.int64))
+            exact, positions, weight = set(), [*position.values(), null], [1.0] * (null + 1)
+        members.append(np.array(positions, dtype=np.int64))
         weights.append(np.array(weight))
         measured.append(values is not None or bool(exact))
     return _assemble(ValueType.TEXT.series([*position, None]), members, weights, measured, False)

@@ -69,13 +69,13 @@ class AdversaryColumn:
             own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
             return cls(series.name, codes, labels, own)
         missing = null_label(meanings)
-        found = []
+        resolved = []
         for text in labels.cast(pl.String).to_list():
             label = missing if text is None else text
             if label not in meanings:
                 raise DataError(f"Column {series.name!r} has the label {label!r}, whose meaning was not published.")
-            found.append(meanings[label])
-        return cls(series.name, codes, labels, tuple(found))
+            resolved.append(meanings[label])
+        return cls(series.name, codes, labels, tuple(resolved))
 
     def as_labels(self, sizes: _Array) -> LabelColumn:
         """The labels of cells of the given sizes. They count as raw values if each represents one value."""
@@ -437,13 +437,13 @@ class AdversaryView:
         asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
-        found: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+        pairs: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
         for fits in asked.fits(
             [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
         ):
             people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
-            found.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
-        distinct, cells = (np.concatenate(part) for part in zip(*found, strict=True))
+            pairs.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
+        distinct, cells = (np.concatenate(part) for part in zip(*pairs, strict=True))
         # Equal people were looked up once.
         mine = np.argsort(asked.owners, kind="stable")
         begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
@@ -469,8 +469,8 @@ class AdversaryView:
             person = fits.people[fits.person]
             np.minimum.at(lowest, person, least[fits.place])
             np.maximum.at(highest, person, most[fits.place])
-        found = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
-        return found[asked.owners]
+        groups = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
+        return groups[asked.owners]
 
     def of_rows(self, rows: pl.DataFrame) -> _Array:
         """The group of each published row, by its labels or by the release's own name of the group."""
@@ -507,19 +507,19 @@ class AdversaryView:
         ids, count = number(*_keys(chosen, len(self.sizes)))
         if not self.shapes or count == len(ids) or set(columns) != set(self.names):
             return ids.astype(np.int64), count
-        found = ids.astype(np.int64)
+        combined_ids = ids.astype(np.int64)
         alike: dict[int, list[int]] = {}
         for cell in np.flatnonzero(np.bincount(ids, minlength=count)[ids] > 1).tolist():
             same = alike.setdefault(int(ids[cell]), [])
             twin = next((each for each in same if self.shapes[each] == self.shapes[cell]), None)
             if twin is not None:
-                found[cell] = found[twin]
+                combined_ids[cell] = combined_ids[twin]
                 continue
             if same:
-                found[cell] = count
+                combined_ids[cell] = count
                 count += 1
             same.append(cell)
-        return found, count
+        return combined_ids, count
 
     def with_population(self, people: pl.DataFrame) -> AdversaryView:
         """The view with the number of people of a population who match each group; a person who matches several counts in each."""

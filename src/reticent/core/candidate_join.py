@@ -93,9 +93,9 @@ class QueriedPeople:
         people, others = np.flatnonzero(single), np.flatnonzero(~single)
         if len(people):
             labels = [each.lookup()[values[people]] for each, values in zip(self.covers, self.values, strict=True)]
-            found = find_place(codes, labels, [each.label_count for each in self.covers])
-            placed = np.flatnonzero(found >= 0)
-            yield CandidatePairs(people, placed, found[placed])
+            matches = find_place(codes, labels, [each.label_count for each in self.covers])
+            placed = np.flatnonzero(matches >= 0)
+            yield CandidatePairs(people, placed, matches[placed])
         if len(others):
             for fits in fitting(self.covers, [values[others] for values in self.values], codes):
                 yield replace(fits, people=others[fits.people])
@@ -112,8 +112,8 @@ def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[
     ids, distinct = number(*pack(together, [size + 1 for size in sizes], places + people))
     place_of = np.full(distinct, -1, dtype=np.int64)
     place_of[ids[:places]] = np.arange(places)
-    found: Array = place_of[ids[places:]]
-    return found
+    matches: Array = place_of[ids[places:]]
+    return matches
 
 
 @dataclass(frozen=True)

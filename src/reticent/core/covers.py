@@ -31,9 +31,9 @@ class Cover:
 
     def lookup(self) -> NDArray[np.int64]:
         """The label of each value, -1 if none matches; for values with at most one match."""
-        found = np.full(self.value_count, -1, dtype=np.int64)
-        found[self.values] = self.labels
-        return found
+        labels = np.full(self.value_count, -1, dtype=np.int64)
+        labels[self.values] = self.labels
+        return labels
 
     def matrix(self) -> NDArray[np.bool_]:
         """One row per value, one column per label."""
@@ -65,8 +65,8 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
         if isinstance(meaning, Anything):
             fitting = np.flatnonzero(~missing)
         else:
-            found = _found(index, meaning)
-            fitting = known[order[places_in(starts[found], times[found])]]
+            covered = _found(index, meaning)
+            fitting = known[order[places_in(starts[covered], times[covered])]]
         if not null_is_unknown and covers_missing(meaning):
             fitting = np.concatenate([fitting, np.flatnonzero(missing)])
         pairs.append((fitting, np.full(len(fitting), label, dtype=np.int64)))

@@ -83,10 +83,10 @@ class Evidence:
 
 def remainder_of(groups: Groups, columns: Sequence[str]) -> dict[str, Groups]:
     """The histograms of the rows outside the groups, by the whole table's histograms of some columns; empty if none were suppressed."""
-    found = {}
+    remainders = {}
     for name in columns:
         own = groups.marginal(name)
         lost = own.reference - own.histograms.total(len(own.reference))
         if lost.any():
-            found[name] = Groups.single(lost, own.reference, own.domain.columns[0])
-    return found
+            remainders[name] = Groups.single(lost, own.reference, own.domain.columns[0])
+    return remainders

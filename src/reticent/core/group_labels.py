@@ -95,8 +95,8 @@ class LabelColumn:
 
         def classified() -> LabelClasses:
             assert classes is not None
-            found = classes()
-            return replace(found, counted=change(found.counted))
+            label_classes = classes()
+            return replace(label_classes, counted=change(label_classes.counted))
 
         changed = None if raw is None else lambda: change(raw())
         return replace(self, raw=changed, classes=None if classes is None else classified)

@@ -56,8 +56,10 @@ class LeafSets:
     @classmethod
     def of_level(cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]]) -> LeafSets:
         """The parts of a level of a hierarchy."""
-        found = hierarchy.levels[level]
-        return cls.of_pairs(hierarchy, np.arange(hierarchy.size), found.parts.astype(np.int64), found.size, of_block)
+        partition = hierarchy.levels[level]
+        return cls.of_pairs(
+            hierarchy, np.arange(hierarchy.size), partition.parts.astype(np.int64), partition.size, of_block
+        )
 
     @classmethod
     def of_meanings(
@@ -65,10 +67,10 @@ class LeafSets:
     ) -> LeafSets:
         """The leaves covered by each of some meanings."""
         index = LeafIndex.of(hierarchy.leaves, hierarchy.column)
-        found = [index.under(meaning) for meaning in meanings]
-        owners = np.repeat(np.arange(len(found)), [len(leaves) for leaves in found])
-        leaves = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
-        return cls.of_pairs(hierarchy, leaves, owners, len(found), of_block)
+        leaf_lists = [index.under(meaning) for meaning in meanings]
+        owners = np.repeat(np.arange(len(leaf_lists)), [len(leaves) for leaves in leaf_lists])
+        leaves = np.concatenate(leaf_lists) if leaf_lists else np.zeros(0, dtype=np.int64)
+        return cls.of_pairs(hierarchy, leaves, owners, len(leaf_lists), of_block)
 
     def covered(self) -> NDArray[np.int64]:
         """The number of leaves of each set."""
@@ -99,9 +101,9 @@ class LeafSets:
         turns = np.zeros((len(self.leaf_at) + 1, self.count), dtype=np.int8)
         np.add.at(turns, (self.starts, self.owners), 1)
         np.add.at(turns, (self.stops, self.owners), -1)
-        found = np.zeros((len(self.leaf_at), self.count), dtype=bool)
-        found[self.leaf_at] = np.cumsum(turns[:-1], axis=0, dtype=np.int8) > 0
-        return found
+        contains = np.zeros((len(self.leaf_at), self.count), dtype=bool)
+        contains[self.leaf_at] = np.cumsum(turns[:-1], axis=0, dtype=np.int8) > 0
+        return contains
 
 
 def leaves_in_order(hierarchy: BoundHierarchy) -> NDArray[np.int64]:

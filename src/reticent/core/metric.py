@@ -67,8 +67,8 @@ class CategoryDistance(ColumnDistance):
     """0 for equal values, 1 otherwise; the missing value is one of the values."""
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
-        found: Floats = np.not_equal(left, right).astype(np.float64)
-        return found
+        distances: Floats = np.not_equal(left, right).astype(np.float64)
+        return distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +78,10 @@ class HierarchyDistance(ColumnDistance):
     levels: tuple[NDArray[np.int32], ...]
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
-        found = np.zeros(np.broadcast_shapes(left.shape, right.shape))
+        distances = np.zeros(np.broadcast_shapes(left.shape, right.shape))
         for parts in self.levels:
-            found += parts[left] != parts[right]
-        return found / len(self.levels)
+            distances += parts[left] != parts[right]
+        return distances / len(self.levels)
 
     @property
     def ranks(self) -> NDArray[np.int64]:
@@ -110,8 +110,8 @@ class OwnDistance(ColumnDistance):
     table: Floats
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
-        found: Floats = self.table[left, right]
-        return found
+        distances: Floats = self.table[left, right]
+        return distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +163,8 @@ class Metric:
 
     def within(self, records: MetricRecords) -> Floats:
         """The distances between all records, exactly symmetric, so a threshold is symmetric too."""
-        found = self.between(records, records)
-        return np.maximum(found, found.T)
+        distances = self.between(records, records)
+        return np.maximum(distances, distances.T)
 
 
 @dataclass(frozen=True)
@@ -276,10 +276,10 @@ def _place(
     known = places[~np.isnan(places).any(axis=1)]
     corners = (known.min(axis=0), known.max(axis=0)) if len(known) else (np.zeros(2), np.zeros(2))
     width = float(great_circle(*corners))
-    found = scale if scale is not None else round_up(width)
+    unit = scale if scale is not None else round_up(width)
     # No two points of the column are farther apart than twice that, so the triangle inequality holds via a missing
     # value.
-    return PlaceDistance(pair, weight, found, max(1.0, math.pi * EARTH_RADIUS / found)), places
+    return PlaceDistance(pair, weight, unit, max(1.0, math.pi * EARTH_RADIUS / unit)), places
 
 
 def _own(
@@ -329,8 +329,8 @@ def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:
     one, other = np.radians(left.astype(np.float64)), np.radians(right.astype(np.float64))
     away = one - other
     half = np.sin(away[..., 0] / 2) ** 2 + np.cos(one[..., 0]) * np.cos(other[..., 0]) * np.sin(away[..., 1] / 2) ** 2
-    found: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
-    return found
+    kilometres: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
+    return kilometres
 
 
 def require_metric(table: Floats, what: str, seed: int = 0) -> None:
@@ -371,9 +371,9 @@ def _with_missing(found: Floats, left: NDArray[np.bool_], right: NDArray[np.bool
 
 
 def _positive(given: Any, setting: str, name: str) -> float:
-    found = float(exact(given, f"{setting}: {name}"))
-    if not found > 0:
+    number = float(exact(given, f"{setting}: {name}"))
+    if not number > 0:
         raise PolicyError(
             f"{setting}: the number of column {name!r} must be above 0, but it is {given!r}.", setting=(setting,)
         )
-    return found
+    return number

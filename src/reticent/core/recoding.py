@@ -168,9 +168,9 @@ class LevelColumn:
     @classmethod
     def of(cls, bound: BoundHierarchy, hierarchy: Hierarchy, level: int) -> LevelColumn:
         """The column of a hierarchy bound to a table."""
-        found = bound.levels[level]
-        null = None if bound.null_leaf is None else found.labels[found.parts[bound.null_leaf]]
-        return cls(bound.column, hierarchy, level, found.labels, null, bound.data_dependent)
+        partition = bound.levels[level]
+        null = None if bound.null_leaf is None else partition.labels[partition.parts[bound.null_leaf]]
+        return cls(bound.column, hierarchy, level, partition.labels, null, bound.data_dependent)
 
     def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
         """The part of every value; -1 if a value is unseen and to be suppressed, or no published row has its part."""
@@ -355,26 +355,28 @@ class RegionColumn:
             read = read.cast(self.leaves.dtype, strict=False)
         lookup = pl.DataFrame({"value": self.leaves, "place": np.arange(len(self.leaves))})
         try:
-            found = read.to_frame("value").join(lookup, on="value", how="left", maintain_order="left", nulls_equal=True)
+            joined = read.to_frame("value").join(
+                lookup, on="value", how="left", maintain_order="left", nulls_equal=True
+            )
         except pl.exceptions.PolarsError:
             raise DataError(
                 f"Column {self.name!r} has type {series.dtype}, but the release was made from {self.leaves.dtype}."
             ) from None
-        return found["place"].fill_null(-1).to_numpy().astype(np.int64), read
+        return joined["place"].fill_null(-1).to_numpy().astype(np.int64), read
 
     def covering(self, values: pl.Series, unseen: Unseen) -> Mask:
         """Boolean matrix: which value (row) is covered by which cell (column)."""
         index = LeafIndex.of(values, self.name)
-        found = np.zeros((len(values), len(self.meanings)), dtype=bool)
+        covered = np.zeros((len(values), len(self.meanings)), dtype=bool)
         for cell, meaning in enumerate(self.meanings):
-            found[meaning.covers(index), cell] = True
-        if unseen == "error" and not found.any(axis=1).all():
-            value = values[int(np.argmin(found.any(axis=1)))]
+            covered[meaning.covers(index), cell] = True
+        if unseen == "error" and not covered.any(axis=1).all():
+            value = values[int(np.argmin(covered.any(axis=1)))]
             raise DataError(
                 f"Column {self.name!r} has the value {value!r}, which no label of the release covers. "
                 "Pass unseen='suppress' to suppress such rows, or make a new release."
             )
-        return found
+        return covered
 
     def as_json(self) -> dict[str, Any]:
         """The cells as plain data."""
@@ -463,8 +465,8 @@ class Regions(Recoding):
         return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        found = self.points_of(codes)
-        group, nowhere = self.group[found], found < 0
+        points = self.points_of(codes)
+        group, nowhere = self.group[points], points < 0
         if nowhere.any():
             group[nowhere] = -1
         return group
@@ -502,7 +504,7 @@ class Regions(Recoding):
             codes.append(places)
         ids, count = number(*pack(codes, [len(cover) for cover in covers], len(codes[0])))
         firsts = first_rows(ids, count)
-        found = np.full(count, -1, dtype=np.int64)
+        assigned = np.full(count, -1, dtype=np.int64)
         points = pl.DataFrame([each.gather(firsts).alias(name) for name, each in zip(self.names, columns, strict=True)])
         keeps = inside(self.shapes, points) if self.shapes else None
         for start in range(0, count, _ROWS_AT_ONCE):
@@ -513,8 +515,8 @@ class Regions(Recoding):
             if keeps is not None:
                 row, group = np.nonzero(fits)
                 fits[row, group] = keeps(start + row, group)
-            found[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
-        groups: Ids = found[ids]
+            assigned[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
+        groups: Ids = assigned[ids]
         return groups
 
     def as_json(self) -> dict[str, Any]:
@@ -561,12 +563,12 @@ def shown_meanings(
     hierarchies: Sequence[BoundHierarchy], levels: Sequence[int], codes: Sequence[Codes]
 ) -> dict[str, dict[str, Meaning]]:
     """For each quasi column, the labels that occur among the published parts (``codes``) with their meaning."""
-    found: dict[str, dict[str, Meaning]] = {}
+    meanings: dict[str, dict[str, Meaning]] = {}
     for hierarchy, number_, parts in zip(hierarchies, levels, codes, strict=True):
         level = hierarchy.levels[number_]
         known = {level.labels[part]: level.meanings[part] for part in np.unique(parts).tolist()}
-        found[hierarchy.column] = {label: known[label] for label in sorted(known)}
-    return found
+        meanings[hierarchy.column] = {label: known[label] for label in sorted(known)}
+    return meanings
 
 
 def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:

@@ -123,7 +123,7 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
                 deep[mine] = test(point[mine], number[place[mine]])
         deepest = np.full(points.height, -1, dtype=np.int64)
         np.maximum.at(deepest, point, np.where(deep < -1, -2 - deep, deep))
-        found: NDArray[np.bool_] = (deep >= 0) & (deep == deepest[point])
-        return found
+        deepest_pairs: NDArray[np.bool_] = (deep >= 0) & (deep == deepest[point])
+        return deepest_pairs
 
     return kept

@@ -117,8 +117,8 @@ class KAnonymity(GroupDefinition):
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         shared = scope.shared_value() if self.quasi is None or scope.whole else "a confidential value"
         others = "use what is known about the others among the matching records"
-        told = others if shared is None else f"still learn {shared} that all matching records share, or {others}"
-        return f"{scope.beyond(self.quasi)}An attacker may {told}."
+        risk = others if shared is None else f"still learn {shared} that all matching records share, or {others}"
+        return f"{scope.beyond(self.quasi)}An attacker may {risk}."
 
 
 @dataclass(frozen=True)

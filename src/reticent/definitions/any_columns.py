@@ -161,8 +161,8 @@ def closed(definition: Definition, table: Table) -> Definition:
         definition = _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
     if any(isinstance(part, XYPrivacy) and part.y is not None for part in open_parts):
         secret = list(table.sensitive)
-        found = relations_in(table, secret, [*table.quasi, *secret])
-        relations = [(each.sources, each.derived) for each in found if each.kind != "lookup"]
+        detected = relations_in(table, secret, [*table.quasi, *secret])
+        relations = [(each.sources, each.derived) for each in detected if each.kind != "lookup"]
         parts = (_with_known(part, list(table.quasi), secret, relations) for part in definition.parts())
         definition = all_of(tuple(parts))
     return definition
@@ -198,8 +198,8 @@ def _as_claimed(part: Definition, claimed: Sequence[Definition], quasi: Columns)
 
 def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
     """Add relations between quasi columns to a definition: to ``AnyColumns`` and to parts that name columns."""
-    found = tuple(relations)
-    return all_of(tuple(_part_related(part, found) for part in definition.parts()))
+    pairs = tuple(relations)
+    return all_of(tuple(_part_related(part, pairs) for part in definition.parts()))
 
 
 def _part_related(part: Definition, relations: tuple[Relation, ...]) -> Definition:
@@ -264,10 +264,10 @@ class _Check:
 
     def assessment(self) -> Assessment:
         """The verdict with the value achieved over all cells, and the failing cell."""
-        found = tuple(self._assessed(part) for part in self.definition.demand.parts())
-        if len(found) > 1:
-            return together(self.definition, found)
-        return replace(found[0], definition=self.definition)
+        assessments = tuple(self._assessed(part) for part in self.definition.demand.parts())
+        if len(assessments) > 1:
+            return together(self.definition, assessments)
+        return replace(assessments[0], definition=self.definition)
 
     def _assessed(self, part: GroupDefinition) -> Assessment:
         if self.sets is None:
@@ -275,39 +275,39 @@ class _Check:
         if _is_counted(part, self.sets):
             return self._counted(part, self.sets)
         worst: list[LabelCells] = []
-        found: Assessment | None = None
+        result: Assessment | None = None
         for cells in _cells(part, self.sets):
             both = part.assess(joined([*(each.groups for each in worst), cells.groups]))
-            if found is not None and (both.holds, both.value) == (found.holds, found.value):
+            if result is not None and (both.holds, both.value) == (result.holds, result.value):
                 continue
             # With several sensitive columns, different sets may be the worst for different columns.
-            alone = found is None or part.assess(cells.groups).value == both.value
-            worst, found = [cells] if alone else [*worst, cells], both
-            if isinstance(part, _DIVERSITY) and found.value == 1 and not found.holds:
+            alone = result is None or part.assess(cells.groups).value == both.value
+            worst, result = [cells] if alone else [*worst, cells], both
+            if isinstance(part, _DIVERSITY) and result.value == 1 and not result.holds:
                 # A cell with one value has minimum diversity.
                 break
-        assert found is not None
-        if found.witness is None:
-            return found
-        found = part.assess(joined([each.groups for each in worst]))
-        assert found.witness is not None
-        cell, starts = found.witness.group, starts_of([len(each.groups) for each in worst])
+        assert result is not None
+        if result.witness is None:
+            return result
+        result = part.assess(joined([each.groups for each in worst]))
+        assert result.witness is not None
+        cell, starts = result.witness.group, starts_of([len(each.groups) for each in worst])
         which = int(np.searchsorted(starts, cell, side="right")) - 1
         group = int(np.argmax(worst[which].ids == cell - starts[which]))
         exact = _exact(part, self.sets)
-        return replace(found, witness=self._witness(worst[which].columns, group, found.witness.text, exact=exact))
+        return replace(result, witness=self._witness(worst[which].columns, group, result.witness.text, exact=exact))
 
     def _counted(self, part: GroupDefinition, sets: ColumnSets) -> Assessment:
         least = part.least_rows()
-        found = sets.smallest(least)
+        cell = sets.smallest(least)
         figures = {
-            "failing_groups": int(found.failing.sum()),
-            "failing_rows": int(self.groups.sizes[found.failing].sum()),
+            "failing_groups": int(cell.failing.sum()),
+            "failing_rows": int(self.groups.sizes[cell.failing].sum()),
         }
-        if found.people >= least:
-            return Assessment(part, True, found.people, None, figures)
-        text = f"only {found.people} of at least {least} people"
-        return Assessment(part, False, found.people, self._witness(found.columns, found.group, text), figures)
+        if cell.people >= least:
+            return Assessment(part, True, cell.people, None, figures)
+        text = f"only {cell.people} of at least {least} people"
+        return Assessment(part, False, cell.people, self._witness(cell.columns, cell.group, text), figures)
 
     def _witness(self, columns: tuple[str, ...], group: int, text: str, *, exact: bool = True) -> Witness:
         """The cell of a group in some columns, as a sentence and as plain data."""
@@ -375,20 +375,20 @@ def _require_monotone(part: GroupDefinition) -> None:
 
 def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
     """Normalize relations to pairs of source columns and target column."""
-    found = []
+    pairs = []
     for each in given:
         match each:
             case [str() as source, str() as target]:
-                found.append(((source,), target))
+                pairs.append(((source,), target))
             case [[*sources], str() as target] if sources and all(isinstance(name, str) for name in sources):
-                found.append((tuple(sources), target))
+                pairs.append((tuple(sources), target))
             case _:
                 raise PolicyError(
                     f"AnyColumns: a relation is a list of columns and the column that follows from them, such as "
                     f"[['admitted', 'discharged'], 'stay'], but it is {each!r}.",
                     setting=("relations",),
                 )
-    return tuple(found)
+    return tuple(pairs)
 
 
 def _columns(known: int) -> str:

@@ -211,9 +211,9 @@ class NegatedKnowledge(_Knowledge):
         buckets = _buckets(groups)
         worst = negation_witness(buckets, self.k)
         failing = self.failing_in(groups)
-        found = None if not failing.any() else _told(groups, filled, worst, self)
+        explanation = None if not failing.any() else _told(groups, filled, worst, self)
         diagnostics = self._diagnostics(groups, buckets, failing, worst.disclosure)
-        return Assessment(self, found is None, worst.disclosure, found, diagnostics)
+        return Assessment(self, explanation is None, worst.disclosure, explanation, diagnostics)
 
     def promise(self, scope: ClaimScope) -> str:
         return (

@@ -134,10 +134,10 @@ class ClaimScope:
         return f"of {'one record' if self.rows == 1 else f'up to {self.rows} records'} of a {self.target}"
 
     def _some_of_sets(self, most: int) -> str:
-        told = [
+        phrases = [
             f"any {most} of {column_list(each)}" if len(each) > most else column_list(each) for each in self.sets or ()
         ]
-        return f"{', or '.join(told)}, {self._of} (the same columns of everybody, or of one)"
+        return f"{', or '.join(phrases)}, {self._of} (the same columns of everybody, or of one)"
 
     def _everything(self, of: str) -> str:
         but = f", except {column_list(self.declared)}" if self.declared else ""
@@ -195,8 +195,14 @@ GENERAL = ClaimScope()
 
 def column_list(names: Sequence[str], joined: str = "and") -> str:
     """Column names in a sentence: ``age, sex and zip``. A name that is not a single plain word is quoted."""
-    told = [named_column(name) for name in names]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} {joined} {told[-1]}" if told else "nothing"
+    quoted_names = [named_column(name) for name in names]
+    return (
+        quoted_names[0]
+        if len(quoted_names) == 1
+        else f"{', '.join(quoted_names[:-1])} {joined} {quoted_names[-1]}"
+        if quoted_names
+        else "nothing"
+    )
 
 
 def named_column(name: str) -> str:

@@ -117,21 +117,21 @@ class ColumnSets:
         from reticent.definitions._kernels import count_cells
 
         people = self.groups.people.astype(np.int64)
-        found = SmallestCell(_NOBODY, (), 0, np.zeros(len(people), dtype=bool))
+        cell = SmallestCell(_NOBODY, (), 0, np.zeros(len(people), dtype=bool))
         failing = np.zeros(len(people), dtype=bool)
         for base in self._bases:
             ids, count = self.labels.cells(base.columns)
             sizes = np.bincount(ids, weights=people, minlength=count).astype(np.int64)
             failing |= sizes[ids] < least
             first = int(np.argmin(sizes))
-            if sizes[first] < found.people:
-                found = SmallestCell(int(sizes[first]), base.columns, int(np.argmax(ids == first)), failing)
+            if sizes[first] < cell.people:
+                cell = SmallestCell(int(sizes[first]), base.columns, int(np.argmax(ids == first)), failing)
             if not base.more:
                 continue
             order = np.empty((base.more, len(ids)), dtype=np.int64)
             order[0] = np.argsort(ids, kind="stable")
             starts = np.searchsorted(ids[order[0]], np.arange(count + 1))
-            smallest, columns = np.array([found.people, _NOBODY, -1]), np.zeros(base.more, dtype=np.int64)
+            smallest, columns = np.array([cell.people, _NOBODY, -1]), np.zeros(base.more, dtype=np.int64)
             codes = np.ascontiguousarray(self._codes[list(base.others)])
             count_cells(
                 codes,
@@ -145,10 +145,10 @@ class ColumnSets:
                 smallest,
                 columns,
             )
-            if smallest[0] < found.people:
+            if smallest[0] < cell.people:
                 added = [self.labels.names[base.others[place]] for place in columns[: smallest[1]]]
-                found = SmallestCell(int(smallest[0]), (*base.columns, *added), int(smallest[2]), failing)
-        return found
+                cell = SmallestCell(int(smallest[0]), (*base.columns, *added), int(smallest[2]), failing)
+        return cell
 
     def cells(self, names: Sequence[str]) -> LabelCells:
         """The cells of the given columns."""
@@ -246,11 +246,11 @@ class ColumnSets:
         """
         if self.labels.fitting is not None:
             return np.flatnonzero(self._cards > 1).tolist()
-        found: dict[bytes, int] = {}
+        first_by_partition: dict[bytes, int] = {}
         for place, codes in enumerate(self._codes):
             if self._cards[place] > 1:
-                found.setdefault(_by_first(codes).tobytes(), place)
-        return list(found.values())
+                first_by_partition.setdefault(_by_first(codes).tobytes(), place)
+        return list(first_by_partition.values())
 
 
 def _by_first(codes: Ids) -> Ids:

@@ -39,9 +39,9 @@ class Conjunction(GroupDefinition):
         return found
 
     def assess(self, groups: Groups) -> Assessment:
-        found = self.together.assess(groups)
-        values = {name: self._in_parameters(name, part) for name, part in zip(self.members(), found.parts, strict=True)}
-        return Assessment(self, found.holds, values, found.witness, parts=found.parts)
+        joint = self.together.assess(groups)
+        values = {name: self._in_parameters(name, part) for name, part in zip(self.members(), joint.parts, strict=True)}
+        return Assessment(self, joint.holds, values, joint.witness, parts=joint.parts)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         return self.together.failing(groups)
@@ -76,7 +76,7 @@ class Conjunction(GroupDefinition):
 
     def _in_parameters(self, name: str, part: Assessment) -> Any:
         if isinstance(part.value, Mapping):
-            return {column: self.achieved(name, found) for column, found in part.value.items()}
+            return {column: self.achieved(name, value) for column, value in part.value.items()}
         return self.achieved(name, part.value)
 
 

@@ -462,12 +462,12 @@ class All(Several, GroupDefinition):
         """Members that place the same requirement on several columns and depend on counts only, with their columns.
         Judging them together is much faster on wide tables.
         """
-        found: dict[SensitiveDefinition, list[str]] = {}
+        columns_by_demand: dict[SensitiveDefinition, list[str]] = {}
         for member in self.members:
             if _is_by_counts(member):
                 asked: Any = member
-                found.setdefault(replace(asked, column=None), []).append(asked.column)
-        return found
+                columns_by_demand.setdefault(replace(asked, column=None), []).append(asked.column)
+        return columns_by_demand
 
     @cached_property
     def _apart(self) -> tuple[GroupDefinition, ...]:
@@ -491,7 +491,7 @@ class All(Several, GroupDefinition):
         return max(member.least_rows() for member in self.members)
 
     def not_shown(self, evidence: Evidence) -> str | None:
-        return next((told for member in self.members if (told := member.not_shown(evidence)) is not None), None)
+        return next((reason for member in self.members if (reason := member.not_shown(evidence)) is not None), None)
 
     def in_each_group(self) -> GroupDefinition:
         return all_of(tuple(part for member in self.members for part in member.in_each_group().parts()))
@@ -612,13 +612,13 @@ class SensitiveDefinition(GroupDefinition):
         return np.where(relaxed.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def assess(self, groups: Groups) -> Assessment:
-        found = [self.assess_in(refined) for refined in self._refined(groups)]
-        if len(found) == 1:
-            return found[0]
+        assessments = [self.assess_in(refined) for refined in self._refined(groups)]
+        if len(assessments) == 1:
+            return assessments[0]
         names = [column.name for column in groups.domain.columns]
-        witness = next((each.witness for each in found if not each.holds), None)
-        values = {name: each.value for name, each in zip(names, found, strict=True)}
-        return Assessment(self, all(each.holds for each in found), values, witness, parts=tuple(found))
+        witness = next((each.witness for each in assessments if not each.holds), None)
+        values = {name: each.value for name, each in zip(names, assessments, strict=True)}
+        return Assessment(self, all(each.holds for each in assessments), values, witness, parts=tuple(assessments))
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         for name in self._names(groups):

@@ -102,7 +102,7 @@ def _diversity(
         exclusions + 2: worst_tail(groups, exclusions, dont_care)[1]
         for exclusions in range(max(2, min(depth, _DEEPEST)) - 1)
     }
-    found = {
+    figures = {
         **failures(groups, failing),
         "distinct": int(groups.histograms.distinct[filled].min()),
         "effective_l": float(spread_of(groups, dont_care).effective[filled].min()),
@@ -110,8 +110,8 @@ def _diversity(
         "worst_posterior": [_posterior(ratio) for ratio in ratios.values()],
     }
     if c is not None:
-        found["largest_l"] = largest_l(groups, c, dont_care)
-    return found
+        figures["largest_l"] = largest_l(groups, c, dont_care)
+    return figures
 
 
 def largest_l(groups: Groups, c: Fraction, dont_care: NDArray[np.bool_] | None = None) -> int | None:

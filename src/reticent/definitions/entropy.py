@@ -29,8 +29,7 @@ class EntropyLDiversity(SensitiveDefinition):
     """The entropy of the sensitive values in every group is at least ``ln(l)``.
 
     Guarantee: a person's value is, in the sense of entropy, as uncertain as among ``l`` equally likely ones.
-    Adversary: knows quasi values; monotone (entropy is concave),
-    not absorbing. Ties count as passing and are decided exactly.
+    Adversary: knows quasi values. Monotone (entropy is concave), not absorbing. Ties count as passing and are decided exactly.
     Not covered: the probability of a single value, which may exceed ``1/l``, and similar values.
 
     Counts of ``dont_care`` values may be lowered at will before the entropy is measured (our definition; the source only names the idea):

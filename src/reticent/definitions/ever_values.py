@@ -33,13 +33,13 @@ def promised_of_each_row(definition: Definition, evidence: Evidence) -> tuple[st
     """The sensitive columns that vary between rows of an owner and whose guarantee holds for each row only: "ever has the
     value" may be likelier, or was not judged.
     """
-    found: list[str] = []
+    columns: list[str] = []
     for groups in evidence.groups.values():
         for column in groups.domain.columns:
             parts = [part for part in definition.parts() if column.name in part.guarded((column.name,))]
             if groups.owners and parts and not _holds_ever(parts, groups, column.name):
-                found.append(column.name)
-    return tuple(dict.fromkeys(found))
+                columns.append(column.name)
+    return tuple(dict.fromkeys(columns))
 
 
 def _holds_ever(parts: Sequence[Definition], groups: Groups, column: str) -> bool:
@@ -98,10 +98,10 @@ class EverChances:
         """True if every probability is below the bound, or equal to it if that is ``allowed``."""
         if self.people > bound or (self.people == bound and not allowed):
             return False
-        found = self._chances()
-        if (found["chance"] > float(bound) + _NEAR).any():
+        chances = self._chances()
+        if (chances["chance"] > float(bound) + _NEAR).any():
             return False
-        near = found.filter(pl.col("chance") > float(bound) - _NEAR)
+        near = chances.filter(pl.col("chance") > float(bound) - _NEAR)
         if near.height > _MOST_TIES:
             return False
         exactly = [self.chance(owner, value) for owner, value in near.select("owner", "value").iter_rows()]
@@ -121,22 +121,22 @@ class EverChances:
         for one in range(int(rows.max(initial=0))):
             left = np.maximum(size - times - one, 0) / np.maximum(size - one, 1)
             never = np.where(one < rows, never * left, never)
-        found = self.terms.select("owner", "value").with_columns(pl.Series("never", never))
-        return found.group_by("owner", "value").agg((1 - pl.col("never").product()).alias("chance"))
+        chances = self.terms.select("owner", "value").with_columns(pl.Series("never", never))
+        return chances.group_by("owner", "value").agg((1 - pl.col("never").product()).alias("chance"))
 
 
 def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
     """For every sensitive column that varies between rows of an owner: the largest share of a group's owners who have one
     value in any row, there or elsewhere.
     """
-    found: dict[str, Fraction] = {}
+    shares: dict[str, Fraction] = {}
     for groups in evidence.groups.values():
         for column in groups.domain.columns:
             for owners in groups.marginal(column.name).owners:
                 held = owners.held if isinstance(owners, FittingOwners) else owners
                 if isinstance(held, OwnerRows) and not held.one_value_each:
-                    found[column.name] = max(found.get(column.name, Fraction(0)), largest_ever(held))
-    return found
+                    shares[column.name] = max(shares.get(column.name, Fraction(0)), largest_ever(held))
+    return shares
 
 
 def largest_ever(owners: OwnerRows) -> Fraction:

@@ -41,14 +41,14 @@ def _failing_parts(assessment: Assessment) -> list[Assessment]:
 
 def _reason(assessment: Assessment) -> str:
     """Why one definition fails on the whole table, and which parameters would pass."""
-    found = assessment.diagnostics
+    figures = assessment.diagnostics
     assert assessment.witness is not None
     text = assessment.witness.text
-    if "effective_l" not in found:
+    if "effective_l" not in figures:
         return text
-    order, ratio = max(found["infimum_c"].items())
+    order, ratio = max(figures["infimum_c"].items())
     needs = f"c > {measured(ratio)}" if isinstance(ratio, Fraction) else "more different values"
     return (
-        f"{text} The whole table has {found['distinct']} different values, an effective l (exp of the entropy) of "
-        f"{found['effective_l']:.6g}, and would need {needs} for recursive diversity with l = {order}."
+        f"{text} The whole table has {figures['distinct']} different values, an effective l (exp of the entropy) of "
+        f"{figures['effective_l']:.6g}, and would need {needs} for recursive diversity with l = {order}."
     )

@@ -87,20 +87,22 @@ class InTurn(GroupDefinition):
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
-        found: dict[str, Assessment] = {}
+        assessments: dict[str, Assessment] = {}
         for cells in self._cells(groups):
             # Definite failures are reported before possible passes.
             wrong = self._wrong(cells)
             judged = cells.groups.select(wrong) if wrong.any() else cells.groups
-            each = found[cells.name] = self.demand.assess(judged)
+            each = assessments[cells.name] = self.demand.assess(judged)
             if each.witness is not None:
                 ids = cells.ids if not wrong.any() else (np.cumsum(wrong) - 1)[cells.ids]
                 ids = np.where(wrong[cells.ids], ids, -1) if wrong.any() else ids
-                found[cells.name] = replace(each, witness=_named(each.witness, cells.name, groups, ids))
-        first = next((each.witness for each in found.values() if each.witness is not None), None)
-        values = {name: each.value for name, each in found.items()}
+                assessments[cells.name] = replace(each, witness=_named(each.witness, cells.name, groups, ids))
+        first = next((each.witness for each in assessments.values() if each.witness is not None), None)
+        values = {name: each.value for name, each in assessments.items()}
         value = values if len(values) > 1 else next(iter(values.values()))
-        return Assessment(self, first is None, value, first, parts=tuple(found.values()) if len(found) > 1 else ())
+        return Assessment(
+            self, first is None, value, first, parts=tuple(assessments.values()) if len(assessments) > 1 else ()
+        )
 
     def in_each_group(self) -> GroupDefinition:
         """A definition on groups one by one that implies this one: records with equal other labels are unions of groups."""
@@ -228,9 +230,9 @@ class RawValuesInGroups(GroupDefinition):
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
-        found = [self.demand.assess(each) for each in self._values(groups)]
-        witness = next((each.witness for each in found if each.witness is not None), None)
-        return Assessment(self, witness is None, [each.value for each in found], witness)
+        assessments = [self.demand.assess(each) for each in self._values(groups)]
+        witness = next((each.witness for each in assessments if each.witness is not None), None)
+        return Assessment(self, witness is None, [each.value for each in assessments], witness)
 
     def least_rows(self) -> int:
         return self.demand.least_rows()

@@ -64,16 +64,16 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
     For values that vary between rows of an owner the guarantee is per row, and finding a row is not made easier by
     knowing others: there all rows may be known.
     """
-    found = [
+    results = [
         _known(parts, seen, place, most)
         for groups in evidence.groups.values()
         if groups.owners
         for parts, seen in _judged_cells(definition, groups)
         for place in range(len(groups.owners))
     ]
-    if not found:
+    if not results:
         return None
-    return replace(min(found, key=_strength), each_row=promised_of_each_row(definition, evidence))
+    return replace(min(results, key=_strength), each_row=promised_of_each_row(definition, evidence))
 
 
 def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequence[Definition], Groups]]:
@@ -206,10 +206,10 @@ class _Profiles:
         codes = [self._values[mine, j] for j in range(self._values.shape[1])]
         # All owners once, as a last group: the reference distribution.
         beside = np.concatenate([ids, np.full(len(everybody), count)])
-        found = Groups.of_rows(beside, count + 1, self._columns, codes)
+        groups = Groups.of_rows(beside, count + 1, self._columns, codes)
         whole = np.arange(count + 1) == count
-        reference = found.select(whole).histograms.total(found.domain.size)
-        return replace(found.select(~whole), reference=reference)
+        reference = groups.select(whole).histograms.total(groups.domain.size)
+        return replace(groups.select(~whole), reference=reference)
 
 
 def _strength(found: KnownRows) -> tuple[float, int]:

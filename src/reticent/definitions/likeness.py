@@ -101,19 +101,19 @@ class BetaLikeness(SensitiveDefinition):
         return True
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        found = Shares.of(groups)
-        return _any_cell(groups, self._grown(found) | self._beyond_logarithm(groups, found))
+        shares = Shares.of(groups)
+        return _any_cell(groups, self._grown(shares) | self._beyond_logarithm(groups, shares))
 
     def assess_in(self, groups: Groups) -> Assessment:
-        found = Shares.of(groups)
-        beyond = self._beyond_logarithm(groups, found)
-        failing = _any_cell(groups, self._grown(found) | beyond)
+        shares = Shares.of(groups)
+        beyond = self._beyond_logarithm(groups, shares)
+        failing = _any_cell(groups, self._grown(shares) | beyond)
         occupied(groups)
-        place, ratio = largest_ratio(found.above, found.below)
+        place, ratio = largest_ratio(shares.above, shares.below)
         growth: Fraction | float = Fraction(ratio) - 1
         text = f"a value that grew by more than {shown(self.beta)} of its share; the worst grew by {measured(Fraction(growth))}"
         if beyond.any():
-            place, growth = int(np.argmax(np.where(beyond, found.ratios, 0))), math.inf
+            place, growth = int(np.argmax(np.where(beyond, shares.ratios, 0))), math.inf
             text = "a value that grew by more than -ln of its share in the whole table, which no beta allows"
         witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
         return Assessment(self, witness is None, growth, witness, failures(groups, failing))
@@ -199,11 +199,11 @@ class DeltaDisclosure(SensitiveDefinition):
         return _any_cell(groups, self._too_far(Shares.of(groups)))
 
     def assess_in(self, groups: Groups) -> Assessment:
-        found = Shares.of(groups)
+        shares = Shares.of(groups)
         occupied(groups)
-        cells = self._too_far(found)
+        cells = self._too_far(shares)
         failing = _any_cell(groups, cells)
-        distances = found.distances
+        distances = shares.distances
         # Rounding must not select a passing entry as the worst while another fails.
         place = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
         achieved = float(distances[place])

@@ -108,15 +108,15 @@ class BoundedBelief(PlanDefinition):
     def assess(self, plan: MechanismPlan) -> Assessment:
         """Judge a mechanism's plan exactly: the worst posterior, and a witness if it exceeds ``gamma`` or falls too far."""
         d, gamma = self._exact()
-        found = cast(Mechanism, plan).ratios(self.adversary)
-        worst = posterior(d, found.highest)
-        diagnostics = {"highest_ratio": found.highest, "lowest_ratio": found.lowest}
+        ratios = cast(Mechanism, plan).ratios(self.adversary)
+        worst = posterior(d, ratios.highest)
+        diagnostics = {"highest_ratio": ratios.highest, "lowest_ratio": ratios.lowest}
         text = None
         if worst > gamma:
             text = f"A tuple with the prior {d} can reach the posterior {_told(worst)}, which is above {gamma}."
-        elif found.lowest is not None and found.lowest < d / gamma:
-            text = f"The belief in an unpublished tuple can fall by the factor {_told(found.lowest)}; at least {_told(d / gamma)} is required."
-        elif found.over_time and not self.over_time:
+        elif ratios.lowest is not None and ratios.lowest < d / gamma:
+            text = f"The belief in an unpublished tuple can fall by the factor {_told(ratios.lowest)}; at least {_told(d / gamma)} is required."
+        elif ratios.over_time and not self.over_time:
             text = "Several views of a table that changes bound only an attacker who gives a tuple at most d at every time (over_time=True)."
         witness = None if text is None else Witness(0, text)
         return Assessment(self, text is None, worst, witness, diagnostics)

@@ -27,7 +27,7 @@ def measured(number: Fraction) -> str:
 
 def listed(values: tuple[str | None, ...], joined: str = "") -> str:
     """Sensitive values as a list in a sentence, the last one ``joined`` by a word."""
-    told = ["(missing)" if value is None else repr(value) for value in values]
-    if joined and len(told) > 1:
-        return f"{', '.join(told[:-1])} {joined} {told[-1]}"
-    return ", ".join(told)
+    texts = ["(missing)" if value is None else repr(value) for value in values]
+    if joined and len(texts) > 1:
+        return f"{', '.join(texts[:-1])} {joined} {texts[-1]}"
+    return ", ".join(texts)

@@ -109,7 +109,7 @@ class PersonalPrivacy(SensitiveDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         """Assess one column. The value is the largest share, over all people with a guarding node, of values below their node."""
         filled, failing = occupied(groups), np.zeros(len(groups), dtype=bool)
-        largest, excess, worst, told = Fraction(0), Fraction(-1), int(filled[0]), ""
+        largest, excess, worst, detail = Fraction(0), Fraction(-1), int(filled[0]), ""
         for wish, there, guarded in self._guarded(groups):
             sizes, allowed = groups.sizes[there], self._allowed(wish)
             failing[there] |= ~at_most(guarded, allowed, sizes)
@@ -118,8 +118,8 @@ class PersonalPrivacy(SensitiveDefinition):
             largest = max(largest, chance)
             if chance - allowed > excess:
                 excess, worst = chance - allowed, int(there[place])
-                told = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
-        text = f"{int(failing.sum())} of {len(groups)} groups have more values below a guarding node than the person who named it allows; the worst has {told}."
+                detail = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
+        text = f"{int(failing.sum())} of {len(groups)} groups have more values below a guarding node than the person who named it allows; the worst has {detail}."
         witness = Witness(worst, text) if failing.any() else None
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 

@@ -57,12 +57,12 @@ def exceeds_exponential(ratio: Fraction, epsilon: Fraction) -> bool:
         with localcontext() as context:
             context.prec = precision
             power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-            found = Decimal(ratio.numerator) / Decimal(ratio.denominator)
+            quotient = Decimal(ratio.numerator) / Decimal(ratio.denominator)
             # The division of epsilon, the power and the division of the ratio are each correct except for the last
             # digits.
             margin = power * (Decimal(10) ** (3 - precision)) * (1 + abs(power.adjusted()) + LARGEST_EPSILON)
-        if abs(found - power) > margin:
-            return found > power
+        if abs(quotient - power) > margin:
+            return quotient > power
         precision *= 2
 
 

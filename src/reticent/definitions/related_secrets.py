@@ -26,8 +26,10 @@ def with_related_secrets(definition: Definition, table: Table) -> Definition:
     bare = [name for name in secret if name not in guarded]
     if not guarded or not bare:
         return definition
-    found = relations_in(table, bare, secret)
-    sources = {(each.derived, *each.sources) for each in found if len(each.sources) == 1 and each.sources[0] in guarded}
+    detected = relations_in(table, bare, secret)
+    sources = {
+        (each.derived, *each.sources) for each in detected if len(each.sources) == 1 and each.sources[0] in guarded
+    }
     related = dict.fromkeys(
         part for name, source in sorted(sources) for part in _repeated(definition, name, source, table)
     )

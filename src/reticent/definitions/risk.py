@@ -264,7 +264,7 @@ def _pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, pop
         return float(-(within + between) / rows)
 
     bounds = [(-12.0, 12.0), (-10.0, math.log(rows) + 12)]
-    found = minimize(cost, x0=np.array([0.0, math.log(max(groups, 2))]), bounds=bounds, method="L-BFGS-B")
-    alpha, theta = 1 / (1 + math.exp(-found.x[0])), math.exp(found.x[1])
+    fit = minimize(cost, x0=np.array([0.0, math.log(max(groups, 2))]), bounds=bounds, method="L-BFGS-B")
+    alpha, theta = 1 / (1 + math.exp(-fit.x[0])), math.exp(fit.x[1])
     logs = gammaln(theta + alpha + population - 1) - gammaln(theta + alpha) + gammaln(theta + 1)
     return float(population * math.exp(float(logs - gammaln(theta + population))))

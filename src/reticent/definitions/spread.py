@@ -79,8 +79,8 @@ def _weighted_logs(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """``n ln n`` of every count; small counts, nearly all of them, use a lookup table."""
     table = _table_of_weighted_logs()
     if int(counts.max(initial=0)) < len(table):
-        found: NDArray[np.float64] = table.take(counts)
-        return found
+        logs: NDArray[np.float64] = table.take(counts)
+        return logs
     return counts.astype(np.float64) * np.log(counts)
 
 

@@ -34,7 +34,7 @@ def judge(definition: Definition, evidence: Evidence) -> tuple[Assessment, ...]:
     Raises :class:`PolicyError` for a part without evidence of its kind, and for a definition of groups on overlapping
     groups for which it is not proved: nothing is assumed to hold because it could not be judged.
     """
-    return tuple(found for part in definition.parts() for found in _judged(part, evidence))
+    return tuple(assessment for part in definition.parts() for assessment in _judged(part, evidence))
 
 
 def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
@@ -113,10 +113,10 @@ def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[C
     """
     parts = definition.parts()
     shared = tuple(part for part in parts if part.quasi is None)
-    found = [(columns, all_of(shared)) for columns in sets] if shared else []
+    demands = [(columns, all_of(shared)) for columns in sets] if shared else []
     for named in own_sets(definition):
-        found.append((named, all_of(tuple(part for part in parts if part.quasi == named))))
-    return found
+        demands.append((named, all_of(tuple(part for part in parts if part.quasi == named))))
+    return demands
 
 
 def against_all(definition: GroupDefinition) -> GroupDefinition:
@@ -218,8 +218,8 @@ def _together(definition: Definition, parts: Sequence[Assessment], about: str) -
 
 
 def _to_whom(witness: Witness, about: str) -> Witness:
-    told = f"About {LEFT_OUT}" if about == LEFT_OUT else f"For an adversary who knows {about}"
-    return replace(witness, text=f"{told}: {witness.text}")
+    prefix = f"About {LEFT_OUT}" if about == LEFT_OUT else f"For an adversary who knows {about}"
+    return replace(witness, text=f"{prefix}: {witness.text}")
 
 
 def of_groups(definition: Definition, asked_by: str) -> GroupDefinition:

@@ -99,8 +99,8 @@ def individual_risk(rows: NDArray[np.int64], stands_for: NDArray[np.float64]) ->
     from scipy.special import hyp2f1
 
     drawn = rows / np.maximum(stands_for, rows)
-    found: NDArray[np.float64] = drawn / rows * hyp2f1(1, 1, rows + 1, 1 - drawn)
-    return found
+    risk: NDArray[np.float64] = drawn / rows * hyp2f1(1, 1, rows + 1, 1 - drawn)
+    return risk
 
 
 def _near(chance: float) -> Fraction:

@@ -108,10 +108,10 @@ class XYPrivacy(Conjunction):
         if self.y is None:
             return super().assess(groups)
         refined, parents = self._refined(groups)
-        found = super().assess(refined)
-        if found.witness is None:
-            return found
-        return replace(found, witness=replace(found.witness, group=int(parents[found.witness.group])))
+        assessment = super().assess(refined)
+        if assessment.witness is None:
+            return assessment
+        return replace(assessment, witness=replace(assessment.witness, group=int(parents[assessment.witness.group])))
 
     def absorbing_on(self, counted: CountedRows) -> bool:
         return self.y is None and super().absorbing_on(counted)

@@ -178,11 +178,11 @@ class LocalEngine:
     def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column of the population as part codes."""
         people = cast(pl.DataFrame, table.population)
-        found = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
+        encoded = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []
         for hierarchy, level in zip(table.hierarchies, levels, strict=True):
             try:
-                leaves = hierarchy.codes(people[hierarchy.column], found.get(hierarchy.column))
+                leaves = hierarchy.codes(people[hierarchy.column], encoded.get(hierarchy.column))
             except DataError as error:
                 raise DataError(f"In the population: {error}") from None
             codes.append(_parts(hierarchy, level, leaves))
@@ -234,10 +234,10 @@ def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]
     """The index of every row's value among the known ones of each column."""
     known, named = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
     new = [place for place, (name, values) in enumerate(named) if name not in known or known[name][0] is not values]
-    found = looked_up(table.frame, dict(named[place] for place in new)) if new else {}
+    encoded = looked_up(table.frame, dict(named[place] for place in new)) if new else {}
     for place in new:
         name, values = named[place]
-        known[name] = values, columns[place].codes(table.frame[name], found.get(name), table.first_row)
+        known[name] = values, columns[place].codes(table.frame[name], encoded.get(name), table.first_row)
     return [known[name][1] for name, _ in named]
 
 

@@ -114,13 +114,13 @@ class StreamingEngine:
         """
         people = rows.group_by(rows.columns).len("rows").sort("rows")
         part = table.part(people.select(rows.columns), weighted=False)
-        found = self._local.count(part, sensitive=False, floor=counted.levels)
-        point, most = self._local.point_of_row(part, found), people["rows"].to_numpy()
-        nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
-        tally = Histograms.from_cells(point, most, None, len(found), int(most.max(initial=0)) + 1)
+        counts = self._local.count(part, sensitive=False, floor=counted.levels)
+        point, most = self._local.point_of_row(part, counts), people["rows"].to_numpy()
+        nobody = Histograms(np.zeros(len(counts) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        tally = Histograms.from_cells(point, most, None, len(counts), int(most.max(initial=0)) + 1)
         return replace(
-            found,
-            sizes=np.zeros(len(found), dtype=np.int64),
+            counts,
+            sizes=np.zeros(len(counts), dtype=np.int64),
             histograms=nobody,
             domain=counted.domain,
             owners=(OwnerTallies("person", tally),),

@@ -39,15 +39,15 @@ def confined(read: Callable[..., _R], *arguments: Any, packed: int, file: str) -
         check=False,
     )
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
-        reason = next((line for line in told if "memory" in line), told[-1])[:200]
+        messages = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
+        reason = next((line for line in messages if "memory" in line), messages[-1])[:200]
         raise DataError(
             f"{file} has {packed:,} bytes and cannot be read within {_COPIES * most:,} bytes of memory: reading failed ({reason}). {WAY_OUT}."
         )
-    found = pickle.loads(done.stdout)
-    if isinstance(found, ReticentError):
-        raise found
-    answer: _R = found
+    result = pickle.loads(done.stdout)
+    if isinstance(result, ReticentError):
+        raise result
+    answer: _R = result
     return answer
 
 
@@ -56,10 +56,10 @@ def _answer() -> None:
     read, arguments, room, seconds = pickle.load(sys.stdin.buffer)
     _limit(room, seconds)
     try:
-        found = read(*arguments)
+        result = read(*arguments)
     except ReticentError as error:
-        found = error
-    pickle.dump(found, sys.stdout.buffer)
+        result = error
+    pickle.dump(result, sys.stdout.buffer)
 
 
 def _limit(room: int, seconds: int) -> None:

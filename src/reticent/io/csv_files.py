@@ -147,14 +147,14 @@ class CsvFile(RowSource):
                 raise DataError(f"{self.path} has a delimiter line and nothing else. There are no column names.")
         delimiter = self.delimiter or said_delimiter or _find_delimiter(text, cut)
         numbered = self._numbered(text, cut, delimiter, skipped)
-        found = find_layout([record for _, record in numbered], self.header, self.skip_rows, str(self.path))
-        begins, record = numbered[found.above]
-        names = self._names(record, begins) if found.header else _numbered_names(len(record))
+        records_layout = find_layout([record for _, record in numbered], self.header, self.skip_rows, str(self.path))
+        begins, record = numbered[records_layout.above]
+        names = self._names(record, begins) if records_layout.header else _numbered_names(len(record))
         width = len(names)
         end, notes = _rows_end(survey, delimiter, width)
         layout = Layout(
-            survey.encoding, delimiter, names, begins - 1, found.above > 0, found.header, end,
-            (*found.assumed, *(f"{self.path}: {note}" for note in notes)), survey.size,
+            survey.encoding, delimiter, names, begins - 1, records_layout.above > 0, records_layout.header, end,
+            (*records_layout.assumed, *(f"{self.path}: {note}" for note in notes)), survey.size,
         )  # fmt: skip
         if survey.odd_quotes:
             self._check_quotes(layout)
@@ -163,20 +163,20 @@ class CsvFile(RowSource):
     def _numbered(self, text: str, cut: bool, delimiter: str, skipped: int) -> list[tuple[int, list[str]]]:
         """The non-empty records of the beginning, each with its first line number; the last one is dropped if truncated."""
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        found, begins = [], skipped + 1
+        records, begins = [], skipped + 1
         try:
             for record in reader:
                 if any(cell.strip() for cell in record):
-                    found.append((begins, [cell.strip() for cell in record]))
+                    records.append((begins, [cell.strip() for cell in record]))
                 begins = skipped + reader.line_num + 1
         except csv.Error as error:
-            if not found:
+            if not records:
                 raise DataError(f"{self.path}, line {begins}: the column names cannot be read ({error}).") from None
-        if not found:
+        if not records:
             raise DataError(
                 f"{self.path} has lines of delimiters and nothing else. There are no column names and no rows."
             )
-        return found[:-1] if cut and len(found) > 1 else found
+        return records[:-1] if cut and len(records) > 1 else records
 
     def _names(self, record: Sequence[str], line: int) -> tuple[str, ...]:
         """The column names of a record; an empty one is named by its position."""
@@ -442,12 +442,12 @@ def _end_of_records(text: bytes, delimiter: bytes) -> int:
     A quotation mark opens a value only at its beginning, as in Arrow.
     """
     opening = rb"(?:\A|(?<=[\n\r%s]))" % re.escape(delimiter)
-    quoted = [found.span() for found in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
+    quoted = [line_end.span() for line_end in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
     end = len(text)
     for start, stop in reversed(quoted):
-        found = text.rfind(b"\n", stop, end)
-        if found >= 0:
-            return found + 1
+        line_end = text.rfind(b"\n", stop, end)
+        if line_end >= 0:
+            return line_end + 1
         end = start
     return text.rfind(b"\n", 0, end) + 1
 

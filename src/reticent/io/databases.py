@@ -177,9 +177,9 @@ def _column(name: str, cells: Sequence[Any], source: str) -> pl.Series:
         return pl.Series(name, [_moment(cell) for cell in cells], dtype=pl.Datetime("us"))
     if kinds == {datetime.time}:
         return pl.Series(name, cells, dtype=pl.Time)
-    told = ", ".join(sorted(kind.__name__ for kind in kinds))
+    type_names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise DataError(
-        f"{source}: column {name!r} has values of the types {told}, which do not form a column. Select it in a query with one type (CAST).",
+        f"{source}: column {name!r} has values of the types {type_names}, which do not form a column. Select it in a query with one type (CAST).",
         column=name,
     )
 

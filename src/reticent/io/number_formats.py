@@ -104,8 +104,8 @@ class WrittenNumbers:
         readings: dict[str, pl.Series] = {}
         for part in (frame.head(_ENOUGH), frame):
             names = list(readings) or list(_FORMATS)
-            found = part.select(_FORMATS[name].read(column).cast(pl.Float64).alias(name) for name in names)
-            readings = {name: found[name] for name in names if not found[name].null_count()}
+            parsed = part.select(_FORMATS[name].read(column).cast(pl.Float64).alias(name) for name in names)
+            readings = {name: parsed[name] for name in names if not parsed[name].null_count()}
             if not readings:
                 return None
         return cls._decided(frame, readings, max(odd, key=lambda text: (len(text), text)))

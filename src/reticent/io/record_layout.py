@@ -81,23 +81,23 @@ def _titles(records: Sequence[Record]) -> int:
     if width < 2:
         return 0
     few = max(1, width // 3)
-    found = 0
+    titles = 0
     for record in records[:_MOST_TITLES]:
         filled = sum(1 for cell in record if cell)
         padded = len(record) >= width
         if filled > (1 if padded else few) or (padded and width < 3):
             break
-        found += 1
-    if not found or len(records) < found + 2:
+        titles += 1
+    if not titles or len(records) < titles + 2:
         return 0
-    names = records[found]
+    names = records[titles]
     if len(names) != width:
         return 0
     # Below a title in one cell of a row, only a row of distinct texts is a header.
     filled_names = [name for name in names if name]
-    told = 2 * len(filled_names) >= width and len(set(filled_names)) == len(filled_names) > 1
-    padded = any(len(record) >= width for record in records[:found])
-    return found if not padded or (told and all(_shape(name) == "text" for name in filled_names)) else 0
+    is_header = 2 * len(filled_names) >= width and len(set(filled_names)) == len(filled_names) > 1
+    padded = any(len(record) >= width for record in records[:titles])
+    return titles if not padded or (is_header and all(_shape(name) == "text" for name in filled_names)) else 0
 
 
 def _has_names(records: Sequence[Record]) -> bool:

@@ -62,14 +62,14 @@ class _Extent:
             return _binary_extent(content)
         if _OPEN_ROW.search(content) is not None:
             return cls(_repeated_room(content), 0, _numbers([]), _numbers([]))
-        rows = [found.start() for found in _ROW.finditer(content)]
-        filled = np.array([found.start() for found in _FILLED.finditer(content)], dtype=np.int64)
+        rows = [match.start() for match in _ROW.finditer(content)]
+        filled = np.array([match.start() for match in _FILLED.finditer(content)], dtype=np.int64)
         places = set(_PLACE.findall(content))
         numbers = {number for _, number in places} | set(_ROW_NUMBER.findall(content))
         height = max(len(rows), *map(int, numbers), 0) if numbers else len(rows)
         in_a_row = int(np.bincount(np.searchsorted(rows, filled)).max()) if len(filled) else 0
         width = max([in_a_row, *(_column(letters) for letters in {letters for letters, _ in places})])
-        starts = [found.start() for found in _SHARED.finditer(content)]
+        starts = [match.start() for match in _SHARED.finditer(content)]
         shared = np.diff([*starts, len(content)]) if starts else _numbers([])
         return cls(height * width * _CELL, len(filled), _numbers(_NAMED.findall(content)), _numbers(shared))
 
@@ -77,8 +77,8 @@ class _Extent:
         """The bytes of the shared texts that its cells use; unknown references count as the longest."""
         if not longest or self.filled * longest <= _ALWAYS:
             return self.filled * longest
-        told = self.named[self.named < len(shared[0])] if len(shared) == 1 else self.named[:0]
-        return int(shared[0][told].sum()) + (self.filled - len(told)) * longest
+        referenced = self.named[self.named < len(shared[0])] if len(shared) == 1 else self.named[:0]
+        return int(shared[0][referenced].sum()) + (self.filled - len(referenced)) * longest
 
 
 def _numbers(found: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -108,14 +108,14 @@ def _repeated_room(content: bytes) -> int:
 
 def _stretches(opening: re.Pattern[bytes], content: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The attributes of every element, and the content up to the next."""
-    found = list(opening.finditer(content))
-    ends = [each.start() for each in found[1:]] + [len(content)]
-    return ((each[1], content[each.end() : end]) for each, end in zip(found, ends, strict=True))
+    elements = list(opening.finditer(content))
+    ends = [each.start() for each in elements[1:]] + [len(content)]
+    return ((each[1], content[each.end() : end]) for each, end in zip(elements, ends, strict=True))
 
 
 def _times(what: bytes, attributes: bytes) -> int:
-    told = _REPEATED[what].search(attributes)
-    return int(told[1][:12]) if told is not None else 1
+    match = _REPEATED[what].search(attributes)
+    return int(match[1][:12]) if match is not None else 1
 
 
 def _binary_extent(content: bytes) -> _Extent:

@@ -86,14 +86,14 @@ class Workbook(RowSource):
             first = opened.load_sheet(name, header_row=None, skip_rows=0, n_rows=_SAMPLE, dtypes="string").to_polars()
             layout, above = self._layout(first, name)
             beginning = {"header_row": above} if layout.header else {"header_row": None, "skip_rows": above}
-            found: pl.DataFrame = opened.load_sheet(name, **beginning, schema_sample_rows=None).to_polars()
-            rows, below = _rows_above_notes(found)
-            if rows < found.height:
+            frame: pl.DataFrame = opened.load_sheet(name, **beginning, schema_sample_rows=None).to_polars()
+            rows, below = _rows_above_notes(frame)
+            if rows < frame.height:
                 # Without the notes below, columns get the types of their rows.
-                found = opened.load_sheet(name, **beginning, n_rows=rows, schema_sample_rows=None).to_polars()
+                frame = opened.load_sheet(name, **beginning, n_rows=rows, schema_sample_rows=None).to_polars()
         except package.FastExcelError as error:
             raise self._unreadable(error) from None
-        if not found.height:
+        if not frame.height:
             raise DataError(
                 f"{self.path}: sheet {name!r} has no rows below its column names (row {above + 1}). If that is a row, pass "
                 "header=False (--no-header)."
@@ -104,7 +104,7 @@ class Workbook(RowSource):
             **({"skip_rows": above} if layout.above and self.skip_rows is None else {}),
             **({} if layout.header or self.header is not None else {"header": False}),
         }
-        return _Sheet(pl.DataFrame([_plain(column) for column in found]), assumed, settings)
+        return _Sheet(pl.DataFrame([_plain(column) for column in frame]), assumed, settings)
 
     def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int]:
         """Where the table begins, by the first rows as text, and the number of rows above it."""
@@ -158,10 +158,10 @@ class Workbook(RowSource):
             return
         with zipfile.ZipFile(self.path) as packed:
             part = _part_of_sheet(packed, number)
-            found = _EMPTY_FORMULA.search(packed.read(part)) if part is not None else None
-        if found is not None:
+            formula = _EMPTY_FORMULA.search(packed.read(part)) if part is not None else None
+        if formula is not None:
             raise DataError(
-                f"{self.path}: cell {found[1].decode()} of sheet {sheet!r} is a formula whose value was never computed. Open the file in a spreadsheet program "
+                f"{self.path}: cell {formula[1].decode()} of sheet {sheet!r} is a formula whose value was never computed. Open the file in a spreadsheet program "
                 "and save it, or save it as CSV."
             )
 
@@ -220,9 +220,9 @@ def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
         return None
     ids = re.findall(r"<(?:\w+:)?sheet\s[^>]*?r:id=\"([^\"]+)\"", book)
     targets = {
-        found[1]: place[1]
+        match[1]: place[1]
         for each in re.findall(r"<Relationship\s[^>]*>", relations)
-        if (found := re.search(r'Id="([^"]+)"', each)) and (place := re.search(r'Target="([^"]+)"', each))
+        if (match := re.search(r'Id="([^"]+)"', each)) and (place := re.search(r'Target="([^"]+)"', each))
     }
     if number >= len(ids) or ids[number] not in targets:
         return None
@@ -306,14 +306,14 @@ class XlsxTable(LossyTable):
         try:
             opened = package.read_excel(content)
             names = opened.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
-            found = opened.load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+            frame = opened.load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
         except (package.FastExcelError, pl.exceptions.PolarsError) as error:
             raise DataError(f"{file} cannot be read as a spreadsheet: {first_line(error)}") from None
         if list(names) != list(schema):
             raise DataError(f"{file} has the columns {list(names)}, but the manifest lists {list(schema)}.")
         columns = [
             conformed(column.alias(name), dtype, file)
-            for (name, dtype), column in zip(schema.items(), found, strict=True)
+            for (name, dtype), column in zip(schema.items(), frame, strict=True)
         ]
         return pl.DataFrame(columns, schema=schema)
 
@@ -321,10 +321,10 @@ class XlsxTable(LossyTable):
         """What is not the table: the table is written again, and every zip member must be equal, with nothing between or after members."""
         held = content if isinstance(content, bytes) else content.read_bytes()
         package = needed("fastexcel", "formats", "Reading spreadsheets")
-        found = (
+        names = (
             package.read_excel(held).load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
         )
-        written = self.again(rows, found)
+        written = self.again(rows, names)
         if written == held:
             return None
         mine, theirs = _parts(written), _parts(held)

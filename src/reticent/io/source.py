@@ -144,15 +144,15 @@ class Source:
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The requested columns (all if none are named)."""
-        found = self._rows.read(columns)
-        return found if isinstance(self._rows, CsvFile) else self._said_of(found, columns)
+        frame = self._rows.read(columns)
+        return frame if isinstance(self._rows, CsvFile) else self._said_of(frame, columns)
 
     def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Rows:
         """The requested columns in memory or, on request or if they do not fit, as a stream; sources with their own engine are opened in place."""
         check_engine(engine)
         if self._distant:
-            found: Rows = self._rows.rows(columns)
-            return found
+            rows: Rows = self._rows.rows(columns)
+            return rows
         if engine == "local" or not isinstance(self.location, str | Path):
             return self.read(columns)
         wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()

@@ -126,8 +126,8 @@ class PostgresSource(RowSource):
 
         with _connect(self.selection) as connection:
             statement = _postgres_statement(connection, self.selection)
-            found = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
-        return fits(int(found[0]) if found else 0, columns)
+            count = connection.execute(sql.SQL("select count(*) from {}").format(statement)).fetchone()
+        return fits(int(count[0]) if count else 0, columns)
 
 
 def fetch_postgres(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> pl.DataFrame:

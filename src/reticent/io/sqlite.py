@@ -82,7 +82,7 @@ class SqliteSource(RowSource):
         """The table or query to read from, and the types of its columns, in the transaction that :meth:`_bounded` begins."""
         relation, types = self._bounded(connection, columns)
         return relation, {
-            name: _kind(connection, relation, name, found, self.selection) for name, found in types.items()
+            name: _kind(connection, relation, name, kinds, self.selection) for name, kinds in types.items()
         }
 
     def _bounded(
@@ -103,10 +103,10 @@ class SqliteSource(RowSource):
             listed = ", ".join(
                 f"group_concat(DISTINCT typeof({quoted(name)})), total(length({quoted(name)}))" for name in chosen
             )
-            rows, *found = connection.execute(f"SELECT total(1), {listed} FROM {relation}").fetchone()
-            text += sum(found[1::2])
-            for name, told in zip(chosen, found[::2], strict=True):
-                types[name] = frozenset((told or "").split(",")) - {"", "null"}
+            rows, *measured = connection.execute(f"SELECT total(1), {listed} FROM {relation}").fetchone()
+            text += sum(measured[1::2])
+            for name, type_list in zip(chosen, measured[::2], strict=True):
+                types[name] = frozenset((type_list or "").split(",")) - {"", "null"}
         if self.selection.query is None:
             self.selection.check_size(int(rows) * len(names), int(text))
         else:

@@ -80,8 +80,8 @@ class StatisticsFile(RowSource):
             wanted = chosen_columns(key, self.columns(), str(self.path))
             declared, packed = self._parsed(metadataonly=True)[1], self.path.stat().st_size
             reader = partial(self._parsed, usecols=wanted, user_missing=True)
-            frame, told = _read_within(reader, declared, packed, str(self.path))
-            self._found[key] = _decoded(frame.select(wanted), told, self.labels)
+            frame, metadata = _read_within(reader, declared, packed, str(self.path))
+            self._found[key] = _decoded(frame.select(wanted), metadata, self.labels)
         return self._found[key]
 
     def _parsed(self, **options: Any) -> tuple[pl.DataFrame, Any]:
@@ -95,8 +95,8 @@ class StatisticsFile(RowSource):
         if suffix in (".por", ".xpt"):
             options.pop("user_missing", None)
         with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file complete?"):
-            frame, told = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
-        return frame, told
+            frame, metadata = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
+        return frame, metadata
 
 
 def _read_within(
@@ -112,10 +112,10 @@ def _read_within(
     if not all(widths):
         # Stata stores long texts once for all rows that share them, so the row size does not bound the memory.
         return confined(parsed, packed=packed, file=file)
-    frame, told = parsed(row_limit=allowed + 1)
+    frame, metadata = parsed(row_limit=allowed + 1)
     if frame.height > allowed:
         raise _too_large(f"has more than {allowed:,} rows", len(widths), packed, file)
-    return frame, told
+    return frame, metadata
 
 
 def _too_large(what: str, columns: int, packed: int, file: str) -> DataError:
@@ -220,8 +220,8 @@ def _told(package: Any, what: str, hint: str) -> Iterator[None]:
 def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataFrame, Any]:
     import pyreadstat
 
-    found, told = getattr(pyreadstat, _READERS[suffix])(io.BytesIO(content), output_format="polars", **options)
-    return found, told
+    frame, metadata = getattr(pyreadstat, _READERS[suffix])(io.BytesIO(content), output_format="polars", **options)
+    return frame, metadata
 
 
 class _StatisticsTable(LossyTable):
@@ -270,14 +270,14 @@ class _StatisticsTable(LossyTable):
         return content
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
-        found, told = self._held(content, file)
-        if told.notes or told.file_label:
+        frame, metadata = self._held(content, file)
+        if metadata.notes or metadata.file_label:
             raise DataError(f"{file} holds notes or a title of the file, which the manifest does not describe.")
-        if found.columns != self._names(list(schema)):
-            raise DataError(f"{file} has the columns {found.columns}, but the manifest lists {list(schema)}.")
+        if frame.columns != self._names(list(schema)):
+            raise DataError(f"{file} has the columns {frame.columns}, but the manifest lists {list(schema)}.")
         columns = []
-        for (name, dtype), series in zip(schema.items(), found, strict=True):
-            labels = told.variable_value_labels.get(series.name, {})
+        for (name, dtype), series in zip(schema.items(), frame, strict=True):
+            labels = metadata.variable_value_labels.get(series.name, {})
             if dtype in (pl.String, pl.Boolean) and labels and series.dtype != pl.String:
                 series = series.cast(pl.Float64).replace_strict(
                     {float(code): label for code, label in labels.items()}, default=None, return_dtype=pl.String
@@ -290,11 +290,11 @@ class _StatisticsTable(LossyTable):
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
         """What is not the table: the table is written again with the file's titles and labels, and must be the same file."""
         held = content if isinstance(content, bytes) else content.read_bytes()
-        found, told = self._held(held, file)
-        shown = dict(zip(found.columns, rows.frame().columns, strict=True))
-        titles = {shown[name]: title for name, title in told.column_names_to_labels.items() if title}
-        labels = {shown[name]: codes for name, codes in told.variable_value_labels.items()}
-        if type(self)(TableCodebook(titles, labels)).again(rows, found) == held:
+        frame, metadata = self._held(held, file)
+        shown = dict(zip(frame.columns, rows.frame().columns, strict=True))
+        titles = {shown[name]: title for name, title in metadata.column_names_to_labels.items() if title}
+        labels = {shown[name]: codes for name, codes in metadata.variable_value_labels.items()}
+        if type(self)(TableCodebook(titles, labels)).again(rows, frame) == held:
             return None
         return "something that differs from what the table is written as (further rows, notes, labels that no value has, bytes after the table, or another version of pyreadstat)"
 

@@ -179,9 +179,9 @@ class Accounts:
         """The account of a data set. Raises :class:`LedgerError` if it has none."""
         with self._store.reading() as reading:
             for number in reading.namesakes(dataset):
-                found = self._account(reading, number)
-                if found is not None:
-                    return found
+                existing = self._account(reading, number)
+                if existing is not None:
+                    return existing
             names = [name for name in reading.datasets if self._account(reading, reading.known(name) or 0) is not None]
         raise LedgerError(
             f"The ledger {str(self._store.path)!r} has no account of a data set {dataset!r}.{did_you_mean(dataset, names)} The first noisy release opens it, or: reticent ledger budget "
@@ -191,26 +191,26 @@ class Accounts:
     def all(self) -> list[Account]:
         """Every account, in the order in which their data sets were first recorded."""
         with self._store.reading() as reading:
-            found = [self._account(reading, number) for number in reading.numbers("datasets")]
-        return [each for each in found if each is not None]
+            accounts = [self._account(reading, number) for number in reading.numbers("datasets")]
+        return [each for each in accounts if each is not None]
 
     def declare(self, dataset: str, budget: DeclaredBudget, reason: str = "") -> Account:
         """Open the account of a data set before its first noisy release; or change its totals, with a ``reason`` that stays on record."""
         with self._store.writing() as writing:
             owner = writing.dataset(dataset)
-            found = self._account(writing, owner)
-            if found is None:
+            existing = self._account(writing, owner)
+            if existing is None:
                 return self._open(writing, owner, budget, "row", "replace")
-            self._check_same(found, replace(budget, total=found.total))
-            if budget.total == found.total:
-                return found
+            self._check_same(existing, replace(budget, total=existing.total))
+            if budget.total == existing.total:
+                return existing
             if not reason.strip():
                 raise LedgerError(
-                    f"The account of data set {dataset!r} has the totals {_figure(found.total)}, and releases were made within them. Other totals are the steward's decision: pass a reason, which stays on "
+                    f"The account of data set {dataset!r} has the totals {_figure(existing.total)}, and releases were made within them. Other totals are the steward's decision: pass a reason, which stays on "
                     "record (--reason)."
                 )
-            self._write(writing, owner, replace(found, total=budget.total), reason.strip())
-            return replace(found, total=budget.total)
+            self._write(writing, owner, replace(existing, total=budget.total), reason.strip())
+            return replace(existing, total=budget.total)
 
     def charge_within(
         self,
@@ -230,18 +230,18 @@ class Accounts:
         it was ever written, no longer counts.
         """
         owners = {number: self._account(writing, number) for number in (owner, *others)}
-        found = {number: account for number, account in owners.items() if account is not None}
-        if not found and not cost.losses:
+        existing = {number: account for number, account in owners.items() if account is not None}
+        if not existing and not cost.losses:
             return []
-        if not found:
+        if not existing:
             loss = cost.losses[cost.relation]
             opened = budget or opening or DeclaredBudget(Amounts(loss.epsilon, loss.delta))
             if budget is not None:
                 relation, unit = budget.relation or cost.relation, budget.unit or cost.unit
                 cost.under(unit, relation)
-            found = {owner: self._open(writing, owner, opened, cost.unit, cost.relation)}
+            existing = {owner: self._open(writing, owner, opened, cost.unit, cost.relation)}
         charged = []
-        for number, account in found.items():
+        for number, account in existing.items():
             if budget is not None:
                 self._check_same(account, budget)
             charged.append(self._charge(writing, number, account, cost, entry))

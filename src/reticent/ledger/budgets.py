@@ -88,11 +88,11 @@ class Budgets:
         return None
 
     def _find(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
-        found = self._row(reading, dataset, name, column)
-        if found is None:
+        row = self._row(reading, dataset, name, column)
+        if row is None:
             where = f"column {column!r} of data set {dataset!r}" if column is not None else f"data set {dataset!r}"
             raise LedgerError(f"There is no budget {name!r} for {where}. Open it before anything is spent.")
-        return found
+        return row
 
 
 def _scope(column: str | None) -> str:

@@ -219,8 +219,8 @@ class Entries:
     def give_out(self, entry: Entry) -> Entry:
         """Mark a reserved entry as published. Idempotent; raises for a withdrawn one."""
         with self._store.writing() as writing:
-            found = self._not_withdrawn(writing, entry)
-            return found if found.status == "given out" else self._move(writing, found, "given out", "")
+            current = self._not_withdrawn(writing, entry)
+            return current if current.status == "given out" else self._move(writing, current, "given out", "")
 
     def check(self, entry: Entry) -> None:
         """Raise if an entry does not exist, or was withdrawn."""
@@ -232,13 +232,13 @@ class Entries:
         if not reason.strip():
             raise LedgerError("Pass a reason for the withdrawal: it stays on record.")
         with self._store.writing() as writing:
-            found = self._as_it_stands(writing, entry)
-            if found.status != "reserved":
+            current = self._as_it_stands(writing, entry)
+            if current.status != "reserved":
                 raise LedgerError(
-                    f"{sentence_case(_called(found))} was {found.status} {found.changed}, so it cannot be withdrawn. What was published cannot be taken "
+                    f"{sentence_case(_called(current))} was {current.status} {current.changed}, so it cannot be withdrawn. What was published cannot be taken "
                     "back; only an entry that was reserved and never written can be withdrawn."
                 )
-            return self._move(writing, found, "withdrawn", reason.strip())
+            return self._move(writing, current, "withdrawn", reason.strip())
 
     def entries(self, dataset: str) -> list[Entry]:
         """All entries of a data set, first to last, without those of the same people under another name."""
@@ -391,20 +391,20 @@ class Entries:
         raise LedgerError(f"The ledger {str(self._store.path)!r} has no {_called(entry)}.")
 
     def _as_it_stands(self, reading: ReadTransaction, entry: Entry) -> Entry:
-        found = self._entry(reading, self._find(reading, entry))
-        if found.content != entry.content:
+        current = self._entry(reading, self._find(reading, entry))
+        if current.content != entry.content:
             raise LedgerError(
                 f"{sentence_case(_called(entry))} has other content in the ledger {str(self._store.path)!r}. Nothing was changed."
             )
-        return found
+        return current
 
     def _not_withdrawn(self, reading: ReadTransaction, entry: Entry) -> Entry:
-        found = self._as_it_stands(reading, entry)
-        if found.status == "withdrawn":
+        current = self._as_it_stands(reading, entry)
+        if current.status == "withdrawn":
             raise LedgerError(
-                f"{sentence_case(_called(found))} was withdrawn {found.changed} ({found.reason}), so it cannot be published. Publish it again."
+                f"{sentence_case(_called(current))} was withdrawn {current.changed} ({current.reason}), so it cannot be published. Publish it again."
             )
-        return found
+        return current
 
     def _reserve(
         self,
@@ -454,17 +454,17 @@ class Entries:
         )  # fmt: skip
 
     def _state(self, reading: ReadTransaction, number: int, series: str) -> SeriesState | None:
-        found = self._states(reading, number, series)
-        return found[-1][0] if found else None
+        states = self._states(reading, number, series)
+        return states[-1][0] if states else None
 
     def _states(self, reading: ReadTransaction, number: int, series: str) -> list[tuple[SeriesState, Entry]]:
-        found = []
+        states = []
         for row in reading.rows("states", number):
             entry = self._entry(reading, reading.row("entries", row["entry"]))
             if row["series"] == series and entry.status != "withdrawn":
                 kept = json.loads(row["details"])
-                found.append((SeriesState(series, row["version"], kept["details"], kept["follows"]), entry))
-        return found
+                states.append((SeriesState(series, row["version"], kept["details"], kept["follows"]), entry))
+        return states
 
 
 def _kept_details(state: SeriesState) -> str:

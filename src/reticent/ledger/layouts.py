@@ -238,7 +238,7 @@ def _fold(connection: sqlite3.Connection) -> None:
         ).rowcount
         if not changed:
             _add(connection, dataset, kind, content, details, made)
-    for kind, found in (
+    for kind, query in (
         ("answers", "SELECT dataset, min(made) FROM audit_decisions WHERE answered GROUP BY dataset"),
         ("grant", "SELECT dataset, min(made) FROM answers WHERE decision LIKE '%\"allowed\": true%' GROUP BY dataset"),
         (
@@ -247,7 +247,7 @@ def _fold(connection: sqlite3.Connection) -> None:
             "WHERE budgets.dataset NOT IN (SELECT dataset FROM audit_decisions) GROUP BY budgets.dataset",
         ),
     ):
-        for dataset, made in connection.execute(found).fetchall():
+        for dataset, made in connection.execute(query).fetchall():
             _add(connection, dataset, kind, kind, json.dumps({}), made)
     connection.execute("UPDATE spendings SET dataset = (SELECT dataset FROM budgets WHERE budgets.id = budget)")
 

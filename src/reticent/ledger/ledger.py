@@ -41,9 +41,9 @@ def given_out(entry: Entry | None, book: Ledger | None = None) -> Iterator[None]
         try:
             ledger.give_out(entry)
         except LedgerError as error:
-            told = str(error).removesuffix(" Nothing was published.")
+            message = str(error).removesuffix(" Nothing was published.")
             raise LedgerError(
-                f"The files were written, but the ledger could not record their publication; they stay reserved. {told}"
+                f"The files were written, but the ledger could not record their publication; they stay reserved. {message}"
             ) from error
 
 

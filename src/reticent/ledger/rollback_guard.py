@@ -55,13 +55,13 @@ def read(path: Path) -> Position | None:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    found = [position for position in _slots(content) if position is not None]
-    if not found:
+    positions = [position for position in _slots(content) if position is not None]
+    if not positions:
         raise LedgerError(
             f"{str(path)!r}, which holds the newest position of the ledger, is damaged. Nothing was published. Restore it from a backup together with the "
             "ledger and its key, or accept the ledger in its current state: reticent ledger accept."
         )
-    return max(found, key=lambda position: position.length)
+    return max(positions, key=lambda position: position.length)
 
 
 class RollbackGuard:
@@ -130,8 +130,8 @@ class _Slots:
     def __init__(self, handle: int) -> None:
         self.handle = handle
         self.close = finalize(self, os.close, handle)
-        found = os.fstat(handle)
-        self._device, self._inode = found.st_dev, found.st_ino
+        status = os.fstat(handle)
+        self._device, self._inode = status.st_dev, status.st_ino
 
     def is_found(self, found: os.stat_result) -> bool:
         """True if the file found at a path is this one, and usable."""

@@ -113,8 +113,8 @@ class Chain:
 
     def remembered(self, code: int, row: int) -> Row | None:
         """A cached row that was checked before and has not changed since."""
-        digest, found = self.checked.get((code, row), (None, None))
-        return found if digest is not None and digest == self.digests.get((code, row)) else None
+        digest, cached = self.checked.get((code, row), (None, None))
+        return cached if digest is not None and digest == self.digests.get((code, row)) else None
 
     def remember(self, table: str, row: Row) -> None:
         """Cache a checked row, if rows of its table are cached."""
@@ -164,16 +164,16 @@ class ReadTransaction:
         cursor = self.connection.execute(
             f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {whose} ORDER BY id", (numbers[0], numbers[-1])
         )
-        found = {values[0]: values for values in cursor}
-        return [self._checked(table, code, number, found.get(number)) for number in numbers]
+        by_number = {values[0]: values for values in cursor}
+        return [self._checked(table, code, number, by_number.get(number)) for number in numbers]
 
     def row(self, table: str, number: int) -> Row:
         """One row, which must exist."""
         known = self._chain.remembered(_CODES[table], number)
         if known is not None:
             return known
-        found = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)).fetchone()
-        return self._checked(table, _CODES[table], number, found)
+        values = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)).fetchone()
+        return self._checked(table, _CODES[table], number, values)
 
     def last(self, *tables: str) -> tuple[bytes, ...]:
         """A version of some tables: it changes when they do."""
@@ -189,10 +189,10 @@ class ReadTransaction:
 
     def known(self, name: str) -> int | None:
         """The number of a data set, None if unknown. Case, character width and outer spaces of names are ignored."""
-        found = self._names.get(key_of(name), ())
-        if len(found) > 1:
-            return next((number for written, number in found if written == name), found[0][1])
-        return found[0][1] if found else None
+        numbers = self._names.get(key_of(name), ())
+        if len(numbers) > 1:
+            return next((number for written, number in numbers if written == name), numbers[0][1])
+        return numbers[0][1] if numbers else None
 
     def namesakes(self, name: str) -> list[int]:
         """All data sets of a name."""
@@ -256,11 +256,11 @@ class WriteTransaction(ReadTransaction):
 
     def dataset(self, name: str) -> int:
         """The number of a data set, recorded if new."""
-        found = self.known(name)
-        if found is None:
-            found = int(self.add("datasets", 0, name=name.strip(), made=now())["id"])
-            self._names[key_of(name)] = [(name.strip(), found)]
-        return found
+        number = self.known(name)
+        if number is None:
+            number = int(self.add("datasets", 0, name=name.strip(), made=now())["id"])
+            self._names[key_of(name)] = [(name.strip(), number)]
+        return number
 
 
 class Store:
@@ -425,8 +425,8 @@ class Store:
         """True if the chain contains a position."""
         if kept.length == 0 or kept == self.position:
             return kept.link == newest.START or kept == self.position
-        found = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.length,)).fetchone()
-        return kept.length < self.position.length and found is not None and found[0] == kept.link
+        record = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.length,)).fetchone()
+        return kept.length < self.position.length and record is not None and record[0] == kept.link
 
     def _set_up(self) -> None:
         connection = self._connection
@@ -487,8 +487,8 @@ class Store:
         for _ in chain.follow(self._connection):
             pass
         for (code, number), digest in chain.digests.items():
-            found = self._connection.execute(f"SELECT * FROM {SEALED[code]} WHERE id = ?", (number,)).fetchone()
-            if found is None or digest_of(found) != digest:
+            values = self._connection.execute(f"SELECT * FROM {SEALED[code]} WHERE id = ?", (number,)).fetchone()
+            if values is None or digest_of(values) != digest:
                 raise _changed(SEALED[code], number)
         return chain
 

@@ -219,8 +219,8 @@ class Prefix(Meaning):
         if (part := self.stretch(index.kind)) is not None:
             return index.within(part)
         fits = index.leaves.str.starts_with(self.prefix) & (index.leaves.str.len_chars() == self.length)
-        found: NDArray[np.int64] = fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
-        return found
+        positions: NDArray[np.int64] = fits.fill_null(False).arg_true().to_numpy().astype(np.int64)
+        return positions
 
     def fits(self, text: str) -> bool:
         """True if a code is one of them."""
@@ -265,10 +265,10 @@ class Recurring(Meaning):
         """The leaves on that weekday or in that hour."""
         if not index.kind.is_temporal:
             raise DataError(f"The manifest gives the {self.unit} {self.number} for a column of type {index.kind}.")
-        found: NDArray[np.int64] = (
+        positions: NDArray[np.int64] = (
             (RECURRING[self.unit](index.leaves) == self.number).fill_null(False).arg_true().to_numpy().astype(np.int64)
         )
-        return found
+        return positions
 
     @property
     def text(self) -> str:
@@ -386,12 +386,12 @@ class LeafIndex:
 
     def under(self, meaning: Meaning) -> NDArray[np.int64]:
         """The indices of the leaves that a meaning covers. Raises :class:`DataError` if there are none."""
-        found = meaning.covers(self)
-        if len(found) == 0:
+        positions = meaning.covers(self)
+        if len(positions) == 0:
             raise DataError(
                 f"The manifest has a label with the meaning {meaning.as_json()!r}, which covers no value of its column."
             )
-        return found
+        return positions
 
     def among(self, values: Sequence[Any]) -> NDArray[np.int64]:
         """The indices of the values that are leaves."""
@@ -404,8 +404,8 @@ class LeafIndex:
         high = len(places)
         if part.high is not None:
             high = int(np.searchsorted(places, part.high, "right" if part.high_closed else "left"))
-        found: NDArray[np.int64] = order[low:high]
-        return found
+        positions: NDArray[np.int64] = order[low:high]
+        return positions
 
     @cached_property
     def _positions(self) -> dict[Any, int]:

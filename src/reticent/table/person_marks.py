@@ -253,19 +253,19 @@ def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _H
     shown = distinct.cast(pl.String) if place is not None else _plain(distinct)
     hashes = _hashes([f"{before} {text}" for text in shown], key)
     numbers, rows = distinct.to_physical().to_numpy(), present.to_physical().to_numpy()
-    found = np.full(len(values), _hashes([before], key)[0], dtype=np.uint64)
+    row_hashes = np.full(len(values), _hashes([before], key)[0], dtype=np.uint64)
     if not len(distinct):
-        return found
+        return row_hashes
     low, high = numbers.min(), numbers.max()
     if numbers.dtype.kind in "iu" and int(high) - int(low) < _SMALL_RANGE:
         by_number = np.zeros(int(high) - int(low) + 1, dtype=np.uint64)
         by_number[numbers - low] = hashes
-        told = by_number[rows - low]
+        result = by_number[rows - low]
     else:
         order = np.argsort(numbers)
-        told = hashes[order][np.searchsorted(numbers[order], rows)]
-    found[~coded.is_null().to_numpy()] = told
-    return found
+        result = hashes[order][np.searchsorted(numbers[order], rows)]
+    row_hashes[~coded.is_null().to_numpy()] = result
+    return row_hashes
 
 
 def _only_numbers(values: pl.Series) -> bool:

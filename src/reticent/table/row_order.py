@@ -35,8 +35,8 @@ def _rise(keys: NDArray[Any]) -> bool:
 
 def _keys(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
     """One integer per row, ordered like the rows' values."""
-    found = [_codes(column) for column in columns]
-    return pack([codes for codes, _ in found], [max(size, 1) for _, size in found], rows)
+    encoded = [_codes(column) for column in columns]
+    return pack([codes for codes, _ in encoded], [max(size, 1) for _, size in encoded], rows)
 
 
 def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:

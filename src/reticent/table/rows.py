@@ -467,14 +467,14 @@ class StoredRows(_CountedRows):
             else:
                 with path.open("rb") as file:
                     check_header(file.read(len(csv_header(self.schema))), self.schema, path.name)
-            found = self._scanned([path]).collect_schema()
+            types = self._scanned([path]).collect_schema()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
-        if list(found) != list(self.schema):
-            raise DataError(f"{path.name} has the columns {list(found)}, but the manifest lists {list(self.schema)}.")
+        if list(types) != list(self.schema):
+            raise DataError(f"{path.name} has the columns {list(types)}, but the manifest lists {list(self.schema)}.")
         for name, dtype in self.schema.items():
-            if found[name] != dtype:
-                raise DataError(f"{path.name}: column {name!r} has type {found[name]}, not {dtype}.")
+            if types[name] != dtype:
+                raise DataError(f"{path.name}: column {name!r} has type {types[name]}, not {dtype}.")
 
     def _grouped(self, columns: Sequence[str]) -> pl.DataFrame:
         if not columns:
@@ -571,10 +571,10 @@ def csv_runs(content: bytes, schema: pl.Schema) -> tuple[bytes, NDArray[np.int64
 
 def distinct_values(dtype: pl.DataType, parts: Iterator[pl.Series]) -> pl.Series:
     """The distinct values of a column that comes in chunks."""
-    found = pl.Series([], dtype=dtype)
+    values = pl.Series([], dtype=dtype)
     for part in parts:
-        found = pl.concat([found, part.unique()]).unique()
-    return found
+        values = pl.concat([values, part.unique()]).unique()
+    return values
 
 
 def without_nulls(rows: Rows, columns: Sequence[str]) -> Rows:

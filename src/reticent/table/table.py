@@ -141,11 +141,11 @@ class Table(ShownAsCard):
         opened = self._opened(frame, engine)
         self._check_roles(opened.schema.names())
         self._check_types(opened.schema)
-        found = self._settle(opened)
+        rows_before = self._settle(opened)
         if self.rows == 0:
             raise DataError(
                 "The table has no rows"
-                + (" left after those with missing values were dropped" if found else "")
+                + (" left after those with missing values were dropped" if rows_before else "")
                 + ". There is nothing to publish; check the source."
             )
         self._settle_people(unit)
@@ -263,8 +263,8 @@ class Table(ShownAsCard):
     def only(self, rows: pl.Series) -> Table:
         """The table restricted to some rows, with hierarchies and domains of its own."""
         some = copy(self)
-        for found in ("hierarchies", "sensitive_columns", "weights"):
-            some.__dict__.pop(found, None)
+        for cached in ("hierarchies", "sensitive_columns", "weights"):
+            some.__dict__.pop(cached, None)
         some.held = FrameRows(self.frame.filter(rows))
         return some
 
@@ -304,9 +304,9 @@ class Table(ShownAsCard):
         if not context.watched or not isinstance(self.held, StreamRows | DistantRows):
             return self
         _ = self.hierarchies, self.sensitive_columns
-        told = copy(self)
-        told.held = self.held.watched(context, stage)
-        return told
+        result = copy(self)
+        result.held = self.held.watched(context, stage)
+        return result
 
     def with_preparation(self, definition: Any) -> Table:
         """The same table, marked as prepared by ``definition``."""
@@ -493,7 +493,7 @@ class Table(ShownAsCard):
             self.exact_rows = rows
         self.coarsen = {name: self._fitted(rows, name, coarsening) for name, coarsening in self.coarsen.items()}
         self.held, missing = self._profiled(coarse_rows(rows, self.coarsen), judged)
-        found = self.held.height
+        rows_before = self.held.height
         if missing and self.nulls == "drop":
             self.held, missing = self._profiled(without_nulls(self.held, list(missing)), judged)
         if self.nulls == "refuse":
@@ -506,7 +506,7 @@ class Table(ShownAsCard):
                     setting=("nulls",),
                     column=name,
                 )
-        return found
+        return rows_before
 
     @staticmethod
     def _fitted(rows: Rows, name: str, coarsening: Coarsening) -> Coarsening:
@@ -523,8 +523,8 @@ class Table(ShownAsCard):
     @staticmethod
     def _profiled(rows: Rows, columns: Sequence[str]) -> tuple[Rows, Mapping[str, tuple[int, int | None]]]:
         """The rows with the profile of one pass, and the columns with nulls: their number, and the index of the first."""
-        found = profiler(rows.engine).profile(rows, columns)
-        return rows.profiled(found) if isinstance(rows, StreamRows | DistantRows) else rows, found.missing
+        profile = profiler(rows.engine).profile(rows, columns)
+        return rows.profiled(profile) if isinstance(rows, StreamRows | DistantRows) else rows, profile.missing
 
     def _check_unit(self) -> None:
         if self.unit not in get_args(Unit):
@@ -582,9 +582,9 @@ class Table(ShownAsCard):
     def _find_key(self) -> None:
         """Choose an identifier with duplicates as the key; of several, the one with most values."""
         names = [name for name in self.identifiers if name != self.household]
-        found = {name: values for name in names if (values := self._values_if_repeated(name)) is not None}
-        if found:
-            self.key, self.key_found = max(found, key=lambda name: found[name]), True
+        candidates = {name: values for name in names if (values := self._values_if_repeated(name)) is not None}
+        if candidates:
+            self.key, self.key_found = max(candidates, key=lambda name: candidates[name]), True
 
     def _leave_out_ownerless(self) -> None:
         """Suppress rows without an owner, if other rows have one, people have several rows, and missing values are not refused."""

@@ -138,13 +138,13 @@ class LossyTable(TableFile):
         as_text: list[str] = [name for name in whole.columns if not self.holds(whole[name])]
         for _ in range(2):
             content = self.encoded(whole, as_text)
-            found = self.read(content, schema, f"the {self.name} file")
-            if found.height != whole.height:
+            read_back = self.read(content, schema, f"the {self.name} file")
+            if read_back.height != whole.height:
                 raise DataError(
                     f"The table ends with rows that have no value at all, which a file of kind {self.name!r} cannot represent. Choose csv or parquet.",
                     setting=("files",),
                 )
-            changed = _changed(whole, found)
+            changed = _changed(whole, read_back)
             if not changed:
                 yield content
                 return
@@ -197,8 +197,8 @@ def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None
 def check_header(content: bytes, schema: pl.Schema, file: str) -> None:
     """Raise unless a CSV file begins with the expected columns."""
     if not content.startswith(csv_header(schema)):
-        found = content.split(b"\n", 1)[0].decode(errors="replace")
-        raise DataError(f"{file} begins with {found!r}, but the manifest lists the columns {list(schema)}.")
+        header = content.split(b"\n", 1)[0].decode(errors="replace")
+        raise DataError(f"{file} begins with {header!r}, but the manifest lists the columns {list(schema)}.")
 
 
 def plain_names(

@@ -21,14 +21,14 @@ def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -
     one, which no longer reveals the formula. Exact values of sensitive columns are unknown to adversaries, so as
     sources these are used as published.
     """
-    found = find_relations(_some_rows(table, table.held, [*sources, *derived]), derived, sources)
+    detected = find_relations(_some_rows(table, table.held, [*sources, *derived]), derived, sources)
     coarse = [name for name in derived if name in table.coarsen]
     known = [name for name in sources if name not in table.sensitive]
     if table.exact_rows is not None and coarse and known:
         exact = find_relations(_some_rows(table, table.exact_rows, [*known, *coarse]), coarse, known)
-        told = {(each.derived, frozenset(each.sources)) for each in exact}
-        found = (*exact, *(each for each in found if (each.derived, frozenset(each.sources)) not in told))
-    return tuple(each for each in found if each.kind != "missing")
+        stated = {(each.derived, frozenset(each.sources)) for each in exact}
+        detected = (*exact, *(each for each in detected if (each.derived, frozenset(each.sources)) not in stated))
+    return tuple(each for each in detected if each.kind != "missing")
 
 
 def _some_rows(table: Table, held: Rows, names: Sequence[str]) -> pl.DataFrame:

@@ -139,10 +139,10 @@ class ValueType(StrEnum):
         """The day or timestamp that a text spells. Raises ``ValueError`` otherwise."""
         if self is ValueType.DATE:
             return datetime.date.fromisoformat(text)
-        found = datetime.datetime.fromisoformat(text)
-        if found.tzinfo is not None:
+        parsed = datetime.datetime.fromisoformat(text)
+        if parsed.tzinfo is not None:
             raise ValueError("a timestamp is written without time zone")
-        return found
+        return parsed
 
     def place(self, value: Any) -> int | Fraction | float:
         """The coordinate of a bound on this type's number line: whole days, whole microseconds, or the number itself."""

@@ -77,7 +77,7 @@ def query_errors(
 
     An error is relative to the true count, or to a thousandth of the rows if that is more.
     """
-    found = []
+    results = []
     random = np.random.default_rng(seed)
     for width in widths:
         groups, values = (_range(size, width, queries, random) for size in (truth.groups, truth.values))
@@ -86,10 +86,10 @@ def query_errors(
         )
         errors = np.abs(counts[1] - counts[0])
         relative = errors / np.maximum(counts[0], truth.rows / 1000)
-        found.append(
+        results.append(
             QueryErrors(width, float(counts[0].mean()), float(errors.mean()), float(relative.mean())),
         )
-    return found
+    return results
 
 
 def _range(size: int, width: float, queries: int, random: np.random.Generator) -> tuple[Ints, int]:
@@ -155,13 +155,13 @@ def distances_by_size(
     sizes = np.bincount(truth.group, weights=truth.times, minlength=truth.groups)
     means = [_means(flows, points, below) for flows in (truth, drawn)]
     known = np.isfinite(means[0]) & np.isfinite(means[1])
-    found = []
+    bins_found = []
     for low, high in zip(bins, [*bins[1:], None], strict=True):
         chosen = known & (sizes >= low) & ((sizes < high) if high is not None else True)
         if chosen.any():
             true, made = means[0][chosen], means[1][chosen]
             apart = made - true
-            found.append(
+            bins_found.append(
                 DistanceBin(
                     low,
                     high,
@@ -172,7 +172,7 @@ def distances_by_size(
                     float(apart.mean()),
                 )
             )
-    return found
+    return bins_found
 
 
 def _means(flows: Flows, points: GeoPoints, below: float | None) -> Floats:
@@ -216,8 +216,8 @@ class CodedFlows:
         if self.groups.width != 1:
             return None
         points = [_points(series, listed) for series in (self.groups.to_series(), self.values)]
-        for series, found in zip((self.groups.to_series(), self.values), points, strict=True):
-            if not np.isfinite(found).any():
+        for series, coordinates in zip((self.groups.to_series(), self.values), points, strict=True):
+            if not np.isfinite(coordinates).any():
                 raise DataError(
                     f"The coordinates have no place of column {series.name!r}, such as {series[0]!r}. Their first column must hold the same codes.",
                     column=series.name,
@@ -227,8 +227,8 @@ class CodedFlows:
 
 def _codes(rows: pl.DataFrame, listed: pl.DataFrame) -> Ints:
     names = listed.columns
-    found = rows.join(listed.with_row_index(""), on=names, how="left", nulls_equal=True, maintain_order="left")
-    return found[""].to_numpy().astype(np.int64)
+    joined = rows.join(listed.with_row_index(""), on=names, how="left", nulls_equal=True, maintain_order="left")
+    return joined[""].to_numpy().astype(np.int64)
 
 
 _LATITUDES = ("latitude", "lat", "blklatdd", "intptlat", "y")
@@ -238,13 +238,15 @@ _LONGITUDES = ("longitude", "lon", "lng", "long", "blklondd", "intptlon", "x")
 def _located(places: pl.DataFrame) -> pl.DataFrame:
     """The table of places with the columns ``place``, ``latitude`` and ``longitude``."""
     named = {name.lower(): name for name in places.columns}
-    found = [next((named[each] for each in names if each in named), None) for names in (_LATITUDES, _LONGITUDES)]
-    if not all(found) or places.width < 3:
+    coordinate_columns = [
+        next((named[each] for each in names if each in named), None) for names in (_LATITUDES, _LONGITUDES)
+    ]
+    if not all(coordinate_columns) or places.width < 3:
         raise DataError(
             "Coordinates need a column with the place first, and columns named latitude and longitude (or lat and lon); "
             f"the columns are: {', '.join(places.columns)}."
         )
-    latitude, longitude = (pl.col(str(name)).cast(pl.Float64, strict=False) for name in found)
+    latitude, longitude = (pl.col(str(name)).cast(pl.Float64, strict=False) for name in coordinate_columns)
     return places.select(
         pl.col(places.columns[0]).cast(pl.String).alias("place"),
         latitude.alias("latitude"),
@@ -254,8 +256,8 @@ def _located(places: pl.DataFrame) -> pl.DataFrame:
 
 def _points(series: pl.Series, listed: pl.DataFrame) -> Floats:
     asked = series.cast(pl.String).alias("place").to_frame()
-    found = asked.join(listed, on="place", how="left", maintain_order="left")
-    return found.select("latitude", "longitude").fill_null(float("nan")).to_numpy().astype(np.float64)
+    joined = asked.join(listed, on="place", how="left", maintain_order="left")
+    return joined.select("latitude", "longitude").fill_null(float("nan")).to_numpy().astype(np.float64)
 
 
 def grid_parts(points: Floats, cells: int = 14) -> tuple[Ints, Floats]:

@@ -62,16 +62,16 @@ class UtilityMeasures(Mapping[str, float]):
         summary = self.summary
         if summary is None:
             return {}
-        found = dict(_ALWAYS)
+        selected = dict(_ALWAYS)
         if summary.complete:
-            found |= _BESIDE_THE_ORIGINAL
+            selected |= _BESIDE_THE_ORIGINAL
         if summary.levels is not None:
-            found["height"] = measures.height
+            selected["height"] = measures.height
         if summary.volumes is not None:
-            found["volume_share"] = lambda summary, weights: measures.volume_share(summary)
+            selected["volume_share"] = lambda summary, weights: measures.volume_share(summary)
         weighted = summary.weighted()
         beside = {} if weighted is None else {name: (measure, weighted) for name, measure in _WEIGHTED.items()}
-        return {name: (measure, summary) for name, measure in found.items()} | beside
+        return {name: (measure, summary) for name, measure in selected.items()} | beside
 
     @cached_property
     def loss_by_column(self) -> dict[str, float]:

@@ -190,10 +190,10 @@ def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[n
     for name in weights:
         if name not in columns:
             raise PolicyError(f"weights names {name!r}, which is not a quasi column.{did_you_mean(name, columns)}")
-    found = np.array([float(exact(weights.get(name, 1), f"The weight of {name!r}", low=0)) for name in columns])
-    if len(found) and not found.sum():
+    numbers = np.array([float(exact(weights.get(name, 1), f"The weight of {name!r}", low=0)) for name in columns])
+    if len(numbers) and not numbers.sum():
         raise PolicyError("All attribute weights are zero; at least one column must count.")
-    return found
+    return numbers
 
 
 def _plain(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:

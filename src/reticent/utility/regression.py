@@ -137,12 +137,12 @@ class ConclusionChange:
     @property
     def words(self) -> str:
         """The change in one sentence."""
-        told = f"{self.model.outcome} on {self.term}: {self.before.words()} in the table"
+        start = f"{self.model.outcome} on {self.term}: {self.before.words()} in the table"
         if self.change == "separated":
-            return f"{told}; no finite estimate in the release, because its values separate the outcome."
+            return f"{start}; no finite estimate in the release, because its values separate the outcome."
         if self.change == "undetermined":
-            return f"{told}; the release does not determine it."
-        return f"{told}, {self.after.words()} in the release: {_WORDS[self.change]}."
+            return f"{start}; the release does not determine it."
+        return f"{start}, {self.after.words()} in the release: {_WORDS[self.change]}."
 
     def as_dict(self) -> dict[str, object]:
         """The change as plain data."""
@@ -197,26 +197,26 @@ def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> 
     centre, spread = regressors.mean(axis=0), regressors.std(axis=0)
     centre[0], spread[0] = 0.0, 1.0
     scaled = (regressors - centre) / spread
-    found = np.zeros(len(names))
+    coefficients = np.zeros(len(names))
     for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(scaled @ found, -35, 35)))
+        chance = 1 / (1 + np.exp(-np.clip(scaled @ coefficients, -35, 35)))
         weight = np.maximum(chance * (1 - chance), 1e-12)
         information = (scaled * weight[:, None]).T @ scaled
         try:
             step = np.linalg.solve(information, scaled.T @ (outcome - chance))
         except np.linalg.LinAlgError:
             break
-        found = found + step
-        if np.abs(found).max() > _SEPARATED or np.abs(step).max() < _NEAR:
+        coefficients = coefficients + step
+        if np.abs(coefficients).max() > _SEPARATED or np.abs(step).max() < _NEAR:
             break
-    separated = bool(np.abs(found[1:]).max(initial=0.0) > _SEPARATED) or not np.isfinite(found).all()
+    separated = bool(np.abs(coefficients[1:]).max(initial=0.0) > _SEPARATED) or not np.isfinite(coefficients).all()
     try:
         covariance = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         separated, covariance = True, np.full((len(names), len(names)), nan)
     back = np.diag(1 / spread)
     back[0, 1:] = -centre[1:] / spread[1:]
-    estimates = back @ found
+    estimates = back @ coefficients
     errors = np.sqrt(np.maximum(np.diag(back @ covariance @ back.T), 0.0))
     return ModelFit(names, estimates, errors, separated)
 
@@ -225,7 +225,7 @@ def changed_conclusions(
     models: Sequence[RegressionModel], before: Design, after: Design
 ) -> tuple[ConclusionChange, ...]:
     """The conclusions that the release changes, model by model; constants are not conclusions."""
-    found: list[ConclusionChange] = []
+    changes: list[ConclusionChange] = []
     for model in models:
         first = fit_model(model, before)
         if first.separated:
@@ -236,8 +236,8 @@ def changed_conclusions(
             one, other = first.estimate(name), second.estimate(name)
             change = _change(one, other, second.separated)
             if change is not None:
-                found.append(ConclusionChange(model, name, one, other, change))
-    return tuple(found)
+                changes.append(ConclusionChange(model, name, one, other, change))
+    return tuple(changes)
 
 
 def _change(before: Coefficient, after: Coefficient, separated: bool) -> Change | None:

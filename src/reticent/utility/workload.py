@@ -142,8 +142,8 @@ class WorkloadError:
     @property
     def errors(self) -> NDArray[np.float64]:
         """The error of every query."""
-        found: NDArray[np.float64] = np.abs(self.estimates - self.actual) / np.maximum(self.actual, self.floor)
-        return found
+        errors: NDArray[np.float64] = np.abs(self.estimates - self.actual) / np.maximum(self.actual, self.floor)
+        return errors
 
     @property
     def mean(self) -> float:
@@ -197,15 +197,15 @@ def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.i
     if any(frequencies.levels):
         raise PolicyError("A workload needs the original values, but the frequency set begins at a coarser level.")
     _check_fit(tuple((h.column, h.size) for h in frequencies.hierarchies), workload)
-    found = np.empty(len(workload), dtype=np.int64)
+    counts = np.empty(len(workload), dtype=np.int64)
     for i in range(len(workload)):
         inside: NDArray[np.bool_] | None = None
         for j in np.flatnonzero(workload.asked[i]):
             codes = frequencies.codes[j]
             chosen = (codes >= workload.lows[i, j]) & (codes <= workload.highs[i, j])
             inside = chosen if inside is None else inside & chosen
-        found[i] = frequencies.rows if inside is None else frequencies.sizes[inside].sum()
-    return found
+        counts[i] = frequencies.rows if inside is None else frequencies.sizes[inside].sum()
+    return counts
 
 
 def log_ratio(value: float, baseline: float) -> float:

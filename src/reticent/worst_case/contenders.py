@@ -34,10 +34,10 @@ def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) 
     for taken in range(k + 1):
         _thin(buckets, uses.buckets, aside[:, taken], taken, k, by_people, plus_top=False)
         _thin(buckets, uses.buckets, holding[:, taken], taken + 1, k, by_people, plus_top=True)
-    found = []
+    contenders = []
     for row in np.flatnonzero(aside.any(axis=1) | holding.any(axis=1)).tolist():
         bucket = int(uses.buckets[row])
-        found.append(
+        contenders.append(
             Contender(
                 bucket,
                 table_of(buckets, bucket, k + 1),
@@ -45,7 +45,7 @@ def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) 
                 tuple(np.flatnonzero(holding[row]).tolist()),
             )
         )
-    return found
+    return contenders
 
 
 def _thin(
@@ -94,9 +94,9 @@ def sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
             for taken, factor in aside:
                 with_a[known] = _least(with_a[known], with_a, known - taken, factor)
                 without[known] = _least(without[known], without, known - taken, factor)
-    found = [value for value in with_a if value is not None]
-    assert len(found) == k + 1, "the screen keeps an optimum for every number of facts"
-    return found
+    curve = [value for value in with_a if value is not None]
+    assert len(curve) == k + 1, "the screen keeps an optimum for every number of facts"
+    return curve
 
 
 def _least(best: Fraction | None, reached: Sequence[Fraction | None], place: int, factor: Fraction) -> Fraction | None:

@@ -154,8 +154,8 @@ def within(factors: Floats, limits: Floats) -> Mask:
     """Mask of buckets with some use within the limits; taking no antecedents without holding A is not a use."""
     near = factors[..., 1, :] <= limits[1]
     near[..., 1:] |= factors[..., 0, 1:] <= limits[0, 1:]
-    found: Mask = near.any(axis=-1)
-    return found
+    candidates: Mask = near.any(axis=-1)
+    return candidates
 
 
 def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, k: int) -> Screen:

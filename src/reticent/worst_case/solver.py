@@ -172,11 +172,11 @@ def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]
 
 def _touching(clauses: Sequence[Clause]) -> dict[str, set[int]]:
     """For every person the indices of the clauses that mention them."""
-    found: dict[str, set[int]] = {}
+    clauses_of: dict[str, set[int]] = {}
     for number, clause in enumerate(clauses):
         for person in clause.people:
-            found.setdefault(person, set()).add(number)
-    return found
+            clauses_of.setdefault(person, set()).add(number)
+    return clauses_of
 
 
 Urn = tuple[int, ...]
@@ -236,21 +236,21 @@ def _turns(component: Component, labels: Sequence[Sequence[str | None]]) -> list
     clauses, touching = component.clauses, _touching(component.clauses)
     waiting = {person: turn for turn, person in enumerate(component.people)}
     said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int] = {}
-    found = []
+    turns = []
     for turn, person in enumerate(component.people):
         numbers = sorted(touching[person])
         closing = 0
         for number in numbers:
             if max(waiting[each] for each in clauses[number].people) == turn:
                 closing |= 1 << number
-        found.append(
+        turns.append(
             _Turn(
                 tuple(_settled(clauses, numbers, person, value) for value in labels[turn]),
                 closing,
                 _alike(clauses, numbers, waiting, turn, said),
             )
         )
-    return found
+    return turns
 
 
 def _alike(

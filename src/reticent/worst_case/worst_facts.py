@@ -61,14 +61,14 @@ class WorstFacts:
         """The facts in words, one sentence each."""
         name = name or plain_name
         target, outcome = name(self.consequent)
-        told = []
+        lines = []
         for atom in self.antecedents:
             person, value = name(atom)
             if (atom.bucket, atom.person) == (self.consequent.bucket, self.consequent.person):
-                told.append(f"{person} does not have {value}")
+                lines.append(f"{person} does not have {value}")
             else:
-                told.append(f"if {person} has {value} then {target} has {outcome}")
-        return told
+                lines.append(f"if {person} has {value} then {target} has {outcome}")
+        return lines
 
     def replay(self, histograms: Measured) -> Fraction:
         """The disclosure recomputed by the exact solver for explicit facts, which is independent of the search."""
@@ -82,9 +82,9 @@ class WorstFacts:
         )
         target = _as_atom(self.consequent)
         known = [Clause(frozenset({_as_atom(atom)}), frozenset({target})) for atom in self.antecedents]
-        found = conditional(population, known, [Clause(frozenset(), frozenset({target}))])
-        assert found is not None, "a witness never contradicts the release"
-        return found
+        disclosure = conditional(population, known, [Clause(frozenset(), frozenset({target}))])
+        assert disclosure is not None, "a witness never contradicts the release"
+        return disclosure
 
     def conclusion(self, name: Name | None = None) -> str:
         """The attacker's resulting belief, in words."""
@@ -153,9 +153,9 @@ def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, lis
         for left in range(k + 1):
             for placed in (False, True):
                 options = [_cost(after, share, left, placed) for share in _shares(contender, placed)]
-                found = [cost for cost in options if cost is not None]
-                if found:
-                    here[left, placed] = min(found)
+                feasible = [cost for cost in options if cost is not None]
+                if feasible:
+                    here[left, placed] = min(feasible)
         tables.append(here)
     tables.reverse()
 

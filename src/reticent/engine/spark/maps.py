@@ -63,16 +63,16 @@ def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
 
 def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[Column]]]:
     """The rows, and for every quasi column its values at level 0 and its parts at all levels above, as expressions."""
-    frame, found = rows.source, []
+    frame, expressions = rows.source, []
     for place, hierarchy in enumerate(table.hierarchies):
         column = f"c{list(rows.held).index(hierarchy.column)}"
         raw, leaves = parts_of(rows, hierarchy, 0)
         parts = np.stack([level.parts.take(leaves) for level in hierarchy.levels], axis=1)
         frame = _joined(rows, frame, column, raw, pl.Series(parts.tolist(), dtype=pl.List(pl.Int64)), f"l{place}")
-        found.append(
+        expressions.append(
             [F.col(column), *(F.element_at(f"l{place}", level + 1) for level in range(1, hierarchy.height + 1))]
         )
-    return frame, found
+    return frame, expressions
 
 
 def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, codes: Any, name: str) -> DataFrame:

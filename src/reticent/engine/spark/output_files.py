@@ -43,9 +43,9 @@ def write(rows: SparkRows, target: Path, kind: TableFile) -> Written:
         _writer(made.schema, kind.name, target, made.repeated), _TOLD
     )
     try:
-        told = cast(pl.DataFrame, pl.from_arrow(rows.run("write the files", written.toArrow))).sort("part")
-        _check(told, target)
-        return _taken_over(told, target, kind, made.schema)
+        reports = cast(pl.DataFrame, pl.from_arrow(rows.run("write the files", written.toArrow))).sort("part")
+        _check(reports, target)
+        return _taken_over(reports, target, kind, made.schema)
     finally:
         for left in target.parent.glob(f".{target.name}.*"):
             left.unlink(missing_ok=True)
@@ -100,7 +100,7 @@ class _writer:  # noqa: N801  (it is used as a function)
             # Another attempt would fail the same way, so this is returned as a result, not raised.
             errno, error = failure.errno or -1, failure.strerror or str(failure)
             path.unlink(missing_ok=True)
-        told = {
+        report = {
             "part": [part],
             "file": [file],
             "sha256": [checksum.sha256],
@@ -108,7 +108,7 @@ class _writer:  # noqa: N801  (it is used as a function)
             "errno": pa.array([errno], pa.int32()),
             "error": [error],
         }
-        yield pa.record_batch(told)
+        yield pa.record_batch(report)
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pl.DataFrame, np.ndarray]]:
         """The rows with their multiplicities, in batches large enough for Parquet row groups."""
@@ -123,11 +123,11 @@ class _writer:  # noqa: N801  (it is used as a function)
             yield self._frame(waiting)
 
     def _frame(self, batches: list[pa.RecordBatch]) -> tuple[pl.DataFrame, np.ndarray]:
-        found = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches(batches)))
-        rows = pl.DataFrame([found[f"c{place}"].alias(name) for place, name in enumerate(self.schema)]).cast(
+        frame = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches(batches)))
+        rows = pl.DataFrame([frame[f"c{place}"].alias(name) for place, name in enumerate(self.schema)]).cast(
             self.schema
         )
-        times = found[TIMES].to_numpy() if self.repeated else np.ones(found.height, dtype=np.int64)
+        times = frame[TIMES].to_numpy() if self.repeated else np.ones(frame.height, dtype=np.int64)
         return rows, times
 
     def _blocks(self, parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[bytes]:

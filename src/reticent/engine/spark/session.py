@@ -73,6 +73,6 @@ def check_java() -> None:
         where = f"JAVA_HOME is {home!r}, where there is none" if home else "none was found"
         raise MissingPackage(f"Spark needs Java {_OLDEST_JAVA} or newer, and {where}. {_INSTALL}")
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', answer)
-    if found is not None and int(found[1]) < _OLDEST_JAVA:
-        raise MissingPackage(f"Spark needs Java {_OLDEST_JAVA} or newer, and {java} is Java {found[1]}. {_INSTALL}")
+    match = re.search(r'version "(?:1\.)?(\d+)', answer)
+    if match is not None and int(match[1]) < _OLDEST_JAVA:
+        raise MissingPackage(f"Spark needs Java {_OLDEST_JAVA} or newer, and {java} is Java {match[1]}. {_INSTALL}")

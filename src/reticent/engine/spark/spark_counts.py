@@ -33,10 +33,10 @@ def profile(rows: SparkRows, columns: Sequence[str]) -> SparkProfile:
         total, many = _sketch(rows, rows.source, columns)
         if many > most:
             return _column_by_column(rows, columns, total)
-    found = rows.run("count the distinct rows", rows.grouped(columns).limit(most + 1).toArrow)
-    if found.num_rows > most:
+    distinct = rows.run("count the distinct rows", rows.grouped(columns).limit(most + 1).toArrow)
+    if distinct.num_rows > most:
         return _column_by_column(rows, columns, rows.height if total is None else total)
-    return _from_distinct(rows, columns, total, pl.DataFrame(pl.from_arrow(found)))
+    return _from_distinct(rows, columns, total, pl.DataFrame(pl.from_arrow(distinct)))
 
 
 def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
@@ -51,8 +51,8 @@ def _repeated(rows: SparkRows, columns: Sequence[str]) -> bool:
 def _sketch(rows: SparkRows, frame: DataFrame, columns: Sequence[str]) -> tuple[int, int]:
     """The number of rows, and the approximate number of distinct ones in some columns."""
     many = F.approx_count_distinct(F.xxhash64(*map(rows.column, columns)))
-    found = rows.run("look at the rows", frame.agg(F.count(F.lit(1)), many).toArrow)
-    return int(found.column(0)[0].as_py()), int(found.column(1)[0].as_py())
+    sketch = rows.run("look at the rows", frame.agg(F.count(F.lit(1)), many).toArrow)
+    return int(sketch.column(0)[0].as_py()), int(sketch.column(1)[0].as_py())
 
 
 def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int | None, raw: pl.DataFrame) -> SparkProfile:
@@ -77,12 +77,12 @@ def _column_by_column(rows: SparkRows, columns: Sequence[str], total: int) -> Sp
     sets = [F.collect_set(rows.column(name)).alias(f"v{place}") for place, name in enumerate(columns)]
     nulls = [F.count_if(rows.column(name).isNull()).alias(f"n{place}") for place, name in enumerate(columns)]
     asked = rows.source.agg(*sets, *nulls)
-    found = pl.DataFrame(pl.from_arrow(rows.run("collect the values of columns", asked.toArrow)))
+    collected = pl.DataFrame(pl.from_arrow(rows.run("collect the values of columns", asked.toArrow)))
     raw: dict[str, pl.Series] = {}
     missing: dict[str, tuple[int, int | None]] = {}
     for place, name in enumerate(columns):
-        listed = found[f"v{place}"].explode(empty_as_null=False).cast(rows.held[name]).alias(name)
-        gone = int(found[f"n{place}"][0])
+        listed = collected[f"v{place}"].explode(empty_as_null=False).cast(rows.held[name]).alias(name)
+        gone = int(collected[f"n{place}"][0])
         raw[name] = pl.concat([listed, pl.Series(name, [None], dtype=listed.dtype)]) if gone else listed
     values = {name: rows.changed(raw[name].to_frame())[name].unique() for name in columns}
     for name in columns:
@@ -129,8 +129,8 @@ def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
             )
             for levels in tried
         ]
-        found = rows.run("estimate how many distinct rows there are", frame.agg(*asked).collect)[0]
-        fewest, levels = min(zip(found, tried, strict=True))
+        estimates = rows.run("estimate how many distinct rows there are", frame.agg(*asked).collect)[0]
+        fewest, levels = min(zip(estimates, tried, strict=True))
         if fits(fewest, width):
             return levels
         tried = [

@@ -116,27 +116,27 @@ class SparkEngine:
 
     def _owners(self, table: Table, counted: FrequencySet, unit: str, column: str) -> FrequencySet:
         """Points without rows, each with the number of its owners and the largest number of rows of one; all rows of an owner are at one point."""
-        found = self._beside(table, counted, unit, F.count_distinct(_rows_of(table).column(column)))
+        owner_counts = self._beside(table, counted, unit, F.count_distinct(_rows_of(table).column(column)))
         points, rows = counting.added_up(table, _rows_of(table), counted.levels, F.max(counting.ROWS), column)
-        most = np.zeros(len(found), dtype=np.int64)
-        np.maximum.at(most, self._local.point_of_row(_part(table, points), found), rows)
+        most = np.zeros(len(owner_counts), dtype=np.int64)
+        np.maximum.at(most, self._local.point_of_row(_part(table, points), owner_counts), rows)
         # One owner with the most rows; the rows of the others are not needed.
-        cells = np.repeat(np.arange(len(found)), 2), np.stack([most, np.ones_like(most)], axis=1).ravel()
-        owners = np.stack([np.ones_like(most), found.extras[unit] - 1], axis=1).ravel()
-        tally = Histograms.from_cells(*cells, owners, len(found), int(most.max(initial=1)) + 1)
-        return replace(found, extras={}, owners=(OwnerTallies(unit, tally),))
+        cells = np.repeat(np.arange(len(owner_counts)), 2), np.stack([most, np.ones_like(most)], axis=1).ravel()
+        owners = np.stack([np.ones_like(most), owner_counts.extras[unit] - 1], axis=1).ravel()
+        tally = Histograms.from_cells(*cells, owners, len(owner_counts), int(most.max(initial=1)) + 1)
+        return replace(owner_counts, extras={}, owners=(OwnerTallies(unit, tally),))
 
     def _beside(self, table: Table, counted: FrequencySet, name: str, number: Column) -> FrequencySet:
         """Points without rows, each with a count or a sum of something else."""
         points, numbers = counting.added_up(table, _rows_of(table), counted.levels, number)
-        found = self._local.count(_part(table, points), sensitive=False, floor=counted.levels, times=numbers)
-        nobody = Histograms(np.zeros(len(found) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
+        counts = self._local.count(_part(table, points), sensitive=False, floor=counted.levels, times=numbers)
+        nobody = Histograms(np.zeros(len(counts) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
         return replace(
-            found,
-            sizes=np.zeros(len(found), dtype=np.int64),
+            counts,
+            sizes=np.zeros(len(counts), dtype=np.int64),
             histograms=nobody,
             domain=counted.domain,
-            extras={name: found.sizes},
+            extras={name: counts.sizes},
         )
 
 

@@ -109,9 +109,9 @@ class SparkRows(DistantRows):
 
     def collected(self, grouped: DataFrame, columns: Sequence[str]) -> Counted:
         """The result of :meth:`grouped` on the driver, with the changes applied; rows that became equal are listed several times."""
-        found = _polars(self.run("count the distinct rows", grouped.toArrow))
-        times = found[TIMES].cast(pl.Int64).fill_null(0).to_numpy()
-        return self.changed(_named(found.drop(TIMES), columns)), times
+        frame = _polars(self.run("count the distinct rows", grouped.toArrow))
+        times = frame[TIMES].cast(pl.Int64).fill_null(0).to_numpy()
+        return self.changed(_named(frame.drop(TIMES), columns)), times
 
     def changed(self, part: pl.DataFrame) -> pl.DataFrame:
         """Rows of the source with the changes applied."""
@@ -207,8 +207,8 @@ class SparkRows(DistantRows):
         people = grouped.agg(F.min("row").alias("one"), F.max("row").alias("other"), several.alias("several"))
         wrong = people.where(F.col("key").isNull() | F.col("several")).limit(_DOUBTFUL)
         both = wrong.select(F.explode(F.array("one", "other")).alias("row")).select("row.*")
-        found = _polars(self.run("search for people with several rows", both.toArrow))
-        return self.changed(_named(found, columns))
+        frame = _polars(self.run("search for people with several rows", both.toArrow))
+        return self.changed(_named(frame, columns))
 
     def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
         """A random sample of at most ``most`` rows of some columns."""

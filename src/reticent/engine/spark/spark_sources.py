@@ -136,11 +136,11 @@ class SparkSource(RowSource):
             if (path / _DELTA).is_dir():
                 return "delta"
             inside = {Path(each.name.removesuffix(".gz")).suffix.lower() for each in path.rglob("*") if each.is_file()}
-            found = {_KINDS[each] for each in inside if each in _KINDS}
-            if len(found) == 1:
-                return found.pop()
+            kinds = {_KINDS[each] for each in inside if each in _KINDS}
+            if len(kinds) == 1:
+                return kinds.pop()
             raise DataError(
-                f"{location}: the folder has {'no files' if not found else 'several kinds of files'} that Spark reads ({', '.join(sorted(set(_KINDS.values())))})."
+                f"{location}: the folder has {'no files' if not kinds else 'several kinds of files'} that Spark reads ({', '.join(sorted(set(_KINDS.values())))})."
             )
         if suffix in _KINDS and (path.exists() or "://" in location or _GLOB.search(location)):
             return _KINDS[suffix]

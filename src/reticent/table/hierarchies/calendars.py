@@ -126,8 +126,8 @@ class Dates(Hierarchy):
 
 def _unit_level(local: pl.Series, unit: str) -> Level:
     if unit in RECURRING:
-        found, parts = group(RECURRING[unit](local).to_list())
-        meanings = tuple(Recurring(unit, number) for number in found)
+        recurring, parts = group(RECURRING[unit](local).to_list())
+        meanings = tuple(Recurring(unit, number) for number in recurring)
         return Level(parts, tuple(meaning.text for meaning in meanings), meanings)
     if unit == "hour":
         starts, parts = group(local.dt.truncate("1h").to_list())

@@ -38,18 +38,18 @@ class LimitedLevels(Hierarchy):
         return self.inner.unlimited
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
-        found = self.inner.bind(series, column)
+        bound = self.inner.bind(series, column)
         for name, level in (("min_level", self.min_level), ("max_level", self.max_level)):
-            if level is not None and level > found.height:
+            if level is not None and level > bound.height:
                 raise PolicyError(
-                    f"Column {column!r} has levels 0 to {found.height}, but its {name} is {level}.",
+                    f"Column {column!r} has levels 0 to {bound.height}, but its {name} is {level}.",
                     setting=(name,),
                     column=column,
                     value=level,
                 )
-        top = found.height if self.max_level is None else self.max_level
-        capped = found.capped or top < found.height
-        return replace(found, levels=found.levels[: top + 1], lowest=max(found.lowest, self.min_level), capped=capped)
+        top = bound.height if self.max_level is None else self.max_level
+        capped = bound.capped or top < bound.height
+        return replace(bound, levels=bound.levels[: top + 1], lowest=max(bound.lowest, self.min_level), capped=capped)
 
     def describe(self) -> dict[str, Any]:
         low = self.min_level or None

@@ -216,12 +216,12 @@ def _zip_areas() -> dict[int, GroupPath]:
         for division, items in groups.items()
         for item in items.split("|")
     }
-    found: dict[int, GroupPath] = {}
+    paths: dict[int, GroupPath] = {}
     for stretch in _ZIP.split("|"):
         first, last, state = stretch.split(" ")
         above = divisions.get(state, ("Territories and military",) * 2)
-        found.update(dict.fromkeys(range(int(first), int(last) + 1), (state, *above)))
-    return found
+        paths.update(dict.fromkeys(range(int(first), int(last) + 1), (state, *above)))
+    return paths
 
 
 NAMES: Mapping[str, str] = {

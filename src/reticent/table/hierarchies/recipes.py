@@ -405,9 +405,9 @@ def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -
     exactly = _integers([(exact(value, "value") - origin) // width for value in leaves.gather(near).to_list()])
     if not certain.any():
         return exactly
-    found = np.floor(np.where(certain, quotient, 0)).astype(np.int64)
-    found[near] = exactly
-    return found
+    quotients = np.floor(np.where(certain, quotient, 0)).astype(np.int64)
+    quotients[near] = exactly
+    return quotients
 
 
 def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:

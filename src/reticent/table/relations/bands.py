@@ -44,16 +44,16 @@ class OrderedNumbers:
         changes = np.diff(codes[order], axis=1) != 0
         # Missing numbers sort last, and at most half may be missing: too many changes before them already exclude the
         # row.
-        found: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most
-        left = np.flatnonzero(found)
+        candidates: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most
+        left = np.flatnonzero(candidates)
         numbers, changes = self._numbers[left][:, known], changes[left]
         placed = np.take_along_axis(self._numbers[left], order[left], axis=1)
         changes &= ~np.isnan(placed[:, 1:])
         scale = np.nanmax(np.abs(np.where(np.isnan(numbers), 0.0, numbers)), axis=1, keepdims=True)
         tied = changes & (np.diff(placed, axis=1) <= _TIED * scale)
         enough = 2 * np.isnan(numbers).sum(axis=1) <= many
-        found[left] = (changes.sum(axis=1) <= most) & (tied.sum(axis=1) <= _ALLOWED * many / 2) & enough
-        return found
+        candidates[left] = (changes.sum(axis=1) <= most) & (tied.sum(axis=1) <= _ALLOWED * many / 2) & enough
+        return candidates
 
 
 def evidence(codes: Codes) -> float:
@@ -74,8 +74,8 @@ def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
     by_value = drawn[np.argsort(codes[drawn], kind="stable")]
     counts = np.bincount(codes[known])
     place = np.arange(len(by_value)) - np.repeat(np.cumsum(counts) - counts, counts)
-    found: Codes = np.sort(by_value[np.argsort(place, kind="stable")[:most]])
-    return found
+    rows: Codes = np.sort(by_value[np.argsort(place, kind="stable")[:most]])
+    return rows
 
 
 def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
@@ -99,6 +99,6 @@ def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
     for number in range(len(listed) - 1):
         gain = np.cumsum(np.where(np.isin(shown, listed[: number + 1]), 1, -1))
         firsts.append(float(placed[min(int(np.argmax(gain)) + 1, len(placed) - 1)]))
-    told = np.array(listed)[np.searchsorted(np.maximum.accumulate(firsts), placed, side="right")]
-    wrong = float((told != shown).mean())
+    predicted = np.array(listed)[np.searchsorted(np.maximum.accumulate(firsts), placed, side="right")]
+    wrong = float((predicted != shown).mean())
     return None if wrong and seen < _EVIDENCE else (wrong, 1 - int(np.bincount(shown).max()) / len(shown))

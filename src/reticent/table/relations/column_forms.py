@@ -101,8 +101,8 @@ class ColumnForm:
 
     @staticmethod
     def _floats(values: pl.Series) -> Numbers:
-        found: Numbers = values.cast(pl.Float64).to_numpy()
-        return np.where(np.isfinite(found), found, np.nan)
+        floats: Numbers = values.cast(pl.Float64).to_numpy()
+        return np.where(np.isfinite(floats), floats, np.nan)
 
     @cached_property
     def is_mark(self) -> bool:
@@ -152,7 +152,7 @@ class ColumnForm:
         if not self.is_date:
             return []
         dates = self.values.dt
-        found: Mapping[str, pl.Series] = {
+        date_parts: Mapping[str, pl.Series] = {
             "year": dates.year(),
             "quarter": dates.quarter(),
             "month": dates.month(),
@@ -163,7 +163,7 @@ class ColumnForm:
         }
         return [
             ColumnForm(self.owner, f"the {name} of {self.text}", part.cast(pl.Int64), True)
-            for name, part in found.items()
+            for name, part in date_parts.items()
         ]
 
     def at(self, rows: NDArray[np.int64]) -> ColumnForm:

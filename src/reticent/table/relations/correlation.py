@@ -45,9 +45,9 @@ def correlations(ones: Numbers, others: Numbers) -> Numbers:
         product = x @ y.swapaxes(-1, -2) - x_sum * y_sum / many
         x_square = x**2 @ y_known_t - x_sum**2 / many
         y_square = x_known @ (y**2).swapaxes(-1, -2) - y_sum**2 / many
-        found: Numbers = product / np.sqrt(x_square * y_square)
+        correlation: Numbers = product / np.sqrt(x_square * y_square)
     varies = (many >= _FEWEST) & (x_square > 1e-9) & (y_square > 1e-9)
-    return np.where(varies, found, 0.0)
+    return np.where(varies, correlation, 0.0)
 
 
 def _standardized(rows: Numbers) -> Numbers:

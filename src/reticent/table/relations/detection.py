@@ -48,8 +48,8 @@ def find_relations(
     known_by = [usable[name] for name in (frame.columns if sources is None else sources) if name in usable]
     if not targets or not known_by:
         return ()
-    found = _found(known_by, targets, frame.height, exact)
-    return _minimal(each for each in found if each.exact or not exact)
+    detected = _found(known_by, targets, frame.height, exact)
+    return _minimal(each for each in detected if each.exact or not exact)
 
 
 def _varies(form: ColumnForm) -> bool:
@@ -93,10 +93,10 @@ def _some(height: int, most: int) -> Codes:
 
 def _minimal(relations: Iterable[ColumnRelation]) -> tuple[ColumnRelation, ...]:
     """Drop redundant relations: keep the first per column and sources, and none with a superset of another's sources."""
-    found: list[ColumnRelation] = []
+    minimal: list[ColumnRelation] = []
     for relation in relations:
         sources = set(relation.sources)
-        if not any(each.derived == relation.derived and set(each.sources) <= sources for each in found):
-            found = [each for each in found if each.derived != relation.derived or not sources < set(each.sources)]
-            found.append(relation)
-    return tuple(found)
+        if not any(each.derived == relation.derived and set(each.sources) <= sources for each in minimal):
+            minimal = [each for each in minimal if each.derived != relation.derived or not sources < set(each.sources)]
+            minimal.append(relation)
+    return tuple(minimal)

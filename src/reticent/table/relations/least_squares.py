@@ -32,8 +32,10 @@ def sum_words(weighted: Sequence[tuple[float, str]], constant: float) -> str:
     """A weighted sum in words, positive terms first."""
     terms = [(weight, text if abs(weight) == 1 else f"{abs(weight):.4g} times {text}") for weight, text in weighted]
     terms += [(constant, f"{abs(constant):.6g}")] if constant else []
-    told = "".join(f" {'minus' if weight < 0 else 'plus'} {text}" for weight, text in sorted(terms, key=_is_negative))
-    return told.removeprefix(" plus ").strip()
+    formula = "".join(
+        f" {'minus' if weight < 0 else 'plus'} {text}" for weight, text in sorted(terms, key=_is_negative)
+    )
+    return formula.removeprefix(" plus ").strip()
 
 
 def _is_negative(term: tuple[float, str]) -> bool:

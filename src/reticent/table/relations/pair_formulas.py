@@ -112,15 +112,15 @@ class _PairSearch:
         allow testing all pairs for each.
         """
         pairs = len(self.numeric) * (len(self.numeric) - 1) // 2
-        found: dict[int, tuple[Codes, Numbers]] = {}
+        rare: dict[int, tuple[Codes, Numbers]] = {}
         for number, target in enumerate(self.targets):
-            if not 2 <= target.distinct <= MOST_BANDS or (len(found) + 1) * pairs > _MOST_RARE:
+            if not 2 <= target.distinct <= MOST_BANDS or (len(rare) + 1) * pairs > _MOST_RARE:
                 continue
             few = self.small[number].codes[:_FIRST_BANDED]
             rows = rows_of_rare_values(target.codes, few, _FIRST_BANDED)
             if rows is not None:
-                found[number] = target.codes[rows], np.array([_numbers(each)[rows] for each in self.numeric])
-        return found
+                rare[number] = target.codes[rows], np.array([_numbers(each)[rows] for each in self.numeric])
+        return rare
 
     def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
         """Formulas that equal a target, or whose bands a target encodes."""
@@ -168,8 +168,8 @@ class _PairSearch:
             return []
         first = np.flatnonzero(_agree(features[:, :_FIRST], target, slice(_FIRST)) >= (1 if self.exact else _OFTEN))
         most_wrong = 0 if self.exact else min(1 - _OFTEN, target.mode_error) / 2
-        found: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
-        return found
+        candidates: list[int] = first[_agree(features[first], target, slice(None)) >= 1 - most_wrong].tolist()
+        return candidates
 
     def _without_exceptions(
         self, formula: PairFormula, pairs: NDArray[np.int64], places: Sequence[int], target: ColumnForm
@@ -190,15 +190,15 @@ class _PairSearch:
         if target.distinct < 2 or self.targets[number].distinct > MOST_BANDS:
             return []
         first = np.flatnonzero(ordered.may_band(target.codes[:_FIRST_BANDED], self.exact))
-        found: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes, self.exact)].tolist()
-        return found
+        candidates: list[int] = first[OrderedNumbers(features[first]).may_band(target.codes, self.exact)].tolist()
+        return candidates
 
     def _rare_bands(self, formula: PairFormula, pairs: NDArray[np.int64], number: int) -> list[int]:
         """The indices of features that may determine the bands of a target with rare values, in additional rows."""
         codes, numbers = self.rare[number]
         ordered = OrderedNumbers(_features(formula, numbers, pairs))
-        found: list[int] = np.flatnonzero(ordered.may_band(codes, self.exact)).tolist()
-        return found
+        candidates: list[int] = np.flatnonzero(ordered.may_band(codes, self.exact)).tolist()
+        return candidates
 
     def explained(self) -> Iterator[ColumnRelation]:
         """Weighted sums of two columns, and products of their powers."""
@@ -242,8 +242,8 @@ def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
     assert target.numbers is not None
     with np.errstate(invalid="ignore"):
         ways = [(np.abs(each - target.numbers) > target.precision).sum(axis=1) for each in target.rounded(features)]
-    found: NDArray[np.int64] = np.minimum.reduce(ways)
-    return found
+    contradictions: NDArray[np.int64] = np.minimum.reduce(ways)
+    return contradictions
 
 
 def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
@@ -253,9 +253,9 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
     computed = np.where(np.isfinite(computed), computed, np.nan)
     words, sources = formula.words.format(a.text, b.text), (a.owner, b.owner)
     if target.numbers is not None and not target.is_mark:
-        found = agreement(computed, target)
-        if found.shown and found.wrong <= min(_alone(each, target) for each in (a, b)) / 3:
-            return ColumnRelation(target.owner, sources, f"is {_nearly(found)}{words}", exact=found.exact)
+        agreed = agreement(computed, target)
+        if agreed.shown and agreed.wrong <= min(_alone(each, target) for each in (a, b)) / 3:
+            return ColumnRelation(target.owner, sources, f"is {_nearly(agreed)}{words}", exact=agreed.exact)
     if target.distinct <= MOST_BANDS and (errors := band_errors(computed, target.codes)) is not None:
         wrong, alone = errors[0], min(step_error(each, target.codes) for each in (a, b))
         if is_shown(*errors) and wrong <= alone / 3:
@@ -327,8 +327,8 @@ def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> C
         with np.errstate(all="ignore"):
             # An exponent of 0 leaves the logarithm of 0 undefined.
             computed = p * x[0] + q * x[1] + constant
-            found = agreement(np.exp(computed) if is_log else computed, target)
-        if found.shown:
+            agreed = agreement(np.exp(computed) if is_log else computed, target)
+        if agreed.shown:
             break
     else:
         return None
@@ -337,4 +337,4 @@ def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> C
         if is_log
         else sum_words([(p, a.text), (q, b.text)], constant)
     )
-    return ColumnRelation(target.owner, (a.owner, b.owner), f"is {_nearly(found)}{words}", exact=found.exact)
+    return ColumnRelation(target.owner, (a.owner, b.owner), f"is {_nearly(agreed)}{words}", exact=agreed.exact)

@@ -122,7 +122,7 @@ def _written(form: ColumnForm) -> pl.Series:
 
 def _share(holds: Callable[[str, str], bool], ones: Sequence[str | None], others: Sequence[str | None]) -> float:
     """The share of the pairs of known texts for which a predicate holds."""
-    found = [
+    outcomes = [
         holds(one, other) for one, other in zip(ones, others, strict=True) if one is not None and other is not None
     ]
-    return sum(found) / len(found) if found else 0.0
+    return sum(outcomes) / len(outcomes) if outcomes else 0.0

@@ -34,8 +34,8 @@ class RelationFormula:
     def of(self, numbers: Numbers) -> Numbers:
         """The derived numbers."""
         with np.errstate(all="ignore"):
-            found: Numbers = self.slope * SHAPES[self.shape][1](numbers) + self.intercept
-        return found
+            derived: Numbers = self.slope * SHAPES[self.shape][1](numbers) + self.intercept
+        return derived
 
     def words(self, source: str) -> str:
         """The formula, to be read after "is"."""

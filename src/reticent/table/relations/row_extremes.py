@@ -42,13 +42,13 @@ def _extreme(
 ) -> ColumnRelation | None:
     assert target.numbers is not None
     y = target.numbers[rows] * (1 if largest else -1)
-    told = np.isfinite(y)
-    if not told.any():
+    known_rows = np.isfinite(y)
+    if not known_rows.any():
         return None
     own = np.array([each.owner == target.owner for each in usable])
     # Missing values are ignored: the maximum of several columns is that of the known ones.
-    beyond = np.where(np.isnan(x), False, x > y + target.precision)[:, told]
-    equal = np.where(np.isnan(x), False, np.abs(x - y) <= target.precision)[:, told]
+    beyond = np.where(np.isnan(x), False, x > y + target.precision)[:, known_rows]
+    equal = np.where(np.isnan(x), False, np.abs(x - y) <= target.precision)[:, known_rows]
     within = np.flatnonzero((beyond.mean(axis=1) <= (0 if exact else _BEYOND)) & ~own)
     chosen = _cover(equal, within.tolist(), 0 if exact else _UNCOVERED)
     if len(chosen) < 2:
@@ -56,13 +56,13 @@ def _extreme(
     forms = [usable[each] for each in sorted(chosen)]
     together = np.fmax if largest else np.fmin
     computed: Numbers = together.reduce([each.numbers for each in forms if each.numbers is not None])
-    found = agreement(computed, target)
-    if not found.shown or found.rounded:
+    agreed = agreement(computed, target)
+    if not agreed.shown or agreed.rounded:
         return None
     names = [each.text for each in forms]
     kind = {True: ("latest", "earliest"), False: ("largest", "smallest")}[target.is_date][0 if largest else 1]
-    words = f"is {'' if found.exact else 'nearly '}the {kind} of {', '.join(names[:-1])} and {names[-1]}"
-    return ColumnRelation(target.owner, tuple(each.owner for each in forms), words, exact=found.exact)
+    words = f"is {'' if agreed.exact else 'nearly '}the {kind} of {', '.join(names[:-1])} and {names[-1]}"
+    return ColumnRelation(target.owner, tuple(each.owner for each in forms), words, exact=agreed.exact)
 
 
 def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> list[int]:

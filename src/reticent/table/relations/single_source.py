@@ -35,9 +35,9 @@ def single_source_relations(
             banded = ordered.may_band(few.codes) if own is None else _orders(sources, own).may_band(target.codes[own])
         for place, source in enumerate(sources):
             if source.owner != target.owner:
-                found = _relation(source, target, bool(near[place, number]), bool(banded[place]))
-                if found is not None:
-                    yield found
+                relation = _relation(source, target, bool(near[place, number]), bool(banded[place]))
+                if relation is not None:
+                    yield relation
 
 
 def _orders(sources: Sequence[ColumnForm], rows: Codes) -> OrderedNumbers:
@@ -84,9 +84,11 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
     if banded and (errors := band_errors(source.ranks, target.codes)) is not None and is_shown(*errors):
         return ColumnRelation(target.owner, sources, f"nearly follows from {source.text}", "band", False)
     if computed is not None and min(source.distinct, target.distinct) >= _SEVERAL:
-        rule, found = computed
-        words = f"is {'' if found.exact else 'nearly '}{rule.words(source.text)}{', rounded' if found.rounded else ''}"
-        return ColumnRelation(target.owner, sources, words, exact=found.exact, rule=rule)
+        rule, agreed = computed
+        words = (
+            f"is {'' if agreed.exact else 'nearly '}{rule.words(source.text)}{', rounded' if agreed.rounded else ''}"
+        )
+        return ColumnRelation(target.owner, sources, words, exact=agreed.exact, rule=rule)
     if near and target.is_ordered and source.is_ordered and not source.is_part:
         if is_monotone(source.codes, target.codes):
             words = f"rises or falls with {source.text}, value by value"
@@ -119,11 +121,11 @@ def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula,
         scale = float(np.abs(target.numbers[known]).max())
         for slope, intercept in weights_of(np.stack([bent, np.ones(len(bent))], axis=1), target.numbers):
             rule = RelationFormula(shape, short_number(slope), short_number(intercept, scale))
-            found = agreement(rule.of(source.numbers), target)
-            if found.shown and found.exact and not found.rounded:
-                return rule, found
-            if found.shown and (best is None or found.wrong < best[1].wrong):
-                best = rule, found
+            agreed = agreement(rule.of(source.numbers), target)
+            if agreed.shown and agreed.exact and not agreed.rounded:
+                return rule, agreed
+            if agreed.shown and (best is None or agreed.wrong < best[1].wrong):
+                best = rule, agreed
     return best
 
 
@@ -164,8 +166,8 @@ def bands(source: ColumnForm, target: ColumnForm) -> str | None:
     firsts = order[np.concatenate([[0], changes])]
     ends = [source.values[int(place)] for place in firsts[1:]]
     names = [target.values[int(place)] for place in firsts]
-    told = [
+    phrases = [
         f"{names[0]} below {ends[0]}",
         *(f"{name} from {end} on" for name, end in zip(names[1:], ends, strict=True)),
     ]
-    return f"follows from {source.text}: {', '.join(told)}"
+    return f"follows from {source.text}: {', '.join(phrases)}"

@@ -42,9 +42,9 @@ def sum_band_relations(
     for target in targets:
         if not 2 <= target.distinct <= MOST_BANDS:
             continue
-        found = [space.relation(target, rows, known) for space in spaces]
-        told = sorted(filter(None, found), key=lambda relation: not relation.exact)
-        for relation in told[:1]:
+        relations = [space.relation(target, rows, known) for space in spaces]
+        ranked = sorted(filter(None, relations), key=lambda relation: not relation.exact)
+        for relation in ranked[:1]:
             known.add((target.owner, frozenset(relation.sources)))
             yield relation
 
@@ -72,8 +72,8 @@ class _Space:
         ]
         if len(usable) < 2:
             return None
-        found = cls([columns[place] for place in usable], np.array([read[place] for place in usable]), is_log)
-        return found if len(found.complete) >= 10 * len(usable) and bool((found.scale > 0).all()) else None
+        space = cls([columns[place] for place in usable], np.array([read[place] for place in usable]), is_log)
+        return space if len(space.complete) >= 10 * len(usable) and bool((space.scale > 0).all()) else None
 
     def relation(self, target: ColumnForm, rows: Codes, known: Known) -> ColumnRelation | None:
         """The relation of a target to as few columns as determine its bands."""
@@ -90,8 +90,8 @@ class _Space:
             sources = frozenset(self.columns[place].owner for place in places)
             if is_known(target.owner, sources, known):
                 return None
-            if self._may_tell(codes, places) and (found := self._shown(target, codes, places)) is not None:
-                return found
+            if self._may_tell(codes, places) and (shown := self._shown(target, codes, places)) is not None:
+                return shown
         return None
 
     def _telling(self, codes: Codes, places: Sequence[int], most: int) -> list[int]:
@@ -115,8 +115,8 @@ class _Space:
         usable = spread > 1e-9 * spread.max()
         whitened = axes[:, usable] / np.sqrt(spread[usable])
         directions, _, _ = np.linalg.svd(whitened.T @ means, full_matrices=False)
-        found: Numbers = whitened @ directions[:, 0]
-        return found
+        direction: Numbers = whitened @ directions[:, 0]
+        return direction
 
     def _may_tell(self, codes: Codes, places: Sequence[int]) -> bool:
         """True if the weighted sum of some columns may have the values of a target in bands."""
@@ -145,8 +145,8 @@ class _Space:
             slope = rows.T @ (above - chance) - penalty @ weights
             curve = (rows * (chance * (1 - chance))[:, None]).T @ rows + penalty
             weights = weights + np.linalg.solve(curve, slope)
-        found: Numbers = weights[: len(places)]
-        return found
+        direction: Numbers = weights[: len(places)]
+        return direction
 
     def _shown(self, target: ColumnForm, codes: Codes, places: Sequence[int]) -> ColumnRelation | None:
         """The relation, if all rows support it, no column alone does nearly as well, and it is not a chance result of the search."""
@@ -171,12 +171,12 @@ class _Space:
         ):
             return None
         words = product_words if self.is_log else sum_words
-        told = words(
+        formula = words(
             list(zip(short.tolist(), (each.text for each in columns), strict=True)), 1.0 if self.is_log else 0.0
         )
         how = "follows from" if wrong == 0 else "nearly follows from"
         sources = tuple(each.owner for each in columns)
-        return ColumnRelation(target.owner, sources, f"{how} {told}", "band", wrong == 0)
+        return ColumnRelation(target.owner, sources, f"{how} {formula}", "band", wrong == 0)
 
 
 def _read(form: ColumnForm, is_log: bool) -> Numbers:

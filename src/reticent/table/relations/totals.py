@@ -71,8 +71,8 @@ def _moments(numbers: Numbers) -> Numbers | None:
     centred = numbers - numbers.mean(axis=1, keepdims=True)
     scale = centred.std(axis=1, keepdims=True)
     scaled = centred / np.where(scale > 0, scale, 1.0)
-    found: Numbers = scaled @ scaled.T / numbers.shape[1]
-    return found
+    correlations: Numbers = scaled @ scaled.T / numbers.shape[1]
+    return correlations
 
 
 def _left(moments: Numbers, target: int, sources: Sequence[int]) -> float:
@@ -109,8 +109,8 @@ def _shown_sum(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelat
     scale = float(np.nanmax(np.abs(target.numbers)))
     for weights in weights_of(columns, target.numbers):
         short = [*(short_number(each, 1.0) for each in weights[:-1]), short_number(weights[-1], scale)]
-        found = agreement(columns @ np.array(short), target)
-        if found.shown and all(short[:-1]):
+        agreed = agreement(columns @ np.array(short), target)
+        if agreed.shown and all(short[:-1]):
             break
     else:
         return None
@@ -118,8 +118,8 @@ def _shown_sum(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelat
     if target.is_mark and all(each.is_mark for each in sources) and set(short[:-1]) == {-1.0} and short[-1] == 1:
         words = f"is 1 exactly where none of {', '.join(each.text for each in sources)} is"
     else:
-        words = f"is {'' if found.exact else 'nearly '}{sum_words(list(zip(short[:-1], (each.text for each in sources), strict=True)), short[-1])}"
-    return ColumnRelation(target.owner, owners, words, exact=found.exact)
+        words = f"is {'' if agreed.exact else 'nearly '}{sum_words(list(zip(short[:-1], (each.text for each in sources), strict=True)), short[-1])}"
+    return ColumnRelation(target.owner, owners, words, exact=agreed.exact)
 
 
 def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
@@ -128,16 +128,16 @@ def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnR
     for *powers, constant in weights_of(columns, _on_scale(target, "product")):
         short = np.array([*(short_number(each, 1.0) for each in powers), constant])
         with np.errstate(all="ignore"):
-            found = agreement(np.exp(columns @ short), target)
-        if found.shown and all(short[:-1]):
+            agreed = agreement(np.exp(columns @ short), target)
+        if agreed.shown and all(short[:-1]):
             break
     else:
         return None
-    told = product_words(
+    formula = product_words(
         [(power, each.text) for power, each in zip(short[:-1], sources, strict=True)], float(np.exp(constant))
     )
-    words = f"is {'' if found.exact else 'nearly '}{told}"
-    return ColumnRelation(target.owner, tuple(each.owner for each in sources), words, exact=found.exact)
+    words = f"is {'' if agreed.exact else 'nearly '}{formula}"
+    return ColumnRelation(target.owner, tuple(each.owner for each in sources), words, exact=agreed.exact)
 
 
 _SHOWN = {"sum": _shown_sum, "product": _shown_product}
