@@ -97,11 +97,11 @@ def test_the_contract_of_the_room(tmp_path, monkeypatch):
     [
         ({"a": []}, "domain\\['a'\\] has no values"),
         ({"a": [1, 1]}, "lists 1 more than once"),
-        ({"a": [1, "x"]}, "of one kind .* such as 'x' and 1"),
+        ({"a": [1, "x"]}, "of one type .* there are 'x' and 1"),
         ({"a": -4}, "at least 1, but it is -4"),
         ({"a": {"values": 5}}, "values must be a list, but it is 5"),
         ({"a": {"type": "txt", "values": ["x"]}}, "type must be one of .*'txt'"),
-        ({"a": {"from": 1, "to": "x"}}, "whole numbers, but one of its numbers is 'x'"),
+        ({"a": {"from": 1, "to": "x"}}, "whole numbers, but one of them is 'x'"),
         ({"a": {"from": 5, "to": 1}}, "which has no value"),
         ({"a": "abc"}, "a list of values"),
         ({"domain": 5}, "must map every column"),

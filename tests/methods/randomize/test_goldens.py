@@ -182,7 +182,7 @@ def test_errors_are_refused_by_name():
     for wrong, message in [
         ({"k": 10, "gamma": "1/5", "rho": "1/2"}, "at least 1"),
         ({"k": "1/2", "gamma": "1/5"}, "k must be at least 1"),
-        ({"gamma": "1/5"}, "one of the two"),
+        ({"gamma": "1/5"}, "Pass either k"),
         ({"k": 2, "gamma": "1/5", "preset": "thight"}, "tight"),
         ({"k": 2, "gamma": "1/5", "views": 2, "adversary": "both"}, "independent"),
     ]:

@@ -108,15 +108,15 @@ def test_intervals_are_left_out_on_request():
 
 def test_groups_that_cannot_be_made_say_why():
     view = printed_view()
-    for columns, why in (([], "by none"), (["age", "age"], "by each once"), ("agee", "Did you mean 'age'")):
+    for columns, why in (([], "by none"), (["age", "age"], "each once"), ("agee", "Did you mean 'age'")):
         with pytest.raises((DataError, PolicyError), match=why):
             view.group_by(columns)
     named = publish(
         pl.DataFrame({"value": [1]}), plan(n=1, domain={"value": range(100)}, d="1/100", gamma="1/2"), insecure_seed=1
     )
-    with pytest.raises(PolicyError, match="name of a figure"):
+    with pytest.raises(PolicyError, match="name of a result column"):
         named.group_by("value")
     series = Series(plan(n=8, domain={"a": range(100)}, d="1/100", gamma="1/2", views=2))
     later = series.publish(pl.DataFrame({"a": [1]})).publish(pl.DataFrame({"a": [1]})).views[-1]
-    with pytest.raises(PolicyError, match="beside the earlier ones"):
+    with pytest.raises(PolicyError, match="with the earlier ones"):
         View(later.manifest, later.keys).group_by("a")

@@ -116,7 +116,7 @@ def test_an_estimate_is_that_of_the_formula_with_error_bars():
     assert answer.interval[0] <= truth <= answer.interval[1]
     assert made.count("age < 30").interval == (400, 400)
     assert made.count("age < 30").standard_error == 0
-    with pytest.raises(rt.PolicyError, match="one estimator"):
+    with pytest.raises(rt.PolicyError, match="a single estimator"):
         made.count("age < 30", "intersect")
 
 
@@ -196,7 +196,7 @@ def test_a_memory_of_another_plan_or_a_damaged_one_is_refused(tmp_path):
     whole = pl.read_parquet(memory)
     for damaged in (whole.drop("shown"), pl.concat([whole, whole]), whole.head(0)):
         damaged.write_parquet(memory)
-        with pytest.raises(rt.DataError, match=r"is damaged\. Restore it from a copy"):
+        with pytest.raises(rt.DataError, match=r"is damaged\. Restore it from a backup"):
             rt.Perturbation("1/4", VALUES, memory).draft(table, rt.LocalDP(3))
     memory.write_bytes(b"no parquet")
     with pytest.raises(rt.DataError, match="cannot be read"):
@@ -231,10 +231,15 @@ def test_processes_that_draw_at_the_same_time_show_the_same(tmp_path):
             "BoundedBelief(d, gamma, 'record'), not",
         ),
         (ward, rt.LocalDP(1), rt.Perturbation(), "Declare the values that the sensitive column 'disease' can take"),
-        (ward, rt.LocalDP(1), rt.Perturbation(values=VALUES, memory="draws"), "memory= needs to tell people apart"),
+        (ward, rt.LocalDP(1), rt.Perturbation(values=VALUES, memory="draws"), "memory= must identify people"),
         (ward, rt.LocalDP(1), rt.Perturbation(values=["flu"]), "can take 1 value"),
         (lambda: ward(engine="streaming"), rt.LocalDP(1), rt.Perturbation(values=VALUES), "needs all rows in memory"),
-        (lambda: ward(pseudonyms=["person"]), rt.LocalDP(1), rt.Perturbation(values=VALUES), "publishes no pseudonyms"),
+        (
+            lambda: ward(pseudonyms=["person"]),
+            rt.LocalDP(1),
+            rt.Perturbation(values=VALUES),
+            "does not publish pseudonyms",
+        ),
         (
             lambda: ward(key="age", unit="person"),
             rt.LocalDP(1),

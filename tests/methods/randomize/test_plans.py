@@ -27,7 +27,7 @@ def test_a_floor_keeps_the_share_of_a_belief_that_was_asked_for():
     assert made.worst_ratio >= Fraction(3, 10)
     with pytest.raises(PolicyError, match=r"at least d/gamma = 0\.1"):
         plan(n=10, domain={"a": 5000}, d=D, gamma=GAMMA, preset="floor", floor="1/20")
-    with pytest.raises(PolicyError, match="give both or neither"):
+    with pytest.raises(PolicyError, match="pass both or neither"):
         plan(n=10, domain={"a": 5000}, d=D, gamma=GAMMA, floor="3/10")
 
 
@@ -46,7 +46,7 @@ def test_rates_of_ones_own_are_judged_and_refused_by_name():
     for alpha, beta in (("0", "1/10"), ("-1/10", "1/5"), ("19/20", "1/10")):
         with pytest.raises(Infeasible, match="must be positive and add up to at most 1"):
             plan(n=10, domain={"a": 5000}, d=D, gamma=GAMMA, alpha=alpha, beta=beta)
-    with pytest.raises(PolicyError, match="together or not at all"):
+    with pytest.raises(PolicyError, match="together, or neither"):
         plan(n=10, domain={"a": 5000}, d=D, gamma=GAMMA, alpha="1/2")
 
 

@@ -37,7 +37,7 @@ def test_a_value_is_never_cut_to_fit_the_domain(domain, value):
 
 
 def test_a_number_is_no_day():
-    with pytest.raises(DataError, match="has type Int64, but its domain holds values of kind date"):
+    with pytest.raises(DataError, match="has type Int64, but its domain has the type date"):
         Attribute.of("x", _DAYS).encode(pl.Series([19723]))
 
 
@@ -76,7 +76,7 @@ def test_steps_over_all_whole_numbers_lose_none():
     ],
 )
 def test_numbers_beyond_sixty_four_bits_are_refused_by_name(domain):
-    with pytest.raises(PolicyError, match=r"domain\['x'\]: whole numbers must lie between -2\^63 and 2\^63 - 1"):
+    with pytest.raises(PolicyError, match=r"domain\['x'\]: whole numbers must be between -2\^63 and 2\^63 - 1"):
         Attribute.of("x", domain)
 
 

@@ -1,18 +1,20 @@
-"""Randomized views: a random part of the true tuples among random tuples of the whole domain, so that no tuple proves anything and counts
-can still be estimated (alpha-beta publishing, Rastogi, Suciu and Hong 2007).
+"""Randomized views: a random subset of the true tuples among random tuples of the whole domain. No tuple in a view proves
+anything, and counts can still be estimated (alpha-beta publishing).
 
-``plans``           from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``attainable`` what can be had at all
-``view_domain``          the public domain and its tuples as keys; ``tuple_sets`` sorted sets of them
-``tuple_draft``     tuples as they are drawn, and the draft that they make; ``method`` AlphaBeta and Frapp; ``instance`` the private tuples
-``format``          the formats ``view`` and ``perturbed_records`` of a release; ``details`` what their manifests hold; ``view_publication`` the calls of this room
+Source: [Rastogi2007].
+
+``plans``           from public facts to a plan: its rates, guarantee and cost; ``rates`` the arithmetic, ``attainable`` feasibility
+``view_domain``     the public domain and its tuples as keys; ``tuple_sets`` sorted sets of them
+``tuple_draft``     sampled tuples, and the draft of them; ``method`` AlphaBeta and Frapp; ``instance`` the private tuples
+``format``          the formats ``view`` and ``perturbed_records``; ``details`` their part of the manifest; ``view_publication`` the calls of this package
 ``sampler``         the sampler of uniform noise; ``reference_noise`` non-uniform noise; ``draws`` randomness
-``reader``          what analysts work with; ``view`` a view and what it can be asked; ``estimators``, ``exact_intervals``, ``error_bounds`` how answers and errors are made
-``linear_queries``  what rows hold of a query; ``grouped_counts`` one count for each combination of values; ``marginal_counts`` those of one to three columns at once
+``reader``          what analysts work with; ``view`` queries on a view; ``estimators``, ``exact_intervals``, ``error_bounds`` estimates and their errors
+``linear_queries``  linear queries on rows; ``grouped_counts`` one count for each combination of values; ``marginal_counts`` those of one to three columns
 ``domain_counts``   exact counts over the domain; ``elimination`` the algorithm
-``view_series``     several views of data that change
-``posteriors``      the exact audit of beliefs, and the adversaries who hold them; ``informativeness`` how much a view says at all
-``perturbation``    one column kept or drawn, and the format ``perturbation_format`` of it; ``kept_draws`` draws that are kept for later releases
-``frapp``           the baseline and what it does to linear queries; ``perturbed_records`` what it makes; ``error_chart`` error against gamma
+``view_series``     several views of changing data
+``posteriors``      exact posteriors, and the adversaries who hold them; ``informativeness`` whether a view is meaningless
+``perturbation``    randomized response on one column, and its format ``perturbation_format``; ``kept_draws`` memoized samples
+``frapp``           the FRAPP baseline for linear queries; ``perturbed_records`` its output; ``error_chart`` error against gamma
 """
 
 from typing import TYPE_CHECKING
@@ -55,7 +57,7 @@ from reticent.methods.randomize.view_series import Series, read_views
 
 
 def estimate(view: View, condition: str = "true", **options: object) -> Estimate:
-    """How many tuples of the table behind a view meet a condition; see :meth:`View.estimate`."""
+    """Estimate how many tuples of the table behind a view meet a condition; see :meth:`View.estimate`."""
     return view.estimate(condition, **options)  # type: ignore[arg-type]  # passed on as they are
 
 

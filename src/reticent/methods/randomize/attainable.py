@@ -1,4 +1,4 @@
-"""What can be had at all: guaranteed, open, or impossible. Decided from public facts, in whole numbers."""
+"""Feasibility of a view: guaranteed, open, or impossible. Decided from public facts in exact arithmetic. Source: [Rastogi2007]."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from reticent.methods.randomize.view_domain import ViewDomain
 class Feasibility:
     """The verdict with its reason.
 
-    ``threshold`` is the d above which no meaningful algorithm is private, with the constant of that theorem taken as 1, and ``threshold_k`` the
-    same on the scale of k.
+    ``threshold`` is the prior d above which no private algorithm is meaningful, with the constant of that theorem taken
+    as 1; ``threshold_k`` is the same in units of k.
     """
 
     verdict: Literal["guaranteed", "open", "impossible"]
@@ -31,18 +31,16 @@ class Feasibility:
 
 
 def is_above_wall(n: int, size: int, d: Fraction, gamma: Fraction) -> bool:
-    """Whether d >= gamma/(1-gamma) n/sqrt(m), squared so that no root is needed."""
+    """True if d >= gamma/(1-gamma) n/sqrt(m), squared to avoid the root."""
     return d * d * size * (1 - gamma) ** 2 >= gamma**2 * n**2
 
 
 def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, error: Fraction) -> Feasibility:
-    """Whether a promise can be kept usefully, for rates that were found, or for none."""
+    """Judge whether a guarantee is feasible with useful accuracy, given rates or None."""
     wall = float(gamma / (1 - gamma)) * n / math.sqrt(size)
     k = wall * size / n
     if d >= gamma:
-        return Feasibility(
-            "impossible", "The belief before (d) is not below the belief allowed after (gamma).", wall, k
-        )
+        return Feasibility("impossible", "The prior (d) is not below the allowed posterior (gamma).", wall, k)
     if is_above_wall(n, size, d, gamma):
         reason = (
             f"d = {float(d):.4g} is above {wall:.4g}, where no useful view is private (a heuristic: the constant of that theorem is not "
@@ -54,12 +52,10 @@ def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, er
     off = bernstein(rates, n, size, error)
     if off < n / 2:
         share = float(100 * (1 - error))
-        reason = (
-            f"The promise holds, and a count of the whole table is off by less than n/2 (by {off:.4g} at {share:g}%)."
-        )
+        reason = f"The guarantee holds, and the error of a count of the whole table is below n/2 (by {off:.4g} at {share:g}%)."
         return Feasibility("guaranteed", reason, wall, k)
     reason = (
-        f"The promise holds, but a count of the whole table may be off by {off:.4g} of n = {n}: too much to be useful. Ask for a smaller k or a "
+        f"The guarantee holds, but the error of a count of the whole table may be {off:.4g} for n = {n}: too much to be useful. Choose a smaller k or a "
         "larger gamma, or publish more rows."
     )
     return Feasibility("open", reason, wall, k)
@@ -75,7 +71,7 @@ def feasibility(
     preset: str = "tight",
     error: Number = "0.05",
 ) -> Feasibility:
-    """Whether a view can be private and useful, without making a plan; never raises because the answer is no."""
+    """Judge whether a view can be private and useful, without making a plan; never raises for a negative answer."""
     size = ViewDomain.of(domain).size
     rows = whole(n, "n", low=1)
     prior, belief = prior_of(rows, size, k, d), exact(gamma, "gamma")
@@ -87,14 +83,14 @@ def feasibility(
 
 
 def prior_of(n: int, size: int, k: Number | None, d: Number | None) -> Fraction:
-    """The prior d that is given, or k times the average density n/m."""
+    """Return the given prior d, or k times the average density n/m."""
     if (k is None) == (d is None):
         raise PolicyError(
-            "Give k (how many times the average density an outsider may believe) or d (that belief), one of the two."
+            "Pass either k (an outsider's prior in units of the average density) or d (the prior itself)."
         )
     if d is not None:
         return exact(d, "d", low=0)
     times = exact(k if k is not None else 0, "k")
     if times < 1:
-        raise PolicyError(f"k must be at least 1: nobody believes less than the average on every tuple, but it is {k}.")
+        raise PolicyError(f"k must be at least 1, since no prior is below the average on every tuple, but it is {k}.")
     return times * n / size

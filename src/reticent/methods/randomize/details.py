@@ -1,6 +1,6 @@
-"""What the manifest of a randomized release holds as its details, so that anybody can estimate from it: the plan, and which view it is.
+"""Manifest details of a randomized release, enough to estimate from it: the plan, and the number of the view.
 
-No seed, no data. Everything else about the release (its rates, its promise, its errors) follows from the plan.
+No seed, no data. Rates, guarantee and errors follow from the plan.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from reticent.table import to_plain
 
 @dataclass(frozen=True)
 class ViewManifest:
-    """View ``index`` (from 1) of a plan; ``duplicates`` says what became of repeated rows. No tuple occurs twice."""
+    """View ``index`` (from 1) of a plan; ``duplicates`` states how repeated rows were treated. No tuple occurs twice."""
 
     format: ClassVar[str] = "view"
     is_set: ClassVar[bool] = True
@@ -52,17 +52,19 @@ class ViewManifest:
 
     @property
     def approximation(self) -> Fraction:
-        """How far the law of a count that was drawn may be from the exact one, in total variation: 0 unless it was drawn from its Poisson limit.
+        """Return the total variation distance between the sampled and the exact law of a count: 0 unless the Poisson limit was used.
 
-        It follows from the size of the domain, so that nobody needs to state it.
+        It follows from the size of the domain, so it need not be stated.
         """
         return self.plan.rates.noise(self.index) if self.domain.size > POISSON_ABOVE else Fraction(0)
 
     def cost(self, unit: ProtectedUnit, once: str | None = None) -> PrivacyCost:
-        """What all views of the plan cost together when one tuple is replaced by another; how many there are is public.
+        """Return the privacy cost of all views of the plan together, for replacing one tuple; their number is public.
 
-        Tuples are shown independently of each other, so that the ratio is that of the tuple that comes, at most ``highest``, times that of the one that goes, at most 1/``lowest``; squared where people are
-        counted, since two counts of each tuple change then. Counts that were drawn from their Poisson limit lie within a total variation h: delta is (1 + e^epsilon) h.
+        Tuples are included independently, so the likelihood ratio is that of the added tuple, at most ``highest``,
+        times that of the removed one, at most 1/``lowest``; squared if people are counted, since two counts of each
+        tuple change then. Counts sampled from their Poisson limit are within total variation h: delta is (1 +
+        e^epsilon) h.
         """
         found = self.plan.law.ratios("independent")
         losses: dict[Relation, LossBound] = {}
@@ -75,16 +77,16 @@ class ViewManifest:
 
     @property
     def definition(self) -> BoundedBelief:
-        """What the view promises about every tuple: what its plan does."""
+        """Return the guarantee of the view for every tuple: that of its plan."""
         return self.plan.definition
 
     @property
     def counts(self) -> str:
-        """What a count on the view counts."""
+        """Name what a count on the view counts."""
         return "records" if self.duplicates == "refuse" else "distinct records"
 
     def words(self, rows: int) -> str:
-        """What a view is, for everybody."""
+        """Describe a view in plain language."""
         parts = [
             f"A randomized view: {rows:,} records of which most are not in the original table. No single record proves anything; counts over many "
             "can be estimated with stated errors."
@@ -104,7 +106,7 @@ class ViewManifest:
         return " ".join(parts)
 
     def in_order_of(self, names: Sequence[str]) -> ViewManifest:
-        """The same with the domain's columns in the order of the published table: JSON objects have none."""
+        """Return the details with the domain's columns in the order of the published table: JSON objects are unordered."""
         return replace(self, plan=self.plan.on(self.domain.in_order_of(names)))
 
     def as_json(self) -> dict[str, Any]:
@@ -133,12 +135,12 @@ class FrappManifest:
         return self.plan.domain
 
     def cost(self, unit: ProtectedUnit, once: str | None = None) -> PrivacyCost:
-        """What perturbed records cost when one is replaced by another: each is perturbed by itself."""
+        """Return the privacy cost for replacing one record: records are perturbed independently."""
         return PrivacyCost("perturbed records", {"replace": self.plan.loss}, unit, once=once)
 
     @property
     def definition(self) -> BoundedBelief:
-        """What the records promise."""
+        """Return the guarantee of the records."""
         if self.plan.promise is None:
             raise PolicyError(
                 "These records were perturbed for comparison, by a plan that promises nothing. To release records, publish with "
@@ -147,14 +149,14 @@ class FrappManifest:
         return self.plan.promise
 
     def words(self, rows: int) -> str:
-        """What perturbed records are, for everybody."""
+        """Describe perturbed records in plain language."""
         return (
             f"Perturbed records: each of the {rows:,} was kept with probability {float(self.plan.kept):.4g}, and else replaced by another record that the "
             "public domain allows. No single record proves anything; counts over many can be estimated with stated errors."
         )
 
     def in_order_of(self, names: Sequence[str]) -> FrappManifest:
-        """The same with the domain's columns in the order of the published table."""
+        """Return the details with the domain's columns in the order of the published table."""
         return replace(self, plan=replace(self.plan, domain=self.domain.in_order_of(names)))
 
     def as_json(self) -> dict[str, Any]:

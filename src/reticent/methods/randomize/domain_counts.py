@@ -1,7 +1,7 @@
-"""How many tuples of the domain meet a condition: exactly, without walking the domain; by sampling where nothing else is possible.
+"""Count the tuples of a domain that meet a condition: exactly, without enumerating the domain, or by sampling if that is infeasible.
 
-The condition is brought into a form without negations above single comparisons. There it is true exactly when the and/or of "this comparison is
-true" is, also with nulls, so that counting needs no third truth value.
+The condition is put into negation normal form. It is then true exactly if the and/or over "this comparison is true" is,
+nulls included, so that counting needs no three-valued logic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Part = Node | Factor
 
 @dataclass(frozen=True)
 class Sample:
-    """A domain count that was sampled: ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
+    """A sampled domain count: ``hits`` of ``tries`` uniform tuples of a domain of ``size`` met the condition."""
 
     hits: int
     tries: int
@@ -39,12 +39,12 @@ class Sample:
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the count; one hit and one miss more, so that a share of 0 or 1 is not taken for certain."""
+        """Return the standard error of the count; one hit and one miss are added, so that a share of 0 or 1 is not taken as certain."""
         share = (self.hits + 1) / (self.tries + 2)
         return float(Fraction(self.size) * Fraction(math.sqrt(share * (1 - share) / self.tries)))
 
     def deviation(self, error: Fraction) -> Fraction:
-        """How far the count may be off, except with probability ``error``: the farther end of the exact interval of a share (Clopper, Pearson)."""
+        """Return the deviation that is exceeded with probability at most ``error``: the farther end of the Clopper-Pearson interval."""
         from scipy.special import betaincinv
 
         side, misses = float(error) / 2, self.tries - self.hits
@@ -63,32 +63,32 @@ class DomainCount:
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing was sampled."""
+        """True if nothing was sampled."""
         return self.sample is None
 
     @property
     def standard_error(self) -> float:
-        """0 when it is exact."""
+        """Return the standard error; 0 for an exact count."""
         return 0.0 if self.sample is None else self.sample.standard_error
 
 
 def count_domain(condition: str | Condition, domain: ViewDomain | Mapping[str, Any]) -> int:
-    """The exact number of tuples of a domain that meet a condition: ``count_domain("score < 3*age", domain)``.
+    """Return the exact number of tuples of a domain that meet a condition: ``count_domain("score < 3*age", domain)``.
 
-    A condition that ties too many large columns together for an exact count is :class:`Infeasible`.
+    :class:`Infeasible` if the condition couples too many large columns for an exact count.
     """
     space = ViewDomain.of(domain)
     try:
         return int(count_exactly(checked(condition, space), space))
     except TooLarge:
         raise Infeasible(
-            f"The condition {str(condition)!r} ties columns with too many combinations together for an exact count. Split it, or use an estimate, "
-            "which counts the domain by sampling and says so."
+            f"The condition {str(condition)!r} couples columns with too many combinations for an exact count. Split it, or use an estimate, "
+            "which counts the domain by sampling."
         ) from None
 
 
 def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = SAMPLES, seed: int = 0) -> DomainCount:
-    """The exact count where it can be had, else the share of uniform tuples that meet the condition."""
+    """Return the exact count if feasible, otherwise an estimate from uniform tuples."""
     try:
         return DomainCount(Fraction(int(count_exactly(condition, domain))))
     except TooLarge:
@@ -101,7 +101,7 @@ def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = 
 
 
 def checked(condition: str | Condition, domain: ViewDomain) -> Condition:
-    """A condition that fits the domain's columns and kinds."""
+    """Parse a condition and check it against the domain's columns and types."""
     asked = Condition.of(condition)
     asked.check_names(domain.names)
     asked.check({name: domain[name].kind for name in asked.scope}, domain.names)
@@ -115,26 +115,27 @@ def count_exactly(
     weights: Mapping[str, Sequence[Any]] | None = None,
     keep: Sequence[str] = (),
 ) -> Any:
-    """The weighted count of the domain, for each combination of the ``keep`` columns' codes where there are any.
+    """Return the weighted count of the domain, one for each combination of codes of the ``keep`` columns.
 
-    ``weights`` gives the values of some columns a weight each (whole numbers or fractions); a tuple counts their product.
+    ``weights`` gives the values of some columns a weight each (integers or fractions); a tuple counts with their
+    product.
     """
     counter = _Counter(domain, CountedSpace(domain.sizes, weights or {}), tuple(keep))
     return counter.count([positive(condition.node)])
 
 
 def count_or_refuse(condition: Condition, domain: ViewDomain, what: str, **options: Any) -> Any:
-    """:func:`count_exactly`, with a :class:`PolicyError` that names the condition where it cannot be had."""
+    """:func:`count_exactly`, raising a :class:`PolicyError` that names the condition if an exact count is infeasible."""
     try:
         return count_exactly(condition, domain, **options)
     except TooLarge:
         raise PolicyError(
-            f"The condition {condition.text!r} ties columns with too many combinations together for {what}. Use fewer columns, or split it."
+            f"The condition {condition.text!r} couples columns with too many combinations for {what}. Use fewer columns, or split it."
         ) from None
 
 
 def masker(condition: Condition, domain: ViewDomain) -> Callable[[Keys], NDArray[np.bool_]]:
-    """Which tuples meet a condition: looked up in its table over codes, or evaluated where that would be too large."""
+    """Return a function that masks the tuples meeting a condition: by table lookup over codes, or by evaluation if the table would be too large."""
     try:
         factor = tabulate(condition.node, domain)
     except TooLarge:
@@ -146,7 +147,7 @@ def masker(condition: Condition, domain: ViewDomain) -> Callable[[Keys], NDArray
 
 
 def tabulate(node: Node, domain: ViewDomain) -> Factor:
-    """A predicate as a table of 0 and 1 over its columns' codes."""
+    """Return a predicate as a 0/1 table over its columns' codes."""
     names = scope(node)
     shape = tuple(domain[name].size for name in names)
     cells = math.prod(shape)
@@ -168,7 +169,7 @@ class _Counter:
     keep: tuple[str, ...]
 
     def count(self, parts: Sequence[Part]) -> Any:
-        """The count of a conjunction."""
+        """Count a conjunction."""
         flat = list(_conjuncts(parts))
         wide = [part for part in flat if not self.is_narrow(part)]
         if not wide:
@@ -179,10 +180,10 @@ class _Counter:
         return self.count_any(list(chosen.parts), [part for part in flat if part is not chosen])
 
     def count_any(self, disjuncts: Sequence[Part], rest: Sequence[Part]) -> Any:
-        """The count of ``rest and (any of disjuncts)``.
+        """Count ``rest and (any of disjuncts)``.
 
-        Disjuncts that fit into tables are joined by one complement: all minus none of them. The others are counted by inclusion and exclusion over
-        non-empty subsets, or as disjoint terms when there are many.
+        Disjuncts that fit into tables are combined by one complement: all minus none of them. The others are counted by
+        inclusion-exclusion over non-empty subsets, or as disjoint terms if there are many.
         """
         narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
         total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0
@@ -193,11 +194,11 @@ class _Counter:
         return total + self._disjoint(wide, outside, [_MOST_TERMS])
 
     def _tables(self, disjunct: Part) -> list[Part]:
-        """A disjunct as parts that were made into tables once, where they fit into one."""
+        """Return the parts of a disjunct as tables, computed once, if they fit."""
         return [self.factor(part) if self.is_narrow(part) else part for part in _conjuncts([disjunct])]
 
     def _alternating(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part]) -> Any:
-        """Inclusion and exclusion over non-empty subsets; subsets of a contradiction are left out, since they count nothing."""
+        """Count by inclusion-exclusion over non-empty subsets; contradictory subsets count zero and are skipped."""
         total: Any = 0
         for place, chosen in enumerate(disjuncts):
             here = [*rest, *chosen]
@@ -206,7 +207,7 @@ class _Counter:
         return total
 
     def _disjoint(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part], budget: list[int]) -> Any:
-        """The same as disjoint terms: the first disjunct, and the others where it does not hold, cut by the first of its parts that fails."""
+        """Count as disjoint terms: the first disjunct, then the others restricted to its complement, split by its first failing part."""
         if not disjuncts:
             return 0
         budget[0] -= 1
@@ -223,18 +224,18 @@ class _Counter:
         return total
 
     def is_narrow(self, part: Part) -> bool:
-        """Whether a part fits into a table."""
+        """True if a part fits into a table."""
         if isinstance(part, Factor):
             return True
         return math.prod(self.domain[name].size for name in scope(part)) <= _LARGEST_PREDICATE
 
     def factor(self, part: Part) -> Factor:
-        """A part as a table."""
+        """Return a part as a table."""
         return part if isinstance(part, Factor) else tabulate(part, self.domain)
 
 
 def _is_empty(parts: Sequence[Part]) -> bool:
-    """Whether tables over a single column contradict each other."""
+    """True if tables over a single column contradict each other."""
     left: dict[str, Any] = {}
     for part in parts:
         if isinstance(part, Factor) and len(part.scope) == 1:

@@ -1,4 +1,4 @@
-"""Random draws for protective noise: uniform codes, exact coins, counts. From the operating system unless a test says otherwise."""
+"""Random samples for protective noise: uniform codes, exact coins, counts. From the operating system unless a test passes a seed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 _WORD = 64
 _BERNOULLI_BLOCK = 1 << 20
-# Beyond this many trials a binomial count is drawn from its Poisson limit.
+# Above this many trials a binomial count is sampled from its Poisson limit.
 POISSON_ABOVE = 2**62
-# More than floating point can be off by in the few operations that lead to a probability.
+# Upper bound on the floating-point error in the few operations that lead to a probability.
 _ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
 class Draws:
-    """A source of draws. With ``insecure_seed`` they can be repeated by anybody, and a view must say so.
+    """A source of random samples. With ``insecure_seed`` anyone can reproduce them, and a view must state that.
 
-    The only state is the seeded generator's; the operating system keeps its own.
+    Mutable only in the seeded generator; the operating system's generator keeps its own state.
     """
 
     insecure_seed: int | None = None
@@ -35,7 +35,7 @@ class Draws:
 
     @property
     def is_secure(self) -> bool:
-        """Whether every draw comes from the operating system."""
+        """True if every sample comes from the operating system."""
         return self.insecure_seed is None
 
     def raw(self, count: int, dtype: type[np.uint32] | type[np.uint64] = np.uint64) -> NDArray[np.unsignedinteger]:
@@ -45,7 +45,7 @@ class Draws:
         return np.frombuffer(data, dtype=dtype)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
-        """``count`` uniform integers below ``bound`` (at most 2^63), exactly: words past the last multiple are drawn again."""
+        """Return ``count`` uniform integers below ``bound`` (at most 2^63), exactly, by rejection sampling."""
         dtype, bits = (np.uint32, 32) if bound <= 2**32 else (np.uint64, 64)
         usable = (2**bits // bound) * bound
         parts: list[NDArray[np.unsignedinteger]] = [np.empty(0, dtype)]
@@ -59,7 +59,7 @@ class Draws:
         return (drawn % np.array(bound, dtype=dtype)).astype(np.int64) if bound < 2**bits else drawn.astype(np.int64)
 
     def coins(self, probability: Fraction, count: int) -> NDArray[np.bool_]:
-        """Independent coins with exactly this probability: words against its binary digits, further ones on a tie."""
+        """Return independent coins with exactly this probability: random words compared with its binary digits, further words on a tie."""
         if probability <= 0 or probability >= 1:
             return np.full(count, probability >= 1)
         scaled = probability * 2**_WORD
@@ -72,17 +72,17 @@ class Draws:
         return heads
 
     def chances(self, probabilities: NDArray[np.float64], *, up: bool) -> NDArray[np.bool_]:
-        """Independent coins with these probabilities, in floating point: rounded ``up`` for noise, else down."""
+        """Return independent coins with these floating-point probabilities: rounded ``up`` for noise, otherwise down."""
         words = self.raw(len(probabilities))
         towards = probabilities * (1 + _ROUNDING if up else 1 - _ROUNDING)
         chosen: NDArray[np.bool_] = words < (towards * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
         return chosen | (towards >= 1)
 
     def binomial(self, trials: int, probability: Fraction) -> int:
-        """A count of successes, by inversion of the distribution function with a 64-bit uniform number.
+        """Sample a binomial count by inverting the distribution function with a 64-bit uniform number.
 
-        The error of the law is that of the function, below 1e-9 in total variation; above 2^62 trials the Poisson limit
-        takes its place, at a distance of at most ``probability`` (Le Cam).
+        The error is that of the function, below 1e-9 in total variation. Above 2^62 trials the Poisson limit is used,
+        at a distance of at most ``probability`` (Le Cam).
         """
         if trials <= 0 or probability <= 0:
             return 0
@@ -104,13 +104,13 @@ class Draws:
         )
 
     def poisson(self, mean: float) -> int:
-        """A Poisson count, by the same inversion."""
+        """Sample a Poisson count by the same inversion."""
         from scipy.special import pdtr
 
         return self._inverted(lambda count: float(pdtr(count, mean)), mean, mean, None) if mean > 0 else 0
 
     def _inverted(self, distribution: Callable[[int], float], mean: float, variance: float, most: int | None) -> int:
-        """The smallest count whose distribution function reaches a uniform number, by bisection."""
+        """Return the smallest count whose distribution function reaches a uniform number, by bisection."""
         uniform = (float(self.raw(1)[0] >> np.uint64(11)) + 0.5) / 2.0**53
         width = 40.0 * math.sqrt(variance) + 400.0
         low, high = max(-1, math.floor(mean - width)), math.ceil(mean + width)

@@ -1,6 +1,7 @@
-"""Counting the assignments that satisfy all factors, by eliminating one column after another, in whole numbers.
+"""Count the assignments that satisfy all factors by variable elimination, in exact integers.
 
-This replaces the printed tree procedure, whose scaling gives a probability of 16/15 where 4/15 is true.
+Corrected: the tree procedure printed in [Rastogi2007] scales wrongly (a probability of 16/15 instead of 4/15 in one
+example).
 """
 
 from __future__ import annotations
@@ -18,44 +19,44 @@ _LARGEST_WORD = 2**62
 
 
 class TooLarge(Exception):
-    """A table would have more cells than can be gone through."""
+    """A table would exceed the cell limit."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A table over some columns: how much each combination of their codes counts (0 or 1 at first)."""
+    """A table over some columns: the weight of each combination of their codes (0 or 1 initially)."""
 
     scope: tuple[str, ...]
     table: NDArray[Any]
 
     def complement(self) -> Factor:
-        """The combinations that do not count; for tables of 0 and 1."""
+        """Return the complement of a 0/1 table."""
         return Factor(self.scope, 1 - self.table)
 
 
 @dataclass(frozen=True)
 class CountedSpace:
-    """The columns that are counted over, each with its number of values and, where they do not all count 1, their weights."""
+    """The columns counted over, each with its number of values and, if they are not all 1, their weights."""
 
     sizes: Mapping[str, int]
     weights: Mapping[str, Sequence[Any]]
 
     def total(self, name: str) -> Any:
-        """What all values of a column count together."""
+        """Return the total weight of a column's values."""
         return sum(self.weights[name]) if name in self.weights else self.sizes[name]
 
     def dtype(self, names: Sequence[str]) -> Any:
-        """64-bit integers where no product of these columns can pass them, else Python's own numbers."""
+        """Return 64-bit integers if no product of these columns can overflow, otherwise Python objects."""
         if any(name in self.weights for name in names):
             return object
         return np.int64 if math.prod(self.sizes[name] for name in names) < _LARGEST_WORD else object
 
 
 def eliminate(factors: Sequence[Factor], space: CountedSpace, keep: Sequence[str] = ()) -> Any:
-    """The weighted number of assignments that all factors allow; with ``keep``, one for each combination of these columns' codes.
+    """Return the weighted number of assignments that all factors allow; with ``keep``, one for each combination of these columns' codes.
 
-    Columns go in min-degree order. Cost: the largest product of a column's and its neighbours' sizes; above :data:`LARGEST_TABLE` it is
-    :class:`TooLarge`.
+    Columns are eliminated in min-degree order. Cost: the largest product of a column's and its neighbours' sizes;
+    :class:`TooLarge` above :data:`LARGEST_TABLE`.
     """
     touched = tuple(dict.fromkeys(name for factor in factors for name in factor.scope))
     dtype = space.dtype(tuple(dict.fromkeys([*touched, *keep])))
@@ -74,7 +75,7 @@ def eliminate(factors: Sequence[Factor], space: CountedSpace, keep: Sequence[str
     if not keep:
         return _scalar(left) * outside
     joined = _joined(left, keep, space, dtype)
-    # Machine integers wrap around in silence: they may stay only where no count of the whole domain can pass them.
+    # Machine integers overflow silently: use them only if no count of the whole domain can overflow.
     return (joined if space.dtype(tuple(space.sizes)) is np.int64 else joined.astype(object)) * outside
 
 
@@ -87,7 +88,7 @@ def _joint_cells(name: str, factors: Sequence[Factor], space: CountedSpace) -> i
 
 
 def _summed(factors: Sequence[Factor], name: str, space: CountedSpace, dtype: Any) -> Factor:
-    """The product of factors with one column summed out."""
+    """Multiply factors and sum out one column."""
     joint = (name, *(other for other in _neighbours(name, factors) if other != name))
     if math.prod(space.sizes[other] for other in joint) > LARGEST_TABLE:
         raise TooLarge
@@ -99,7 +100,7 @@ def _summed(factors: Sequence[Factor], name: str, space: CountedSpace, dtype: An
 
 
 def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
-    """Tables multiplied over a joint scope, by broadcasting."""
+    """Multiply tables over a joint scope by broadcasting."""
     product: Any = None
     for factor in factors:
         order = [name for name in joint if name in factor.scope]
@@ -111,7 +112,7 @@ def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
 
 
 def _joined(factors: Sequence[Factor], keep: Sequence[str], space: CountedSpace, dtype: Any) -> NDArray[Any]:
-    """What is left, over the kept columns, weights included."""
+    """Multiply the remaining factors over the kept columns, weights included."""
     shape = [space.sizes[name] for name in keep]
     if math.prod(shape) > LARGEST_TABLE:
         raise TooLarge

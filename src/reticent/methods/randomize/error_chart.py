@@ -1,4 +1,4 @@
-"""Error against gamma: the presets, the baseline, and the zone where nothing can be had (spec section 10)."""
+"""Chart of error against gamma: the presets, the FRAPP baseline, and the infeasible zone."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def errors_by_gamma(
     share: Number = "1/2",
     gammas: Sequence[Number] = _GAMMAS,
 ) -> pl.DataFrame:
-    """The predicted mean absolute error of a query that ``share`` of the domain and of the table meet, for every method and gamma.
+    """Return the predicted mean absolute error of a query that ``share`` of the domain and of the table meet, for every method and gamma.
 
-    ``impossible`` marks the red zone: d is not below gamma, or above the wall of 3.8.
+    ``impossible`` marks the infeasible zone: d is not below gamma, or exceeds the bound of
+    :func:`~reticent.methods.randomize.attainable.is_above_wall`.
     """
     space, part = ViewDomain.of(domain), exact(share, "share")
     d = prior_of(n, space.size, k, None)
@@ -57,7 +58,9 @@ def errors_by_gamma(
 
 
 def red_zone(n: int, domain: ViewDomain | Mapping[str, Any], k: Number) -> float:
-    """The gamma below which nothing can be had: d itself, or the wall of 3.8 solved for gamma (a heuristic, its constant taken as 1)."""
+    """Return the gamma below which no view is feasible: d itself, or the impossibility bound solved for gamma (a
+    heuristic, its constant taken as 1).
+    """
     size = ViewDomain.of(domain).size
     d = prior_of(n, size, k, None)
     wall = float(d) * math.sqrt(size) / n
@@ -65,7 +68,7 @@ def red_zone(n: int, domain: ViewDomain | Mapping[str, Any], k: Number) -> float
 
 
 def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_below: float = 0.0) -> Path:
-    """Write the chart as SVG: one line a method on a logarithmic scale, the red zone behind them, and n/2, where counts become useless."""
+    """Write the chart as SVG: one line per method on a logarithmic scale, the infeasible zone, and n/2, where counts become useless."""
     lines = [
         ChartLine(method, list(zip(rows["gamma"], rows["error"], strict=True)))
         for method in ("FRAPP", *_PRESETS)
@@ -75,11 +78,11 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_belo
     low, high = (10.0 ** math.floor(math.log10(min(errors))), 10.0 ** math.ceil(math.log10(max(errors)) + 1e-9))
     drawn = line_chart(
         lines,
-        ChartAxis("gamma, the belief allowed after", 0, 1),
+        ChartAxis("gamma, the allowed posterior", 0, 1),
         ChartAxis("mean absolute error of a count", low, max(high, 10 * low), log=True),
-        title="What privacy costs: error against gamma",
-        level=(n / 2, "n/2: above, a count says nothing"),
-        zone=(impossible_below, "nothing can be had"),
+        title="Cost of privacy: error against gamma",
+        level=(n / 2, "n/2: above, a count is useless"),
+        zone=(impossible_below, "infeasible"),
         markers=False,
     )
     write_whole(path, drawn.encode())

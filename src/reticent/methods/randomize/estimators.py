@@ -1,10 +1,12 @@
-"""Estimators (3.3, 3.5, 3.7): from what a view shows and what the domain holds to an unbiased answer with its spread.
+"""Unbiased estimators with standard errors, from the published tuples and the domain. Source: [Rastogi2007].
 
-A view shows every tuple by itself: with one chance if it is in the table and another if it is not. Every estimator here is a sum over *strata*,
-parts of the domain in which noise can be told beforehand; the printed estimator of later views is biased, the sum over strata is not.
+A view includes every tuple independently: with one probability if it is in the table, with another if not. Every
+estimator here is a sum over *strata*, parts of the domain in which the noise rate is known in advance. Corrected: the
+printed estimator of later views is biased, the sum over strata is not.
 
-Averages are the ratio of two linear queries. Over the true tuples of a query the weights minus their average add up to exactly 0, so the averages
-that fit a view are those at which the estimate of that sum is no farther from 0 than its bound; no delta method, and no count that must be large.
+An average is the ratio of two linear queries. Over the true tuples of a query the weights minus their average sum to
+exactly 0, so the averages consistent with a view are those for which the estimate of that sum is within its bound of 0.
+This needs neither the delta method nor large counts.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from reticent.methods.randomize.exact_intervals import exact_interval
 
 @dataclass(frozen=True)
 class Estimate(IntervalAnswer):
-    """An unbiased answer to a counting or sum query, and how far it can be off.
+    """An unbiased answer to a counting or sum query, with its error.
 
-    ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for display only. ``interval`` holds
-    the true answer with probability at least 1 - ``error``; so does ``value`` plus or minus ``bound``. ``shown`` is what the view shows,
-    ``domain_count`` what the domain holds; where that was sampled ``domain_error`` is its standard error. ``counts`` says what is counted: records,
-    distinct records, or people.
+    ``value`` is the raw estimate; it may be negative, and it is what sums and averages must use. ``clipped`` is for
+    display only. ``interval`` contains the true answer with probability at least 1 - ``error``; so does ``value`` plus
+    or minus ``bound``. ``shown`` is the count in the view, ``domain_count`` that in the domain; if that was sampled,
+    ``domain_error`` is its standard error. ``counts`` names what is counted: records, distinct records, or people.
     """
 
     condition: str
@@ -46,7 +48,7 @@ class Estimate(IntervalAnswer):
 
     @property
     def confidence(self) -> Fraction:  # type: ignore[override]
-        """With which probability the interval holds the true answer, at least."""
+        """Return the minimum probability that the interval contains the true answer."""
         return 1 - self.error
 
     def as_dict(self) -> dict[str, Any]:
@@ -62,7 +64,7 @@ class Estimate(IntervalAnswer):
         }
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         distinct = "People who agree in all columns count once. A view that was published with counts also estimates people: --estimator people."
         return [
             f"{float(self.value):,.2f} {self.counts} (standard error {self.standard_error:,.2f})",
@@ -72,18 +74,19 @@ class Estimate(IntervalAnswer):
 
 
 def _plain(value: Fraction) -> int | Fraction:
-    """Whole numbers as such."""
+    """Return integral fractions as int."""
     return value.numerator if value.denominator == 1 else value
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """A part of the domain: how much of a query the view shows in it, how much there is, and how much of what is shown must be noise.
+    """A part of the domain: the query's weight published in it, its total weight, and the expected noise.
 
-    ``shown`` and ``total`` sum the query's weights, ``noise`` the weights of expected noise if no tuple were true; the names with ``squares``
-    sum their squares. For counts all weights are 1. A true tuple is likelier to show by ``gain``, and adds at most ``kept`` to the variance;
-    another one shows with ``absent``, which is 0 where that differs from tuple to tuple. ``sample`` is what ``total`` was estimated from,
-    where it could not be counted.
+    ``shown`` and ``total`` sum the query's weights, ``noise`` is the expected published weight if no tuple were true;
+    the names with ``squares`` sum squared weights. For counts all weights are 1. A true tuple's inclusion probability
+    is higher by ``gain``, and it adds at most ``kept`` to the variance; any other tuple is included with ``absent``,
+    which is 0 if that varies from tuple to tuple. ``sample`` is the sample from which ``total`` was estimated, if it
+    could not be counted.
     """
 
     shown: Fraction
@@ -108,7 +111,7 @@ class Stratum:
         total_squares: Fraction,
         sample: Sample | None = None,
     ) -> Stratum:
-        """The stratum in which true tuples show with ``present`` and all others with ``absent``."""
+        """Return the stratum in which true tuples are included with ``present`` and all others with ``absent``."""
         noises, kept = (absent * total, absent * total_squares), present * (1 - present)
         return cls(
             shown, total, noises[0], shown_squares, total_squares, noises[1], present - absent, kept, absent, sample
@@ -116,16 +119,16 @@ class Stratum:
 
     @property
     def chances(self) -> tuple[Fraction, Fraction] | None:
-        """The chances of true and other tuples, where they are the same for all and the domain was counted."""
+        """Return the inclusion probabilities of true and other tuples, if uniform and the domain was counted exactly."""
         return (self.gain + self.absent, self.absent) if self.absent and self.sample is None else None
 
     @property
     def value(self) -> Fraction:
-        """The part of the answer in this stratum, unbiased."""
+        """Return the unbiased contribution of this stratum to the answer."""
         return (self.shown - self.noise) / self.gain
 
     def variance(self, most: Fraction) -> float:
-        """The variance of :attr:`value`, with the estimate clipped to what is possible in place of the truth."""
+        """Return the variance of :attr:`value`, with the clipped estimate in place of the truth."""
         squares = (self.shown_squares - self.noise_squares) / self.gain
         true = max(Fraction(0), min(squares, most, self.total_squares))
         spread = true * self.kept + (self.noise_squares - true * self.absent) * (1 - self.absent)
@@ -133,9 +136,10 @@ class Stratum:
         return (float(spread) + sampled) / float(self.gain) ** 2
 
     def bound(self, true: Fraction, error: Fraction, largest: Fraction) -> float:
-        """What :attr:`value` is off by at most, except with probability ``error``, when the squared weights of the true tuples add up to at most ``true``.
+        """Return the error of :attr:`value` exceeded with probability at most ``error``, if the squared weights of the
+        true tuples sum to at most ``true``.
 
-        Bernstein's bound; where the total was sampled two things may go wrong, so that each gets half of the error.
+        Bernstein's bound; if the total was sampled, it and the sample's bound get half of the error probability each.
         """
         level, deviation = error, Fraction(0)
         if self.sample is not None:
@@ -144,7 +148,7 @@ class Stratum:
         return bernstein_from(float(spread), float(self.gain), level, float(largest)) + float(deviation / self.gain)
 
     def centred(self, count: Stratum, at: Fraction) -> Stratum:
-        """The stratum of a sum with every weight w replaced by w - ``at``; ``count`` is the stratum of the count of the same query."""
+        """Return the stratum of a sum with every weight w replaced by w - ``at``; ``count`` is the stratum of the count of the same query."""
         return replace(
             self,
             shown=self.shown - at * count.shown,
@@ -165,10 +169,10 @@ def answer(
     largest: Fraction = Fraction(1),
     whole: bool = True,
 ) -> Estimate:
-    """The estimate of a query from its strata.
+    """Estimate a query from its strata.
 
-    ``n`` bounds the number of tuples in the table and ``largest`` the weight of a tuple. A count over one stratum with two chances and an exact domain count gets the
-    exact interval; everything else gets Bernstein's.
+    ``n`` bounds the number of tuples in the table and ``largest`` the weight of a tuple. A count over one stratum with
+    two probabilities and an exact domain count gets the exact interval; all others get Bernstein's.
     """
     value = sum((each.value for each in strata), Fraction(0))
     most = n * largest**2
@@ -198,14 +202,14 @@ def answer(
 
 
 def _most_squares(stratum: Stratum, most: Fraction) -> Fraction:
-    """What the squared weights of true tuples can add up to: no more than the domain's, where that was counted."""
+    """Bound the sum of squared weights of true tuples: at most the domain's, if that was counted."""
     return min(most, stratum.total_squares) if stratum.sample is None else most
 
 
 def _whole_interval(
     strata: Sequence[Stratum], value: Fraction, bound: float, top: int, error: Fraction
 ) -> tuple[int, int]:
-    """The exact interval where there is one stratum; else Bernstein's, rounded outwards and cut to what is possible."""
+    """Return the exact interval if there is one stratum; otherwise Bernstein's, rounded outwards and clipped to the feasible range."""
     chances = strata[0].chances
     if len(strata) == 1 and chances is not None:
         return exact_interval(int(strata[0].shown), int(strata[0].total), top, *chances, error)
@@ -217,10 +221,10 @@ _HALVINGS = 40
 
 
 def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
-    """The ratio of an estimated sum and an estimated count, which must be above 0."""
+    """Return the ratio of an estimated sum and an estimated count, which must be positive."""
     if count <= 0:
         raise PolicyError(
-            f"The count of {condition!r} is estimated as {float(count):.4g}, so there is no average. Ask for a larger part of the table."
+            f"The count of {condition!r} is estimated as {float(count):.4g}, so it has no average. Query a larger part of the table."
         )
     return total / count
 
@@ -228,10 +232,12 @@ def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
 def average_interval(
     sums: Sequence[Stratum], counts: Sequence[Stratum], n: int, error: Fraction, least: Fraction, most: Fraction
 ) -> tuple[float, float]:
-    """The averages in ``least``..``most`` (the extreme weights) that fit the view, from the strata of the sum and of the count of a query.
+    """Return the interval of averages in ``least``..``most`` (the extreme weights) consistent with the view, from the
+    strata of a query's sum and count.
 
-    Guarantee: the true average is inside with probability at least 1-error. The averages that one side rules out form an interval, because
-    the bound is convex and the estimate linear in the average; so bisection finds its end. The count must be estimated above 0.
+    Guarantee: it contains the true average with probability at least 1-error. The averages excluded on one side form an
+    interval, because the bound is convex and the estimate linear in the average; so bisection finds its end. The count
+    must be estimated above 0.
     """
     value = _estimate(sums) / _estimate(counts)
     tuples = min(Fraction(n), sum((each.total for each in counts), Fraction(0)))
@@ -249,10 +255,10 @@ def average_interval(
 def fitting(
     is_too_far: Callable[[Fraction], bool], value: Fraction, least: Fraction, most: Fraction
 ) -> tuple[float, float]:
-    """The averages around an estimate that are not too far from it; those that are must form an interval on each side."""
+    """Return the interval of averages around an estimate that are not too far from it; the excluded ones must form an interval on each side."""
     inside = max(least, min(value, most))
     if is_too_far(inside):
-        # Every possible average is ruled out; the nearest one says so best.
+        # No average is consistent; return the nearest one.
         return float(inside), float(inside)
     return float(_end(is_too_far, least, inside)), float(_end(is_too_far, most, inside))
 
@@ -262,7 +268,7 @@ def _estimate(strata: Sequence[Stratum]) -> Fraction:
 
 
 def _end(is_too_far: Callable[[Fraction], bool], outer: Fraction, inner: Fraction) -> Fraction:
-    """The farthest from ``inner`` towards ``outer`` that is not too far, rounded outwards."""
+    """Return the farthest point from ``inner`` towards ``outer`` that is not too far, rounded outwards."""
     if not is_too_far(outer):
         return outer
     for _ in range(_HALVINGS):

@@ -1,7 +1,8 @@
-"""Exact intervals: every count that does not make what was published too unlikely.
+"""Exact confidence intervals: every count under which the published number is not too unlikely.
 
-With q true tuples in a query that N tuples can be shown for, the release shows Bin(q, s) + Bin(N - q, beta) of them. That grows with q, so the
-counts that fit form an interval whose ends are found by bisection. Perturbed records (FRAPP) show the same law with N = n.
+With q true tuples in a query that N tuples of the domain meet, the release shows Bin(q, s) + Bin(N - q, beta) of them.
+This is stochastically increasing in q, so the consistent counts form an interval whose ends are found by bisection.
+Perturbed records (FRAPP) follow the same law with N = n.
 """
 
 from __future__ import annotations
@@ -16,34 +17,36 @@ from numpy.typing import NDArray
 
 from reticent.base.exact import Number, exact
 
-# Relative error that the tails are granted, far above what the distribution functions have (1e-12); the interval is widened by it, never narrowed.
+# Relative error granted to the tails, far above that of the distribution functions (1e-12); it only widens the
+# interval.
 _MARGIN = 1e-9
-# What the hits that are left out weigh together.
+# Total probability of the omitted hit counts.
 _LEFT_OUT = 1e-14
-# Beyond this many trials the binomial law is its Poisson limit: they differ by at most beta (Le Cam), which is far below any margin here.
+# Above this many trials the binomial is replaced by its Poisson limit: they differ by at most beta (Le Cam), far below
+# any margin here.
 _POISSON_ABOVE = 10**100
 
 
 def exact_interval(shown: int, possible: int, most: int, s: Number, beta: Number, error: Number) -> tuple[int, int]:
-    """The whole numbers q in 0..most whose central 1-error region contains ``shown``.
+    """Return the range of integers q in 0..most whose central 1-error region contains ``shown``.
 
-    Guarantee: whatever q is, it is inside with probability at least 1-error; each tail is missed with at most error/2. Nothing is plugged in and
-    nothing is approximated by a normal law, so that this holds for small counts too.
+    Guarantee: for every q, the interval contains q with probability at least 1-error; each tail has at most error/2. No
+    plug-in estimate and no normal approximation is used, so this holds for small counts too.
     """
     present, absent = exact(s, "s"), exact(beta, "beta")
     side = float(exact(error, "error")) / 2 * (1 - _MARGIN) - _LEFT_OUT
-    # Too few true tuples make so many shown ones unlikely; too many make so few unlikely.
+    # Few true tuples make many published ones unlikely, and many true tuples make few unlikely.
     middle, reach = _guess(shown, possible, most, present, absent, side)
     low = _first(lambda q: _tail(_at_least, shown, q, possible, present, absent) > side, most, middle - reach)
     high = most - _first(
         lambda back: _tail(_at_most, shown, most - back, possible, present, absent) > side, most, most - middle - reach
     )
-    # Where no count fits, the nearest one to the estimate says so best.
+    # No count is consistent; return the one nearest to the estimate.
     return (low, high) if low <= high else (middle, middle)
 
 
 def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Fraction, side: float) -> tuple[int, int]:
-    """Where the ends will be, by a normal law: the nearest possible count to the estimate, and a distance from it. Only for speed."""
+    """Guess the ends by a normal approximation: the feasible count nearest to the estimate, and a distance from it. For speed only."""
     from scipy.special import ndtri
 
     middle = min(max(round((shown - absent * possible) / (present - absent)), 0), most)
@@ -52,7 +55,7 @@ def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Frac
 
 
 def _first(holds: Callable[[int], bool], most: int, near: int) -> int:
-    """The first of 0..most from which on a condition holds; ``most`` if it never does. Looks around ``near`` first, in growing steps."""
+    """Return the smallest index in 0..most from which a condition holds, or ``most``. Searches around ``near`` first, in growing steps."""
     low, high, step = -1, most, 1
     place = min(max(near, 0), most - 1)
     while low < place < high:
@@ -78,13 +81,13 @@ def _tail(
     present: Fraction,
     absent: Fraction,
 ) -> float:
-    """A tail of Bin(q, present) + Bin(possible - q, absent) at ``shown``."""
+    """Return a tail probability of Bin(q, present) + Bin(possible - q, absent) at ``shown``."""
     hits, chances = _likely(q, float(present))
     return float(chances @ tail(shown - hits, possible - q, absent))
 
 
 def _likely(q: int, s: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The numbers of true tuples that may be shown, and their chances; what is left out weighs less than 1e-15."""
+    """Return the plausible numbers of published true tuples with their probabilities; the omitted ones have a total below 1e-15."""
     from scipy.stats import binom
 
     if s >= 1 or q == 0:
@@ -102,14 +105,14 @@ def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArra
     if trials > _POISSON_ABOVE:
         known: Any = pdtr(inside, float(trials * chance))
     else:
-        # The last count of all is certain; it is set below, and the function must only not be asked outside its range.
+        # The last count has probability 1 and is set below; here the argument only has to stay in range.
         inside = np.minimum(inside, max(trials - 1, 0))
         known = np.where(counts >= trials, 1.0, betaincc(inside + 1, np.maximum(trials - inside, 1), float(chance)))
     return np.where(counts < 0, 0.0, known)
 
 
 def _at_least(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
-    """Pr[ Bin(trials, chance) >= counts ], not as a difference: it stays accurate where it is small."""
+    """Pr[ Bin(trials, chance) >= counts ], not computed as a difference, so that small values stay accurate."""
     from scipy.special import betainc, pdtrc
 
     inside = counts.clip(1).astype(float)

@@ -1,4 +1,4 @@
-"""The formats ``view`` and ``records``: tuples that were drawn, in the order of their public domain, judged by the plan that they were drawn by."""
+"""The formats ``view`` and ``records``: sampled tuples, sorted in domain order, and judged by the plan of the mechanism."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 ROLE = "drawn"
 _UNEVEN = (
-    "Sighting is for one view with uniform noise: with a source every record has noise of its own, and later views of a series must be read beside the "
+    "Sighting applies to a single view with uniform noise: with a source every record has its own noise rate, and later views of a series need the "
     "earlier ones (reticent randomize)."
 )
 
 
 class DrawnFormat(MechanismFormat):
-    """One table of tuples of a public domain; nothing is true about a row by itself, so its columns have the role ``drawn``."""
+    """One table of tuples of a public domain. No single row is true by itself, so its columns have the role ``drawn``."""
 
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
     streams: ClassVar[bool] = True
@@ -48,33 +48,33 @@ class DrawnFormat(MechanismFormat):
     def refusal(self, definition: Definition) -> str | None:
         if isinstance(definition, BoundedBelief):
             return None
-        return f"{definition} is not a bound on beliefs, and nothing else is known of how randomized rows were made."
+        return f"{definition} is not a bound on beliefs, the only kind of claim that randomized rows support."
 
     def columns(self, draft: Draft, table: Table, tables: Any) -> tuple[ManifestColumn, ...]:
         schema = draft.tables[self.name].schema
         return tuple(ManifestColumn(name, ROLE, ValueType.published(dtype)) for name, dtype in schema.items())
 
     def read(self, public: PublicSide) -> Details:
-        """The details of a release."""
+        """Return the details of a release."""
         return self.parsed(public.manifest.details, public.manifest.tables[self.name].columns)
 
     def parsed(self, written: Mapping[str, Any], described: Sequence[str]) -> Details:
-        """The details, over the ``described`` columns; the plan in them is judged, so that one with too little noise is refused."""
+        """Parse the details over the ``described`` columns; the plan is judged, so that one with too little noise is refused."""
         reading: Callable[[Mapping[str, Any]], Details] = self.details.from_json
         found = read_details(reading, written)
         if set(described) != set(found.domain.names):
             raise DataError(
-                f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."
+                f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(found.domain.names)}."
             )
         return found.in_order_of(described)
 
     def check(self, public: PublicSide) -> None:
-        """All rows lie in the domain, in its order, each once where the release is a set; nothing in them is true by itself."""
+        """Check that all rows are in the domain, in domain order, and distinct if the release is a set."""
         details, columns = self.read(public), public.manifest.columns
         for column in columns:
             if column.role != ROLE or column.kind != details.domain[column.name].kind:
                 raise DataError(
-                    f"manifest.json: column {column.name!r} has another role than {ROLE!r}, or another type than its domain."
+                    f"manifest.json: column {column.name!r} must have the role {ROLE!r} and the type of its domain."
                 )
         before = np.empty(0, details.domain.key_type)
         for keys in self._packed(public, details):
@@ -99,7 +99,7 @@ class DrawnFormat(MechanismFormat):
 
     @abstractmethod
     def channel(self, details: Any, rows: int, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
-        """How likely a record shows, if it is true and if it is not."""
+        """Return the inclusion probabilities of a record, if it is true and if it is not."""
 
     def _packed(self, public: PublicSide, details: Details) -> Iterator[Keys]:
         for chunk in public.rows[self.name].chunks():
@@ -128,7 +128,7 @@ class DrawnFormat(MechanismFormat):
 
     @abstractmethod
     def made(self, details: Any, keys: Keys, public: PublicSide) -> Reader:
-        """The reader of some tuples."""
+        """Return the reader of some tuples."""
 
 
 def _secure(public: PublicSide) -> bool:
@@ -136,7 +136,7 @@ def _secure(public: PublicSide) -> bool:
 
 
 class ViewFormat(DrawnFormat):
-    """A randomized view (alpha-beta, 3.2): a set of tuples, of which most are not in the original table."""
+    """A randomized view (alpha-beta publishing): a set of tuples, most of which are not in the original table."""
 
     name: ClassVar[str] = "view"
     tables: ClassVar[tuple[str, ...]] = ("view",)
@@ -160,7 +160,7 @@ class ViewFormat(DrawnFormat):
 
 
 class RecordsFormat(DrawnFormat):
-    """Perturbed records (FRAPP, 3.9): as many rows as the original table, each true with one probability."""
+    """Perturbed records (FRAPP): as many rows as the original table, each kept with the same probability."""
 
     name: ClassVar[str] = "records"
     tables: ClassVar[tuple[str, ...]] = ("records",)

@@ -1,7 +1,7 @@
-"""Many counts at once: one for every combination of some columns' values, each what a single estimate would say.
+"""Many counts at once: one for every combination of some columns' values, equal to the single estimates.
 
-Everything but exact intervals is made for all cells together, in floating point. QueryCells that show the same number out of equally many tuples have
-the same exact interval, so that each is looked for once.
+All but exact intervals is vectorised over the cells, in floating point. Cells with equal published counts and equal
+domain counts have the same exact interval, which is computed once.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ Interval = Callable[[int, int], tuple[int, int]]
 
 @dataclass(frozen=True)
 class Layer:
-    """A stratum of many counts: what :class:`~reticent.methods.randomize.estimators.Stratum` is of one.
+    """A stratum of many counts; see :class:`~reticent.methods.randomize.estimators.Stratum` for a single one.
 
-    ``noise`` is what would show of each if no tuple were true; between ``least`` and ``most`` tuples of the table can meet it. ``gain``,
-    ``kept`` and ``absent`` are those of a stratum. What a single tuple shows varies by at most ``jump``.
+    ``noise`` is the expected published count of each if no tuple were true; between ``least`` and ``most`` tuples of
+    the table can meet it. ``gain``, ``kept`` and ``absent`` are those of a stratum. A single tuple changes the
+    published count by at most ``jump``.
     """
 
     shown: NDArray[np.int64]
@@ -53,36 +54,36 @@ class Layer:
     def uniform(
         cls, shown: NDArray[np.int64], totals: NDArray[Any], n: int, present: Fraction, absent: Fraction
     ) -> Layer:
-        """The stratum in which true tuples show with ``present`` and all others with ``absent``."""
+        """Return the stratum in which true tuples are included with ``present`` and all others with ``absent``."""
         noise, kept = times(totals, absent), float(present * (1 - present))
         return cls(shown, noise, at_most(n, totals), float(present - absent), kept, float(absent))
 
     @cached_property
     def values(self) -> Floats:
-        """The part of each answer in this stratum, unbiased."""
+        """Unbiased contribution of this stratum to each answer."""
         return (self.shown - self.noise) * (1 / self.gain)
 
     def variances(self) -> Floats:
-        """The variances of :attr:`values`, with the estimate clipped to what is possible in place of the truth."""
+        """Variances of :attr:`values`, with the clipped estimate in place of the truth."""
         true: Floats = np.clip(self.values, self.least, self.most)
         return np.maximum(self.spread(true), 0.0) * (1 / self.gain**2)
 
     def bounds(self, error: Fraction) -> Floats:
-        """What :attr:`values` are off by at most, each except with probability ``error`` (Bernstein)."""
+        """Return the errors of :attr:`values` that are each exceeded with probability at most ``error`` (Bernstein)."""
         return np.asarray(bernstein_many(np.asarray(self.widest()), self.gain, error, self.jump))
 
     def spread(self, true: Floats | float) -> Floats:
-        """The variance of what shows of each count, if ``true`` tuples meet it."""
+        """Return the variance of each published count if ``true`` tuples meet it."""
         return np.asarray(true * (self.kept - self.absent * (1 - self.absent)) + (1 - self.absent) * self.noise)
 
     def widest(self) -> Floats | float:
-        """A variance that none can pass: true tuples and noise both in full."""
+        """Return an upper bound of the variance: that of all true tuples plus that of all noise."""
         return self.most * self.kept + (1 - self.absent) * self.noise
 
 
 @dataclass(frozen=True)
 class QueryCells:
-    """The combinations of the values of ``names``, seen or not, of tuples that meet a condition."""
+    """The cells of a GROUP BY: all combinations of the values of ``names``, occurring or not, for tuples that meet a condition."""
 
     asked: Condition
     domain: ViewDomain
@@ -91,7 +92,7 @@ class QueryCells:
     def __post_init__(self) -> None:
         if not self.names or len(set(self.names)) < len(self.names):
             raise PolicyError(
-                f"Groups are by at least one column, and by each once, but these are by {', '.join(self.names) or 'none'}."
+                f"group_by needs at least one column, each once, but got {', '.join(self.names) or 'none'}."
             )
         if math.prod(self.shape) > LARGEST_CELLS:
             raise PolicyError(
@@ -100,12 +101,12 @@ class QueryCells:
         taken = [name for name in self.names if name in FIGURES]
         if taken:
             raise PolicyError(
-                f"The column {taken[0]!r} has the name of a figure in the answer, so it cannot be a grouping column. Use estimate(...) for its values."
+                f"The column {taken[0]!r} has the name of a result column, so it cannot be a grouping column. Use estimate(...) for its values."
             )
 
     @classmethod
     def of(cls, condition: str | Condition, domain: ViewDomain, columns: str | Sequence[str]) -> QueryCells:
-        """The cells of one column or several."""
+        """Return the cells of one column or several."""
         return cls(checked(condition, domain), domain, (columns,) if isinstance(columns, str) else tuple(columns))
 
     @property
@@ -115,15 +116,15 @@ class QueryCells:
 
     @cached_property
     def totals(self) -> NDArray[Any]:
-        """How many tuples of the domain each cell has; Python's own numbers where they pass 64 bits."""
+        """Number of tuples of the domain in each cell; Python objects if they exceed 64 bits."""
         return self.weighed({})
 
     def weighed(self, weights: Mapping[str, Sequence[int]]) -> NDArray[Any]:
-        """The same where the values of some columns have weights."""
+        """Return the cells' totals with weights for the values of some columns."""
         return np.asarray(count_or_refuse(self.asked, self.domain, "groups", keep=self.names, weights=weights)).ravel()
 
     def shown(self, keys: Keys) -> NDArray[np.int64]:
-        """How many rows each cell has."""
+        """Return the number of rows in each cell."""
         counts = np.zeros(math.prod(self.shape), dtype=np.int64)
         masked = masker(self.asked, self.domain)
         for part in in_chunks(keys):
@@ -133,7 +134,7 @@ class QueryCells:
         return counts
 
     def _places(self, keys: Keys) -> NDArray[np.int64]:
-        """The cell of every key, counted as the last column goes fastest."""
+        """Return the flat cell index of every key, in row-major order."""
         places = self.domain.codes(keys, self.names[0])
         for name in self.names[1:]:
             places = places * self.domain[name].size
@@ -143,7 +144,7 @@ class QueryCells:
     def figures(
         self, layers: Sequence[Layer], error: Fraction, least: Floats | float, most: Floats | float
     ) -> dict[str, NDArray[Any]]:
-        """What is said of every cell but its interval; each count is at least ``least`` and at most ``most``."""
+        """Return the estimates of all cells except intervals; each count is clipped to ``least``..``most``."""
         values = reduce(add, (each.values for each in layers))
         return {
             "shown": reduce(add, (each.shown for each in layers)),
@@ -154,13 +155,13 @@ class QueryCells:
         }
 
     def frame(self, figures: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
-        """Figures beside the values that they are of."""
+        """Return figures as a frame with the cells' values."""
         codes = np.unravel_index(np.arange(math.prod(self.shape)), self.shape)
         labels = [self.domain[name].decode(code) for name, code in zip(self.names, codes, strict=True)]
         return pl.DataFrame([*labels, *(pl.Series(name, column) for name, column in figures.items())])
 
     def exact_intervals(self, shown: NDArray[np.int64], interval: Interval) -> dict[str, NDArray[Any]]:
-        """The interval of every cell, made from what it shows and its domain count, once for each pair of them."""
+        """Return the exact interval of every cell, computed once for each pair of published count and domain count."""
         distinct, kinds = np.unique(self.totals, return_inverse=True)
         width = int(shown.max()) + 1
         pairs, places = np.unique(kinds * width + shown, return_inverse=True)
@@ -170,19 +171,19 @@ class QueryCells:
 
 
 def bernstein_intervals(figures: Mapping[str, NDArray[Any]], most: Floats) -> dict[str, NDArray[Any]]:
-    """Value plus and minus bound, rounded outwards and cut to what is possible."""
+    """Return value plus and minus bound, rounded outwards and clipped to the feasible range."""
     low = np.floor(figures["value"] - figures["bound"]).clip(0, most)
     high = np.ceil(figures["value"] + figures["bound"]).clip(0, most)
     return {"low": low.astype(np.int64), "high": high.astype(np.int64)}
 
 
 def at_most(n: int, totals: NDArray[Any]) -> Floats:
-    """How many of ``n`` different tuples each of some domain counts can hold."""
+    """Return the largest number of ``n`` distinct tuples that each domain count can contain."""
     return np.asarray(np.minimum(n, totals), dtype=np.float64)
 
 
 def times(totals: NDArray[Any], chance: Fraction) -> Floats:
-    """A chance times domain counts, which may pass every floating-point number."""
+    """Return a probability times domain counts, which may exceed the floating-point range."""
     if totals.dtype != object:
         return float(chance) * totals
     return np.asarray(totals * chance.numerator / chance.denominator, dtype=np.float64)

@@ -1,11 +1,12 @@
-"""How much a view says at all: when an algorithm, or a single view, is meaningless.
+"""Meaningless algorithms and meaningless views. Source: [Rastogi2007].
 
-An algorithm is *meaningless* when its views hardly differ between tables inside and outside of a query, for two thirds of the balanced queries. A
-view is *k-meaningless* when it says nothing beyond a part S of the table: whoever knows S, all but n/k tuples, cannot tell from it whether the rest
-lies inside a query or outside. The smaller k, the less it says. Everything is decided in whole numbers, for small domains; ``least_k`` is
-the rule of thumb for large ones.
+An algorithm is *meaningless* if, for two thirds of the balanced queries, its views hardly differ between tables inside
+and outside of the query. A view is *k-meaningless* if it discloses nothing beyond a part S of the table: an adversary
+who knows S, all but n/k tuples, cannot infer from it whether the rest is inside a query or outside. The smaller k, the
+less the view discloses. Everything is computed exactly, for small domains; ``least_k`` is the rule of thumb for large
+ones.
 
-All laws are those of counts: a view shows every tuple by itself, so that of a query nothing matters but how many tuples, shown or not, it holds.
+A view includes every tuple independently, so only the counts of published and unpublished tuples in a query matter.
 """
 
 from __future__ import annotations
@@ -23,16 +24,17 @@ from reticent.methods.randomize.rates import Rates
 LARGEST_DOMAIN = 128
 _MOST = Fraction(2, 3)
 _DIFFERENCE = Fraction(1, 2)
-# For two thirds of all queries a normal deviate t and the distance d of the two cases satisfy d |t| + d^2/2 <= ln 2 up to this d.
+# For two thirds of all queries a normal deviate t and the distance d of the two cases satisfy d |t| + d^2/2 <= ln 2 up
+# to this d.
 _NORMAL_DISTANCE = 0.5565
 
 
 @dataclass(frozen=True)
 class ViewMeaning:
-    """Whether a view is k-meaningless, with the part S that shows it best.
+    """Whether a view is k-meaningless, with the subset S that shows it best.
 
-    ``share`` of the balanced queries have both likelihood ratios in [1/2, 2] for an S of ``known`` tuples, ``known_shown`` of which
-    the view shows; at least two thirds make the view k-meaningless.
+    For an S of ``known`` tuples, ``known_shown`` of which are in the view, ``share`` of the balanced queries have both
+    likelihood ratios in [1/2, 2]; at least two thirds make the view k-meaningless.
     """
 
     k: int
@@ -42,14 +44,15 @@ class ViewMeaning:
 
     @property
     def is_meaningless(self) -> bool:
-        """Whether the view says nothing beyond S."""
+        """True if the view discloses nothing beyond S."""
         return self.share >= _MOST
 
 
 def statistical_difference(rates: Rates, size: int, n: int, inside: int) -> Fraction:
-    """SUM over views of |Pr[V | table inside Q] - Pr[V | table outside Q]|, for uniform tables of n tuples and a query with ``inside`` tuples.
+    """Return the sum over views of |Pr[V | table inside Q] - Pr[V | table outside Q]|, for uniform tables of n tuples and
+    a query with ``inside`` tuples.
 
-    It lies between 0 (the views say nothing) and 2 (they say everything).
+    Between 0 (views disclose nothing) and 2 (views determine the case).
     """
     outside = _checked(size, n) - whole(inside, "inside", low=0)
     if n > min(inside, outside):
@@ -62,9 +65,9 @@ def statistical_difference(rates: Rates, size: int, n: int, inside: int) -> Frac
 
 
 def is_meaningless(rates: Rates, size: int, n: int, balance: Number = "1/10") -> bool:
-    """Whether an algorithm is meaningless: a statistical difference below 1/2 for two thirds of the balanced queries.
+    """True if the statistical difference is below 1/2 for two thirds of the balanced queries.
 
-    Balanced are queries that between (1-f)/2 and (1+f)/2 of the domain meet, with f = ``balance``.
+    A query is balanced if between (1-f)/2 and (1+f)/2 of the domain meets it, with f = ``balance``.
     """
     weights = {inside: math.comb(size, inside) for inside in _balanced(_checked(size, n), balance)}
     fitting = [inside for inside in weights if n <= min(inside, size - inside)]
@@ -75,16 +78,19 @@ def is_meaningless(rates: Rates, size: int, n: int, balance: Number = "1/10") ->
 def view_meaning(
     rates: Rates, size: int, n: int, k: int, *, shown: int, kept: int, balance: Number = "1/10"
 ) -> ViewMeaning:
-    """Whether a view of ``shown`` tuples, ``kept`` of them true, is k-meaningless for whoever knows a part S of the table.
+    """Decide whether a view of ``shown`` tuples, ``kept`` of them true, is k-meaningless to an adversary who knows a subset S of the table.
 
-    Knowing S, all tables of n tuples that hold S are equally likely. n/k must be whole: it is by how much a count may differ.
+    Given S, all tables of n tuples that contain S are equally likely. n/k must be an integer: the difference of the
+    counts to tell apart.
     """
     _checked(size, n)
     rest, odd = divmod(n, whole(k, "k", low=1))
     if odd:
         raise PolicyError(f"k must divide n = {n}, so that n/k is a number of tuples, but it is {k}.")
     if not 0 <= kept <= min(n, shown) or shown - kept > size - n:
-        raise PolicyError(f"No view of {size} tuples can show {shown} of which {kept} of {n} true ones.")
+        raise PolicyError(
+            f"No view over {size} tuples can have {shown} tuples of which {kept} are true, out of {n} true ones."
+        )
     found = [
         ViewMeaning(k, _share(rates, size, n, rest, known, shown - known_shown, balance), known, known_shown)
         for known in range(n - rest + 1)
@@ -94,16 +100,20 @@ def view_meaning(
 
 
 def least_k(rates: Rates, size: int, n: int) -> float:
-    """From which k on the usual view is k-meaningless, by the normal law: alpha n / k stays below about half the standard deviation of |V|.
+    """Return the k from which a typical view is k-meaningless, by the normal approximation: alpha n / k stays below about
+    half the standard deviation of |V|.
 
-    A rule of thumb for large domains; at least 1. The spread of a count over random queries is that of the tuples shown.
+    A rule of thumb for large domains; at least 1. The spread of a count over random queries is that of the published
+    tuples.
     """
     expected = float(rates.s * n + rates.beta * (size - n))
     return max(1.0, float(rates.alpha) * n / (_NORMAL_DISTANCE * math.sqrt(expected)))
 
 
 def _share(rates: Rates, size: int, n: int, rest: int, known: int, shown: int, balance: Number) -> Fraction:
-    """The share of balanced queries for which neither "none of the rest is inside" nor "n/k of it are" changes the view's probability twofold."""
+    """Return the share of balanced queries for which neither "none of the rest is inside" nor "n/k of it are" changes the
+    view's probability by a factor of two.
+    """
     space, unknown, law = size - known, n - known, _law(rates)
     plain = law(space, unknown, shown) / math.comb(space, shown)
     windows = _windows(size, known, balance)
@@ -127,7 +137,7 @@ def _share(rates: Rates, size: int, n: int, rest: int, known: int, shown: int, b
 
 
 def _law(rates: Rates) -> Callable[[int, int, int], Fraction]:
-    """Pr[ Bin(true, s) + Bin(total - true, beta) = shown ] as a function of (total, true, shown), remembered."""
+    """Return Pr[ Bin(true, s) + Bin(total - true, beta) = shown ] as a cached function of (total, true, shown)."""
     s, beta = rates.s, rates.beta
 
     @cache
@@ -143,13 +153,15 @@ def _law(rates: Rates) -> Callable[[int, int, int], Fraction]:
 
 
 def _balanced(size: int, balance: Number) -> Iterator[int]:
-    """The sizes of balanced queries."""
+    """Yield the sizes of balanced queries."""
     share = exact(balance, "balance", low=0, high=1)
     return (each for each in range(size + 1) if 1 - share <= Fraction(2 * each, size) <= 1 + share)
 
 
 def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
-    """In how many ways a query with so many tuples outside S is completed inside S so that it is balanced."""
+    """Return a function that counts how many ways a query with a given number of tuples outside S can be completed inside
+    S so that it is balanced.
+    """
     allowed = set(_balanced(size, balance))
 
     @cache
@@ -162,7 +174,7 @@ def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
 def _checked(size: int, n: int) -> int:
     if whole(size, "size", low=2) > LARGEST_DOMAIN:
         raise Infeasible(
-            f"The domain has {size:,} tuples; what a view means is decided exactly for at most {LARGEST_DOMAIN}. Use least_k for an estimate."
+            f"The domain has {size:,} tuples; this is decided exactly for at most {LARGEST_DOMAIN}. Use least_k for an estimate."
         )
     if whole(n, "n", low=1) >= size:
         raise PolicyError(f"n = {n} must be smaller than the domain, which has {size} tuples.")

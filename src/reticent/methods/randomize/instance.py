@@ -1,4 +1,4 @@
-"""The private instance: the distinct tuples of the data, checked against what was declared in public."""
+"""The private instance: the distinct tuples of the data, checked against the public declarations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DUPLICATES: tuple[str, ...] = get_args(Duplicates)
 
 
 def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> ViewDomain:
-    """The plan's domain with all values: those given now, which must be as many as were planned for."""
+    """Return the plan's domain with the values given now; their numbers must match the plan."""
     if declared is None:
         given = plan.domain
     else:
@@ -39,13 +39,13 @@ def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> 
                 raise PolicyError(f"domain has the column {name!r}, which the plan does not have.")
         given = given.in_order_of(plan.domain.names)
     for attribute in given.attributes:
-        # Raises, naming the column, where only the number of values is known.
+        # Raises, naming the column, if only the number of values is known.
         _ = attribute.listed
     return given
 
 
 def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> Keys:
-    """The distinct tuples of the data as keys; more than the plan's n are refused, and repeated rows unless it was said what they mean."""
+    """Return the distinct tuples of the data as keys; more than the plan's n are refused, and so are repeated rows unless ``duplicates`` is set."""
     one_of(duplicates, "duplicates", DUPLICATES)
     data = as_polars(frame)
     if data.height == 0:
@@ -66,7 +66,7 @@ def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> 
 
 
 def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:
-    """One tuple for each distinct row, with how often it occurs, capped at the largest declared count."""
+    """Return one tuple for each distinct row with its multiplicity, capped at the largest declared count."""
     if COUNT not in domain.names or plan.adversary == "independent":
         raise PolicyError("duplicates='count' needs a plan with count=, made for adversary='exclusive' or 'both'.")
     base = ViewDomain(tuple(each for each in domain.attributes if each.name != COUNT))
@@ -78,5 +78,5 @@ def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:
 
 
 def rows_of(frame: Any, domain: ViewDomain) -> Keys:
-    """Every row as a key, repeated rows included, in rising order; for methods that perturb row by row."""
+    """Return every row as a key, duplicates included, sorted; for methods that perturb row by row."""
     return in_order(np.asarray(domain.pack(domain.frame_columns(as_polars(frame)))))

@@ -1,4 +1,4 @@
-"""Draws that are kept: by person and value, in a private file, so that a later release shows the same again."""
+"""Memoized samples by person and value, in a private file, so that later releases publish the same sample again."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _NAME_BYTES = 8
 
 @dataclass(frozen=True)
 class DrawnValues:
-    """The file of draws made by one plan. It has the true values of people, so that nobody else may read it."""
+    """The file of samples of one plan. It contains people's true values, so it is readable by its owner only."""
 
     path: Path
     plan: str
 
     def recalled(self, people: pl.Series, values: Codes, draw: Callable[[Codes], Codes]) -> tuple[Codes, str]:
-        """What is shown for each person's value: what was drawn for it before, or what ``draw`` draws now; and the name of this memory, which tells nothing.
+        """Return the published value for each person's value, stored earlier or sampled now by ``draw``, and the public name of this memory.
 
-        New draws are on the disk before anything is shown, and one process at a time looks and draws.
+        New samples are written to disk before anything is published, and a lock admits one process at a time.
         """
         asked = pl.DataFrame({"person": people, "value": values})
         with self._alone():
@@ -56,33 +56,33 @@ class DrawnValues:
             held = pl.read_parquet(self.path)
         except (pl.exceptions.PolarsError, OSError) as problem:
             raise DataError(
-                f"The memory of draws {str(self.path)!r} cannot be read ({problem}). Restore it from a copy: without it, drawing again would tell more."
+                f"The memory file {str(self.path)!r} cannot be read ({problem}). Restore it from a backup: sampling again would disclose more."
             ) from None
         wrong = held.schema != _SCHEMA or not held.height or any(held[name].null_count() for name in held.columns)
         if wrong or held.select("person", "value").is_duplicated().any():
             raise DataError(
-                f"The memory of draws {str(self.path)!r} is damaged. Restore it from a copy: without it, drawing again would tell more."
+                f"The memory file {str(self.path)!r} is damaged. Restore it from a backup: sampling again would disclose more."
             )
         if (held["plan"] != self.plan).any():
             raise PolicyError(
-                f"The memory of draws {str(self.path)!r} was made with another probability or other values. Publish with the same ones: a second draw would add its epsilon.",
+                f"The memory file {str(self.path)!r} was made with another probability or other values. Publish with the same ones: a second sample would add its epsilon.",
                 setting=("memory",),
             )
         return held
 
     def _write(self, draws: pl.DataFrame) -> None:
         written = io.BytesIO()
-        # Sorted, so that the order does not tell who came when.
+        # Sorted, so that the order does not reveal when a person was added.
         draws.sort("person", "value").write_parquet(written)
         write_whole(self.path, written.getvalue(), mode=0o600)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until no other process draws with this memory."""
+        """Hold the lock of this memory."""
         try:
             handle = os.open(self.path.with_name(f".{self.path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as problem:
-            raise DataError(f"The memory of draws {str(self.path)!r} cannot be opened: {problem.strerror}.") from None
+            raise DataError(f"The memory file {str(self.path)!r} cannot be opened: {problem.strerror}.") from None
         try:
             if sys.platform != "win32":
                 import fcntl

@@ -1,4 +1,4 @@
-"""What rows hold of a linear query: how many meet a condition, or what a column of theirs adds up to."""
+"""Linear queries on rows: the number of rows that meet a condition, or the sum of a column over them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ROWS_AT_ONCE = 1_000_000
 
 
 def in_chunks(keys: Keys) -> Iterator[Keys]:
-    """The keys a million at a time."""
+    """Yield the keys in chunks of a million."""
     for start in range(0, len(keys), ROWS_AT_ONCE):
         yield keys[start : start + ROWS_AT_ONCE]
 
 
 def numbers(domain: ViewDomain, column: str) -> list[Fraction]:
-    """What every value of a numeric column adds to a sum; nulls add nothing."""
+    """Return the weight of every value of a numeric column in a sum; nulls weigh 0."""
     values = domain[column].listed
     if not values.dtype.is_numeric():
         raise PolicyError(f"Column {column!r} is not numeric; sums and averages need numbers.")
@@ -31,12 +31,12 @@ def numbers(domain: ViewDomain, column: str) -> list[Fraction]:
 
 
 def possible_numbers(domain: ViewDomain, column: str) -> list[Fraction]:
-    """The values of a numeric column, nulls left out."""
+    """Return the values of a numeric column without null."""
     return [exact(value, column) for value in domain[column].listed.drop_nulls().to_list()]
 
 
 def without_nulls(asked: Condition, domain: ViewDomain, column: str) -> Condition:
-    """A condition, and that a column has a value: what averages are taken over."""
+    """Return the condition restricted to rows in which the column is not null, the base of averages."""
     if not domain[column].listed.null_count():
         return asked
     return Condition(asked.text, And((asked.node, Not(IsNull(Column(column))))))
@@ -45,7 +45,7 @@ def without_nulls(asked: Condition, domain: ViewDomain, column: str) -> Conditio
 def held(
     asked: Condition, domain: ViewDomain, keys: Keys, column: str | None = None, weights: Sequence[Fraction] = ()
 ) -> tuple[Fraction, Fraction]:
-    """What some rows hold of a query: the sum of weights and of their squares."""
+    """Return the sum of weights and of squared weights of rows in a query."""
     masked = masker(asked, domain)
     if column is None:
         hits = Fraction(sum(int(masked(part).sum()) for part in in_chunks(keys)))
@@ -57,6 +57,6 @@ def held(
 
 
 def moment(counts: Sequence[int], weights: Sequence[Fraction], power: int) -> Fraction:
-    """The sum of powers of weights, each as often as it is counted."""
+    """Return the sum of powers of weights with multiplicities."""
     pairs = zip(counts, weights, strict=True)
     return sum((count * weight**power for count, weight in pairs if count), Fraction(0))

@@ -1,4 +1,4 @@
-"""All counting queries on one to three columns at once: every equality on every combination of columns, with standard errors."""
+"""All counting queries on one to three columns: every equality on every combination of columns, with standard errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reticent.methods.randomize.view import View
 
 @dataclass(frozen=True)
 class Marginal:
-    """The estimates of all equality queries on some columns, over the codes of their values."""
+    """Estimates of all equality queries on some columns, indexed by value codes."""
 
     columns: tuple[str, ...]
     shown: NDArray[np.int64]
@@ -27,14 +27,14 @@ class Marginal:
 
 
 def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
-    """Every table of 1 to ``width`` columns. Only the widest are counted from the view; narrower ones are their sums.
+    """Yield every marginal of 1 to ``width`` columns. Only the widest are counted from the view; narrower ones are their sums.
 
-    n_D is m divided by the sizes of the columns, the same for all cells of a table. That is so for the first view of uniform noise; others are asked with
-    :meth:`View.group_by`.
+    n_D is m divided by the sizes of the columns, the same for all cells of a marginal. That holds for the first view
+    with uniform noise; use :meth:`View.group_by` for others.
     """
     if view.source_rates is not None or view.manifest.index > 1:
         raise PolicyError(
-            "All counts at once are for the first view of a plan with uniform noise. Ask this view with group_by(...)."
+            "marginals() needs the first view of a plan with uniform noise. Use group_by(...) for this view."
         )
     domain, rates = view.domain, view.rates
     kept = float(rates.s * (1 - rates.s))

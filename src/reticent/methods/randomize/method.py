@@ -1,4 +1,4 @@
-"""AlphaBeta and Frapp as methods: how a table with roles and a :class:`BoundedBelief` become a draft of tuples that were drawn."""
+"""AlphaBeta and Frapp as methods: from a table with roles and a :class:`BoundedBelief` to a draft of sampled tuples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reticent.table import Table
 
 
 class _Mechanism(ABC):
-    """What both methods do with a table: plan, draw, and draft what was drawn."""
+    """Base of both methods: plan, sample, and draft the samples."""
 
     budget: Mapping[str, Any] | None
 
@@ -35,13 +35,13 @@ class _Mechanism(ABC):
         DeclaredBudget.of(self.budget, type(self).__name__)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Both keep BoundedBelief and nothing else."""
+        """Return why the definition is not supported: both methods satisfy only BoundedBelief."""
         if isinstance(definition, BoundedBelief):
             return None
-        return f"{type(self).__name__} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
+        return f"{type(self).__name__} supports BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The tuples as they are drawn, with the plan as their evidence."""
+        """Return a draft that samples the tuples, with the plan as evidence."""
         seed = None if context is None else context.randomness.insecure_seed
         made = self._drawn(table, definition, seed).draft(table, definition, context)
         return replace(made, budget=DeclaredBudget.of(self.budget, type(self).__name__))
@@ -51,7 +51,7 @@ class _Mechanism(ABC):
 
     @abstractmethod
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """The spread of counts, estimated from what is shown."""
+        """Return the standard error of counts estimated from the published tuples."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -60,11 +60,13 @@ class _Mechanism(ABC):
 
 @dataclass(frozen=True)
 class AlphaBeta(_Mechanism):
-    """Alpha-beta publishing: true tuples with probability s, all others of the public domain with beta.
+    """Alpha-beta publishing: include true tuples with probability s, all other tuples of the public domain with beta.
 
-    Guarantee: that of the definition, verified on the rates exactly. Adversary: the definition's.
-    ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies. ``count`` adds a column of how many rows share a
-    tuple, capped there (with ``duplicates="count"``), so that people can be counted. ``budget`` are the totals that all noisy releases of the data set may cost together. Cost: O(n + beta m).
+    Guarantee: that of the definition, verified exactly on the rates. Adversary: the definition's. Source:
+    [Rastogi2007]. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
+    ``count`` adds a column with the multiplicity of a tuple, capped at ``count`` (with ``duplicates="count"``), so that
+    people can be counted. ``budget`` is the total privacy cost allowed for all noisy releases of the data set. Cost:
+    O(n + beta m).
 
     Example:
         >>> import reticent as rt
@@ -87,7 +89,7 @@ class AlphaBeta(_Mechanism):
     format: ClassVar[str] = ViewManifest.format
 
     def plan(self, table: Table, definition: Definition) -> Plan:
-        """The plan for a table: its size is taken as public, or ``n_public`` instead."""
+        """Return the plan for a table: its size is taken as public, or ``n_public`` instead."""
         promise = _belief(definition, type(self).__name__)
         return plan(
             n=table.rows,
@@ -112,17 +114,18 @@ class AlphaBeta(_Mechanism):
         listed = "; ".join(f"{name}: {value:,.1f}" for name, value in figures.items())
         return ExpectedError(
             {"expected_rows": float(made.expected_rows), "standard_error": figures["one tuple"], **figures},
-            f"About {float(made.expected_rows):,.0f} tuples would be shown, of which about {float(made.s * made.n):,.0f} are true. Standard errors of counts, by the part of the domain that meets "
+            f"About {float(made.expected_rows):,.0f} tuples would be published, of which about {float(made.s * made.n):,.0f} are true. Standard errors of counts, by the part of the domain that meets "
             f"the condition: {listed}.",
         )
 
 
 @dataclass(frozen=True)
 class Frapp(_Mechanism):
-    """FRAPP: every record kept with one probability, else replaced by a uniform other tuple. The baseline.
+    """FRAPP: keep every record with one probability, otherwise replace it by a uniform other tuple. The baseline.
 
     Guarantee: BoundedBelief(d, gamma, "record"): beliefs about one record. It does not hide that a tuple exists.
-    ``domain`` and ``budget`` are as for AlphaBeta; ``n_public`` is a rounded upper bound that is published instead of the number of rows.
+    Adversary: ``record``. Cost: O(n). Source: [Agrawal2005]. ``domain`` and ``budget`` are as for
+    AlphaBeta; ``n_public`` is a rounded upper bound that is published instead of the number of rows.
 
     Example:
         >>> import reticent as rt
@@ -140,7 +143,7 @@ class Frapp(_Mechanism):
     format: ClassVar[str] = FrappManifest.format
 
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
-        """The plan for a table, verified on the definition."""
+        """Return the plan for a table, verified against the definition."""
         promise = _belief(definition, type(self).__name__)
         rows = table.rows if self.n_public is None else whole(self.n_public, "n_public", low=table.rows)
         return FrappPlan.for_belief(rows, declared_domain(table, self.domain), promise)
@@ -157,20 +160,20 @@ class Frapp(_Mechanism):
 def _belief(definition: Definition, method: str) -> BoundedBelief:
     if not isinstance(definition, BoundedBelief):
         raise PolicyError(
-            f"{method} keeps BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
+            f"{method} supports BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."
         )
     return definition
 
 
 def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
-    """The public domain: what was given, or the declared leaves of the quasi columns; never what occurs in the data."""
+    """Return the public domain: the given one, or the declared leaves of the quasi columns; never the values in the data."""
     if declared is not None:
         made = ViewDomain.of(declared)
         for name in made.names:
             if name not in (*table.quasi, *table.sensitive, *table.declared):
                 raise PolicyError(
                     f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and declared columns can be published. "
-                    "Leave it out of the domain, or give it one of these roles."
+                    "Remove it from the domain, or give it one of these roles."
                 )
         return made
     found: dict[str, Any] = {}

@@ -1,7 +1,9 @@
-"""Perturbation, the baseline (004): every sensitive value is kept with one probability, and else drawn from all values; other columns stay as they are.
+"""Perturbation (randomized response), the baseline: every sensitive value is kept with one probability, and otherwise
+sampled from all values; other columns are unchanged.
 
-With d values, each kept with probability p, a row shows its own value with g = p + (1 - p)/d and any other with q = (1 - p)/d: the arithmetic is that of
-:class:`FrappPlan` over the one column. Of n rows, o show a value: (o - n (1 - p)/d)/p have it, without bias.
+With d values, each kept with probability p, a row shows its own value with g = p + (1 - p)/d and any other with q = (1
+- p)/d: the arithmetic is that of :class:`FrappPlan` over the one column. If o of n published rows have a value, (o - n
+(1 - p)/d)/p is an unbiased estimate of the true count.
 """
 
 from __future__ import annotations
@@ -37,14 +39,14 @@ FORMAT = "perturbed"
 
 @dataclass(frozen=True)
 class PerturbedManifest:
-    """What the manifest says: how values were drawn, and whether the draws are kept for later releases (by the ``memory`` of that name)."""
+    """Manifest details: how values were sampled, and the name of the ``memory`` if samples are memoized."""
 
     plan: FrappPlan
     memory: str | None = None
 
     @property
     def column(self) -> Attribute:
-        """The column whose values were drawn."""
+        """The column whose values were sampled."""
         return self.plan.domain.attributes[0]
 
     def as_json(self) -> dict[str, Any]:
@@ -61,7 +63,7 @@ class PerturbedManifest:
         """The details that :meth:`as_json` wrote."""
         domain = ViewDomain.from_json(written["domain"])
         if len(domain.attributes) != 1:
-            raise DataError("The domain of perturbed values has one column.")
+            raise DataError("The domain of perturbed values must have one column.")
         plan = FrappPlan(whole(written["n"], "n", low=1), domain, exact(written["kept"], "kept", below=1))
         memory = written["memory"]
         return cls(plan, None if memory is None else str(memory))
@@ -69,15 +71,17 @@ class PerturbedManifest:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Every sensitive value is kept with probability ``keep``, and else drawn from all ``values``, whatever the other columns say.
+    """Keep every sensitive value with probability ``keep``, otherwise sample it from all ``values``, independently of the other columns.
 
-    Without ``keep`` it is the largest probability that the definition allows. ``values`` are those that the column can take; they must not come from the data, so that
-    without them they are the declared ones. ``memory`` is a private file in which draws are kept, by person (the table's key) and value: a later release shows the same again, so that
-    it tells nothing more about somebody whose value did not change. Drawing anew each time would multiply epsilon. ``budget`` are the totals that all noisy releases of the data set may
-    cost together.
+    The default of ``keep`` is the largest probability that the definition allows. ``values`` are the possible values of
+    the column; they must not be derived from the data (default: the declared domain). ``memory`` is a private file of
+    samples by person (the table's key) and value: a later release repeats the sample, so it discloses nothing new about
+    a person whose value did not change. Sampling again each time would multiply epsilon. ``budget`` is the total
+    privacy cost allowed for all noisy releases of the data set.
 
-    Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged on the rates exactly. Adversary: the definition's; knows everybody's other values.
-    Not covered: the other columns, which are published as they are. Cost: O(n).
+    Guarantee: that of the definition (LocalDP, or BoundedBelief about records), judged exactly on the rates. Adversary:
+    the definition's; knows everybody's other values. Not covered: the other columns, which are published unchanged.
+    Cost: O(n).
 
     Example:
         >>> import reticent as rt
@@ -112,24 +116,24 @@ class Perturbation:
             )
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the table cannot be published under the definition, from declarations alone, without reading a row."""
         wrong = next((part for part in definition.parts() if not is_local(part)), None)
         if wrong is not None:
-            return f"Perturbation keeps LocalDP(epsilon) and BoundedBelief(d, gamma, 'record'), not {wrong}. Choose a grouping method for that."
+            return f"Perturbation supports LocalDP(epsilon) and BoundedBelief(d, gamma, 'record'), not {wrong}. Choose a grouping method for that."
         if len(table.sensitive) != 1:
-            return f"Perturbation draws the values of one sensitive column, and this table has {len(table.sensitive)}. Give one column that role."
+            return f"Perturbation randomizes one sensitive column, and this table has {len(table.sensitive)}. Give one column that role."
         if table.several_rows:
             return "Perturbation needs one row per person: every further row of a person would add its epsilon. Keep one row for each person."
         if table.pseudonyms:
-            return "Perturbation publishes no pseudonyms. Leave pseudonyms= out."
+            return "Perturbation does not publish pseudonyms. Remove pseudonyms=."
         if self.memory is not None and table.key is None:
-            return "Perturbation: memory= needs to tell people apart. Pass key= to the table."
+            return "Perturbation: memory= must identify people. Pass key= to the table."
         if self.values is None and not _declared(table):
-            return f"Declare the values that the sensitive column {next(iter(table.sensitive))!r} can take: values=[...] of the method. Which of them occur must not be published."
+            return f"Declare the values that the sensitive column {next(iter(table.sensitive))!r} can take: values=[...] of the method. Which of them occur must not be disclosed."
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The rows with drawn values, and the rates that these were drawn by."""
+        """Return the rows with sampled values, and the rates."""
         reason = self.refusal(table, definition)
         if reason is not None:
             raise PolicyError(reason)
@@ -157,26 +161,26 @@ class Perturbation:
         )
 
     def cost(self, table: Table, plan: FrappPlan, memory: str | None) -> PrivacyCost:
-        """What drawn values cost when a person's value is replaced by another; the other columns are published as they are, so that nothing hides who is there.
+        """Return the privacy cost for replacing a person's value; the other columns are published unchanged, so participation is not hidden.
 
-        Draws that a memory keeps are paid for once: whoever's value does not change shows the same again.
+        Samples in a memory are charged once: an unchanged value repeats its sample.
         """
         once = None if memory is None else f"memory {memory}"
         return PrivacyCost("perturbed values", {"replace": plan.loss}, table.unit, once=once)
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """The spread of the count of one value, estimated from what is shown."""
+        """Return the standard error of the estimated count of one value."""
         return self.plan(table, definition).expected_error("value")
 
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
-        """How values are drawn: with the given probability, or with the largest that the definition allows."""
+        """Return the plan with the given retention probability, or the largest that the definition allows."""
         column = next(iter(table.sensitive))
         listed = table.sensitive_columns[0].labels if self.values is None else self.values
         domain = ViewDomain.of({column: listed})
         size = domain.size
         if size < 2:
             raise PolicyError(
-                f"Column {column!r} can take {size} value, so that nothing could be hidden.", setting=("values",)
+                f"Column {column!r} can take only {size} value, so nothing could be hidden.", setting=("values",)
             )
         ratio = min(_allowed(part) for part in definition.parts())
         most = (ratio - 1) / (ratio - 1 + size)
@@ -189,8 +193,8 @@ class Perturbation:
         ]
         if self.keep is not None and broken:
             raise PolicyError(
-                f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Leave keep out, and the most that is allowed is "
-                "kept, or weaken the definition.",
+                f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Omit keep to use the maximum "
+                "allowed, or weaken the definition.",
                 setting=("keep",),
                 value=self.keep,
             )
@@ -202,12 +206,12 @@ class Perturbation:
 
 
 def is_local(part: Definition) -> bool:
-    """Whether a definition is about what a drawn value tells about the value behind it."""
+    """True if a definition bounds what a sampled value discloses about the true value."""
     return isinstance(part, LocalDP) or (isinstance(part, BoundedBelief) and part.adversary == "record")
 
 
 def drawn(plan: FrappPlan, draws: Draws, true: Codes) -> Codes:
-    """Values kept with probability p, else drawn from all of them, their own included."""
+    """Return values kept with probability p, otherwise sampled from all of them, the true one included."""
     size = plan.domain.size
     # g = p + (1 - p)/d, so that p = (d g - 1)/(d - 1).
     kept = draws.coins((size * plan.kept - 1) / (size - 1), len(true))
@@ -215,13 +219,13 @@ def drawn(plan: FrappPlan, draws: Draws, true: Codes) -> Codes:
 
 
 def fingerprint(plan: FrappPlan) -> str:
-    """A name of how values are drawn: the column, its values, and the probability."""
+    """Return an identifier of the sampling: the column, its values, and the probability."""
     told = {"domain": to_plain(plan.domain.as_json()), "kept": str(plan.kept)}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def _allowed(part: Definition) -> Fraction:
-    """The largest likelihood ratio that a definition allows."""
+    """Return the largest likelihood ratio that a definition allows."""
     if isinstance(part, BoundedBelief):
         return highest_allowed(exact(part.d, "d"), exact(part.gamma, "gamma"))
     assert isinstance(part, LocalDP)
@@ -229,7 +233,7 @@ def _allowed(part: Definition) -> Fraction:
 
 
 def _declared(table: Table) -> bool:
-    """Whether the values of the sensitive column were declared, and do not come from the data."""
+    """True if the values of the sensitive column were declared, not derived from the data."""
     (kind,) = table.sensitive.values()
     if isinstance(kind, Hierarchy):
         tree = table.sensitive_columns[0].hierarchy
@@ -238,12 +242,12 @@ def _declared(table: Table) -> bool:
 
 
 def _people(table: Table) -> pl.Series:
-    assert table.key is not None  # asked for by refusal
+    assert table.key is not None  # required by refusal
     return table.frame[table.key].cast(pl.String)
 
 
 def _beside(memory: str, given: Sequence[PriorDisclosure]) -> Judgement:
-    """It may go out beside releases whose draws the same memory kept: who shows the same again tells nothing more."""
+    """Judge a release with prior releases that used the same memory: a repeated sample discloses nothing new."""
     if all(each.details.get("memory") == memory for each in given):
         return allow("Draws are kept: whoever's value did not change shows the same in all releases." if given else "")
     return alone(given)

@@ -1,4 +1,4 @@
-"""The format ``perturbed``: true rows but for one column, whose values were drawn; counts are estimated without bias, with error bars."""
+"""The format ``perturbed``: true rows except for one sampled column; counts are estimated without bias, with standard errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EVEN = Fraction(1, 2)
 
 
 class PerturbedFormat(MechanismFormat):
-    """One table of true rows in which the values of one column were drawn. Quasi columns are published as they are."""
+    """One table of true rows in which the values of one column were sampled. Quasi columns are published unchanged."""
 
     name: ClassVar[str] = FORMAT
     tables: ClassVar[tuple[str, ...]] = ("data",)
@@ -46,7 +46,7 @@ class PerturbedFormat(MechanismFormat):
         return (
             None
             if wrong is None
-            else f"{wrong} is not a bound on what a drawn value tells, and nothing else is protected here."
+            else f"{wrong} does not bound what a randomized value discloses, and nothing else is protected here."
         )
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
@@ -63,21 +63,21 @@ class PerturbedFormat(MechanismFormat):
         )
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
-        # All columns but the drawn one are true.
+        # All columns but the sampled one are true.
         return "data", manifest.named("quasi")
 
     def read(self, public: PublicSide) -> PerturbedManifest:
         """The details of a release."""
         found = read_details(PerturbedManifest.from_json, public.manifest.details)
         if list(public.manifest.named(ROLE)) != [found.column.name]:
-            raise DataError(f"manifest.json: the column that was drawn is {found.column.name!r}.")
+            raise DataError(f"manifest.json: the randomized column is {found.column.name!r}.")
         return found
 
     def plan(self, public: PublicSide) -> MechanismPlan:
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """Every row shows a value of the declared ones, and there are as many rows as the plan says."""
+        """Check that every value is a declared one, and that the number of rows is that of the plan."""
         details, rows = self.read(public), public.rows["data"]
         if rows.height != details.plan.n:
             raise DataError(f"The plan is for {details.plan.n:,} rows, but there are {rows.height:,}.")
@@ -87,9 +87,11 @@ class PerturbedFormat(MechanismFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """Records of which all values but one are true. The chances are those of somebody whose other values nobody shares: others who do may show the record as well.
+        """Return the view of records of which all values but one are true. The probabilities are those of a person with
+        unique other values; people with equal other values may produce the record as well.
 
-        Whoever gives a record at most other/(own + other) gives it at most 1/2 after seeing it shown.
+        An adversary whose prior in a record is at most other/(own + other) has a posterior of at most 1/2 after seeing
+        it.
         """
         frame, plan = rows["data"].frame(), read_details(PerturbedManifest.from_json, details).plan
         there = unused("shown", frame.columns)
@@ -130,9 +132,9 @@ class PerturbedFormat(MechanismFormat):
         )
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Estimate:
-        """How many people meet a condition, without bias; a condition that does not ask for the drawn column is counted exactly."""
+        """Estimate without bias how many people meet a condition; conditions without the sampled column are counted exactly."""
         if estimator != "uniform":
-            raise PolicyError(f"Perturbed values have one estimator, not {estimator!r}.")
+            raise PolicyError(f"Perturbed values have a single estimator, not {estimator!r}.")
         asked = Condition.of(condition)
         details, rows = self.read(public), public.rows["data"]
         asked.check_names(list(rows.schema))
@@ -142,7 +144,7 @@ class PerturbedFormat(MechanismFormat):
 
 @dataclass(frozen=True)
 class _PerturbedStratum:
-    """``rows`` people whose other values leave ``cells`` values with which they meet a condition; ``shown`` of them show one."""
+    """``rows`` people whose other values leave ``cells`` sensitive values that meet the condition; ``shown`` of them are published with one."""
 
     cells: int
     rows: int
@@ -150,7 +152,7 @@ class _PerturbedStratum:
 
 
 def _strata(rows: Rows, asked: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
-    """The rows by how many of the values that there can be would make them meet a condition."""
+    """Group the rows by how many of the possible sensitive values make them meet the condition."""
     column, name = details.column, details.column.name
     kinds, times = rows.counted([*(each for each in asked.scope if each != name), name])
     met = _met(asked, kinds)
@@ -172,7 +174,7 @@ def _met(asked: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
 
 
 def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPlan) -> Estimate:
-    """(o - n q c)/(g - q) for each stratum, with its variance and an interval that holds for all of them together."""
+    """Estimate (o - n q c)/(g - q) for each stratum, with its variance and an interval that holds for all of them together."""
     value, clipped, variance, spread, low, high = Fraction(0), Fraction(0), Fraction(0), Fraction(0), 0, 0
     for each in strata:
         answer = (each.shown - each.rows * each.cells * plan.replaced) / plan.gain

@@ -1,4 +1,4 @@
-"""Perturbed records (FRAPP, 3.9): counts, sums and averages estimated from them."""
+"""Perturbed records (FRAPP): estimates of counts, sums and averages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ERROR = Fraction(1, 20)
 
 @dataclass(frozen=True)
 class FrappView(Reader):
-    """Perturbed records as keys in rising order, with estimates from them."""
+    """Perturbed records as sorted keys, with estimates from them."""
 
     called: ClassVar[str] = "Perturbed records have"
     method: ClassVar[str] = "Frapp"
@@ -43,20 +43,22 @@ class FrappView(Reader):
 
     @property
     def plan(self) -> FrappPlan:
-        """How they were perturbed."""
+        """The plan of the perturbation."""
         return self.manifest.plan
 
     def estimate(
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
     ) -> Estimate:
-        """How many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein bound and exact interval."""
+        """Estimate how many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein
+        bound and exact interval.
+        """
         asked, level = checked(condition, self.domain), level_of(error, _ERROR, queries)
         found = self._query(asked)
         interval = self.plan.interval(int(found.shown), int(found.total), len(self), level)
         return _answer(asked.text, found, interval, level)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The sum of a numeric column over the records that meet a condition (a linear query); nulls count nothing."""
+        """Estimate the sum of a numeric column over the records that meet a condition (a linear query); nulls add 0."""
         asked, level = checked(condition, self.domain), level_of(error, _ERROR)
         found = self._query(asked, column)
         bound, least, most = Fraction(found.bound(level)), len(self) * found.low, len(self) * found.high
@@ -65,10 +67,10 @@ class FrappView(Reader):
         return replace(made, counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
+        """Estimate the average of a numeric column, ignoring nulls: a ratio of sum and count, its standard error by the delta method.
 
-        The interval needs no large counts: over the true records the weights minus their average add up to 0 (``averaging``). ``bound`` is the
-        distance to its farther end.
+        The interval needs no large counts: over the true records the weights minus their average sum to 0
+        (``averaging``). ``bound`` is the distance to its farther end.
         """
         asked = without_nulls(checked(condition, self.domain), self.domain, column)
         level, count, total = level_of(error, _ERROR), self._query(asked), self._query(asked, column)
@@ -102,7 +104,7 @@ class FrappView(Reader):
         queries: int = 1,
         intervals: bool = True,
     ) -> pl.DataFrame:
-        """One estimate for every combination of some columns' values, seen or not, the same that :meth:`estimate` gives of it.
+        """Return one estimate for every combination of some columns' values, occurring or not, equal to :meth:`estimate`.
 
         The columns are those of :meth:`View.group_by <reticent.methods.randomize.view.View.group_by>`.
         """
@@ -118,7 +120,7 @@ class FrappView(Reader):
         return cells.frame(figures | cells.exact_intervals(layer.shown, interval))
 
     def _query(self, asked: Condition, column: str | None = None) -> Perturbed:
-        """A count, or the sum of a column."""
+        """Build the query for a count, or for the sum of a column."""
         one, size = Fraction(1), self.domain.size
         if column is None:
             shown, total = held(asked, self.domain, self.keys)[0], int(count_or_refuse(asked, self.domain, "a count"))
@@ -155,6 +157,6 @@ def _answer(
 
 
 def perturb(frame: Any, plan: FrappPlan, *, insecure_seed: int | None = None) -> FrappView:
-    """Perturb every record of a table by a plan. Nothing is recorded; releases go through ``publish`` with method=Frapp(...)."""
+    """Perturb every record of a table by a plan. Nothing is recorded; to release, use ``publish`` with method=Frapp(...)."""
     draws = Draws(insecure_seed)
     return FrappView(FrappManifest(plan), plan.perturb(frame, draws), draws.is_secure)

@@ -1,4 +1,4 @@
-"""Plans: the rates of a view, their guarantee, their cost, and whether it is worth it."""
+"""Plans: the rates of a view, their guarantee, cost and feasibility."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from reticent.methods.randomize.view_domain import Attribute, ViewDomain
 
 VERSION = 1
 COUNT = "count"
-# Up to this size of the domain a plan decides at once whether its rates are meaningless; larger ones take seconds.
+# Up to this domain size a plan decides at once whether its rates are meaningless; larger ones take seconds.
 _DECIDED_CELLS = 64
 
 
 @dataclass(frozen=True)
 class SampleQuery:
-    """What to expect of a query: how many tuples meet it in the domain and in the table, and how far its count will be off."""
+    """Expected accuracy of a query: the number of tuples that meet it in the domain and in the table, and the error of its count."""
 
     name: str
     domain_count: int
@@ -43,11 +43,12 @@ class SampleQuery:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a view will be made, from public facts alone.
+    """The parameters of a view, from public facts alone.
 
-    ``n`` is the public number of tuples (or an upper bound of it), ``d`` and ``gamma`` the belief before and after, ``rates`` the chances.
-    ``error`` is the probability with which stated error bounds may fail. The definition was verified on the rates, exactly. With a ``source``
-    noise is not uniform: ``rates.beta`` is then the average chance of a tuple that is not true, and :attr:`law` has the chance of each.
+    ``n`` is the public number of tuples (or an upper bound), ``d`` and ``gamma`` bound the prior and the posterior,
+    ``rates`` are the inclusion probabilities. ``error`` is the probability with which stated error bounds may fail. The
+    definition was verified on the rates, exactly. With a ``source`` noise is not uniform: ``rates.beta`` is then the
+    average probability of a tuple that is not true, and :attr:`law` has that of each.
     """
 
     n: int
@@ -67,37 +68,39 @@ class Plan:
             )
         exact(self.error, "error", above=0, below=1)
         if self.source is not None and (self.views > 1 or self.source.domain.sizes != self.domain.sizes):
-            raise PolicyError("A plan with a source is for one view, and its source for the columns of the domain.")
+            raise PolicyError(
+                "A plan with a source is for one view, and its source must cover the columns of the domain."
+            )
         found = self.definition.assess(self)
         if not found.holds:
             assert found.witness is not None
             raise Infeasible(
-                f"The rates do not keep the promise: {found.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
+                f"The rates do not satisfy the definition: {found.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
             )
 
     @property
     def definition(self) -> BoundedBelief:
-        """What the plan promises; of several views of a table that changes, to whoever is bounded at every time."""
+        """The guarantee of the plan; for several views of a changing table, against adversaries whose prior is bounded at every time."""
         return BoundedBelief(self.d, self.gamma, self.adversary, self.views > 1 and not self.rates.frozen)
 
     @cached_property
     def source_rates(self) -> SourceRates | None:
-        """The chances of non-uniform noise, where it is that."""
+        """The rates of non-uniform noise, or None."""
         if self.source is None:
             return None
         return SourceRates(self.source, self.rates.alpha, self.rates.beta * self.domain.size)
 
     @property
     def law(self) -> Rates | SourceRates:
-        """The chances by which tuples show."""
+        """The inclusion probabilities of tuples."""
         return self.source_rates or self.rates
 
     def on(self, domain: ViewDomain) -> Plan:
-        """The same plan with the values of its domain."""
+        """Return the plan with the values of its domain."""
         return replace(self, domain=domain, source=None if self.source is None else replace(self.source, domain=domain))
 
     def with_source(self, declared: NoiseSource | Mapping[str, Any]) -> Plan:
-        """The plan with noise from a public distribution, for the same promise: the least likely tuple still has enough of it."""
+        """Return the plan with noise from a public distribution and the same guarantee: the least likely tuple still has enough noise."""
         source = declared if isinstance(declared, NoiseSource) else NoiseSource.of(self.domain, declared)
         if self.source is not None and self.source.as_json() != source.as_json():
             raise PolicyError("The plan was made for another source. Plan again with this one.")
@@ -105,16 +108,16 @@ class Plan:
             return self
         if self.views > 1 or self.adversary != "independent":
             raise PolicyError(
-                "Non-uniform noise is for one view and adversary='independent'. Plan so, or leave the source out."
+                "Non-uniform noise needs a plan for one view and adversary='independent'. Change the plan, or remove the source."
             )
         made = SourceRates.covering(source, self.d, self.gamma, self.s)
         return replace(self, source=source, rates=Rates(made.alpha, made.scale / self.domain.size))
 
     def ratios(self, adversary: Adversary) -> Ratios:
-        """What its views can tell an adversary.
+        """Return the likelihood ratios of its views for an adversary.
 
-        Where people are counted, somebody who is in one tuple or in another, the counts of everybody else being known, makes two records exchange their
-        places: the ratio of one exchange counts twice.
+        If people are counted, an adversary who knows all other people's tuples and wonders which of two tuples a person
+        has compares two exchanged records: the ratio of one exchange counts twice.
         """
         found, swap = self.law.ratios(adversary), self.law.swap_ratio()
         if not self.counts_people or adversary == "independent" or swap is None:
@@ -123,22 +126,22 @@ class Plan:
 
     @property
     def counts_people(self) -> bool:
-        """Whether a column of the view says how many people have a tuple."""
+        """True if a column of the view is the number of people with a tuple."""
         return COUNT in self.domain.names
 
     @property
     def alpha(self) -> Fraction:
-        """By how much a true tuple is likelier to be published than any other."""
+        """Difference between the inclusion probabilities of a true tuple and of any other."""
         return self.rates.alpha
 
     @property
     def beta(self) -> Fraction:
-        """The chance of every other tuple of the domain; with a source its average."""
+        """Inclusion probability of every other tuple of the domain; with a source, its average."""
         return self.rates.beta
 
     @property
     def s(self) -> Fraction:
-        """The chance of a true tuple, alpha + beta; with a source its average over the domain."""
+        """Inclusion probability of a true tuple, alpha + beta; with a source, its average over the domain."""
         return self.rates.s
 
     @property
@@ -148,58 +151,58 @@ class Plan:
 
     @property
     def k(self) -> Fraction:
-        """d on the natural scale: how many times the average density, or with a source that of its least likely tuple."""
+        """d in units of the average density, or with a source of the density of its least likely tuple."""
         return self.d / self.n * (self.domain.size if self.source is None else 1 / self.source.least)
 
     @property
     def expected_fakes(self) -> Fraction:
-        """How many tuples that are not in the table a view shows on average."""
+        """Expected number of tuples in a view that are not in the table."""
         return self.beta * (self.domain.size - self.n)
 
     @property
     def expected_rows(self) -> Fraction:
-        """How many tuples a view shows on average: s n + beta (m - n)."""
+        """Expected number of tuples in a view: s n + beta (m - n)."""
         return self.s * self.n + self.expected_fakes
 
     @property
     def worst_posterior(self) -> Fraction:
-        """The highest belief that any view can lead to, for a prior of d."""
+        """Largest posterior that any view can cause, for a prior of d."""
         return posterior(self.d, self.ratios(self.adversary).highest)
 
     @property
     def worst_ratio(self) -> Fraction | None:
-        """The least that can stay of a belief, over all priors up to d; None where nothing is promised."""
+        """Smallest ratio of posterior to prior, over all priors up to d; None if not bounded."""
         return self.ratios(self.adversary).lowest
 
     @property
     def absent_ratio(self) -> Fraction:
-        """Posterior/prior of a tuple with prior d that one view does not show."""
+        """Ratio of posterior to prior of a tuple with prior d that one view does not include."""
         return self.law.posterior(self.d, seen=False) / self.d
 
     @property
     def r(self) -> Fraction:
-        """beta m / (alpha^2 n): noise against signal."""
+        """beta m / (alpha^2 n): noise relative to signal."""
         return noise_ratio(self.rates, self.n, self.domain.size)
 
     @property
     def rho(self) -> float:
-        """The printed error constant (one query, error at most rho sqrt(n)); see :func:`printed_rho` for what it is worth."""
+        """The printed error constant (one query, error at most rho sqrt(n)); see :func:`printed_rho` for its validity."""
         return printed_rho(self.rates, self.n, self.domain.size, self.error)
 
     @property
     def dp_epsilon(self) -> float:
-        """Epsilon of differential privacy for exchanging one person's tuple for another, rounded up; infinite when s = 1."""
+        """Epsilon of differential privacy for replacing one person's tuple, rounded up; infinite if s = 1."""
         swap = self.law.swap_ratio()
         return logarithm_above(swap**2 if swap is not None and self.counts_people else swap)
 
     @property
     def dp_epsilon_change(self) -> float:
-        """The same for adding or removing one person, which exchanges two counts of a tuple where people are counted."""
+        """Epsilon for adding or removing one person, which exchanges two counts of a tuple if people are counted."""
         return logarithm_above(self.law.swap_ratio() if self.counts_people else self.law.change_ratio())
 
     @cached_property
     def feasibility(self) -> Feasibility:
-        """Whether the promise can be kept usefully, with the reason."""
+        """Whether the guarantee is feasible with useful accuracy, with the reason."""
         return judge(self.n, self.domain.size, self.d, self.gamma, self.law, self.error)
 
     @property
@@ -214,23 +217,23 @@ class Plan:
 
     @cached_property
     def is_meaningless(self) -> bool | None:
-        """Whether its views say nothing, where the domain is small enough to decide that; None elsewhere."""
+        """True if its views are meaningless; None if the domain is too large to decide."""
         if self.domain.size > _DECIDED_CELLS or self.views > 1 or self.source is not None:
             return None
         return is_meaningless(self.rates, self.domain.size, self.n)
 
     @property
     def meaningless_k(self) -> float:
-        """From about which k on a usual view is k-meaningless: it says nothing beyond n(1 - 1/k) tuples (a rule of thumb)."""
+        """The k from which a typical view is k-meaningless: it discloses nothing beyond n(1 - 1/k) tuples (a rule of thumb)."""
         return least_k(self.rates, self.domain.size, self.n)
 
     def error_bound(self, domain_count: int, queries: int = 1) -> float:
-        """Bernstein's bound on the error of a query; with many queries, of all of them at once."""
+        """Return Bernstein's bound on the error of a query, or of ``queries`` queries simultaneously."""
         return bernstein(self.law, self.n, domain_count, self.error / queries)
 
     @cached_property
     def samples(self) -> tuple[SampleQuery, ...]:
-        """What to expect of queries that half, a tenth, a hundredth of the domain (of the source, where there is one) and a single tuple meet."""
+        """Return the expected accuracy of queries that half, a tenth, a hundredth of the domain (or of the source) and a single tuple meet."""
         size, what = self.domain.size, "domain" if self.source is None else "source"
         asked = [
             ("all tuples", 1),
@@ -249,17 +252,17 @@ class Plan:
         return tuple(found)
 
     def words(self) -> str:
-        """The plan in plain language."""
+        """Describe the plan in plain language."""
         bound, what = self.error_bound(self.domain.size), "domain" if self.source is None else "source"
         parts = [
             self.definition.meaning(),
             f"A view has about {round(self.expected_rows):,} rows: {self._chances()}",
-            f"A count that half of the {what} meets is off by about {upwards(self.samples[1].mean_error, 1)} on average; any one count is off by less than "
+            f"A count that half of the {what} meets has a mean error of about {upwards(self.samples[1].mean_error, 1)}; any one count has an error below "
             f"{math.ceil(bound):,}, except with probability {float(self.error):g}."
             if len(self.samples) > 2
             else "",
-            f"Read as differential privacy, epsilon is {upwards(self.dp_epsilon)} for exchanging a tuple.",
-            f"Whether about {self.n / self.meaningless_k:,.0f} records lie inside a query or outside is beyond a view; it is k-meaningless from k = "
+            f"In terms of differential privacy, epsilon is {upwards(self.dp_epsilon)} for replacing a tuple.",
+            f"A view does not reveal whether about {self.n / self.meaningless_k:,.0f} records are inside or outside a query; it is k-meaningless from k = "
             f"{math.ceil(self.meaningless_k):,} on.",
             "The rates are meaningless: views of tables inside and outside of a query hardly differ."
             if self.is_meaningless
@@ -271,29 +274,29 @@ class Plan:
             parts.insert(2, f"At most {self.views} views may be published, all of them by this plan.")
         if self.alpha < Fraction(1, 2):
             parts.append(
-                "The printed bound rho sqrt(n) is only believed for alpha of at least 1/2; rely on the other bound."
+                "The published bound rho sqrt(n) is valid only for alpha of at least 1/2; rely on the other bound."
             )
         return "\n".join(part for part in parts if part)
 
     def _chances(self) -> str:
         if self.source_rates is None:
             return (
-                f"a true tuple shows with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
+                f"a true tuple is included with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
                 f"{float(self.beta):.6g}."
             )
         made = self.source_rates
         return (
-            f"any of the {self.domain.size:,} tuples of the domain shows with {float(made.least):.6g} to {float(made.largest):.6g}, as likely as the "
-            f"source makes it, and a true one with {float(made.alpha):.6g} more."
+            f"any of the {self.domain.size:,} tuples of the domain is included with probability {float(made.least):.6g} to {float(made.largest):.6g}, as the "
+            f"source determines, and a true one with {float(made.alpha):.6g} more."
         )
 
     @property
     def ok(self) -> bool:
-        """Whether a view can be made."""
+        """True if a view can be made."""
         return self.verdict != "impossible"
 
     def card(self) -> Card:
-        """The plan in plain language, and what to expect of counts."""
+        """Summarise the plan for display, with the expected accuracy of counts."""
         title, *sentences = self.words().splitlines()
         rows = [
             (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
@@ -411,15 +414,16 @@ def plan(
     source: NoiseSource | Mapping[str, Any] | None = None,
     rho: Number | None = None,
 ) -> Plan:
-    """A plan from public facts: nothing here looks at data.
+    """Make a plan from public facts alone; no data are read.
 
-    ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` the belief before, ``gamma`` the
-    belief after. ``n_public`` is an upper bound of the number of tuples that may be known instead of ``n``; then ``n`` appears nowhere.
-    ``count`` adds a column of how often a tuple occurs, capped. ``alpha`` and ``beta`` together replace a preset. ``rho`` is a target for the
-    printed error constant; below 1 it is refused, since such accuracy gives tuples away.
+    ``domain`` gives for every column its values or their number; ``k`` (times the average density) or ``d`` bounds the
+    prior, ``gamma`` the posterior. ``n_public`` is a publishable upper bound of the number of tuples; ``n`` is then not
+    disclosed. ``count`` adds a column with the multiplicity of a tuple, capped. ``alpha`` and ``beta`` together replace
+    a preset. ``rho`` is a target for the printed error constant; below 1 it is refused, since such accuracy discloses tuples.
 
-    ``source`` is a public distribution that noise is drawn from. ``k`` is then times its density, tuple by tuple, and ``plan.d`` what that
-    means for every tuple alike; with ``d`` the least likely tuple has enough noise, which costs more than uniform noise would.
+    ``source`` is a public distribution that noise is sampled from. ``k`` is then times its density, tuple by tuple, and
+    ``plan.d`` the resulting bound for all tuples; with ``d`` the least likely tuple has enough noise, which costs more
+    than uniform noise would.
     """
     rows = whole(n, "n", low=1)
     if n_public is not None:
@@ -437,12 +441,12 @@ def plan(
     prior, belief = prior_of(rows, space.size, k, d), exact(gamma, "gamma", above=0, below=1)
     if prior >= belief:
         raise Infeasible(
-            f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the belief before is already what is allowed after. Impossible; "
-            "ask for a smaller k or a larger gamma."
+            f"d = {float(prior):.6g} is not below gamma = {float(belief):.6g}: the prior already exceeds the allowed posterior. Impossible; "
+            "choose a smaller k or a larger gamma."
         )
     whole(views, "views", low=1)
     if (alpha is None) != (beta is None):
-        raise PolicyError("alpha= and beta= are given together or not at all.")
+        raise PolicyError("Pass alpha= and beta= together, or neither.")
     if alpha is not None and beta is not None:
         if views > 1:
             raise PolicyError("alpha= and beta= are for one view; several views use a preset.")
@@ -460,7 +464,7 @@ def plan(
 
 
 def _by_density(made: Plan, source: NoiseSource) -> Plan:
-    """The plan with noise for whoever believes at most k times the source's density of each tuple."""
+    """Return the plan with noise against adversaries whose prior in each tuple is at most k times its density under the source."""
     found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
     rates = Rates(found.alpha, found.scale / made.domain.size)
     return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)
@@ -483,17 +487,17 @@ def _check_target(made: Plan, rho: Number | None) -> None:
     target = exact(rho, "rho")
     if target < 1:
         raise PolicyError(
-            f"rho = {rho} asks for an error below sqrt(n) for every query: any algorithm that delivers it lets some tuple of average prior reach a "
+            f"rho = {rho} requires an error below sqrt(n) for every query: any algorithm that achieves it lets some tuple of average prior reach a "
             "posterior of 2/3. The target must be at least 1."
         )
     if made.rho > target:
         raise Infeasible(
-            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Ask for a smaller k, a larger gamma, or preset='max-utility'."
+            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Choose a smaller k, a larger gamma, or preset='max-utility'."
         )
 
 
 def logarithm_above(value: Fraction | None) -> float:
-    """A float that is not below the logarithm of a fraction."""
+    """Return a float not below the logarithm of a fraction."""
     if value is None:
         return math.inf
     found = math.log(value.numerator) - math.log(value.denominator)
@@ -501,5 +505,5 @@ def logarithm_above(value: Fraction | None) -> float:
 
 
 def upwards(value: float, digits: int = 4) -> str:
-    """A cost or an error for people: rounded up, so that nothing is promised too much."""
+    """Format a cost or an error rounded up, so that the stated guarantee holds."""
     return f"{math.ceil(value * 10**digits) / 10**digits:,.{digits}f}" if math.isfinite(value) else "without bound"

@@ -1,7 +1,7 @@
-"""The exact audit: what an adversary with stated beliefs thinks after a view. For tuples, for blocks, for any small prior.
+"""Exact posteriors: the belief of an adversary with a stated prior after a view. For tuples, for blocks, for any small prior.
 
-Adversaries are values: what they believe before, checked to be bounded by d. Tuples are named by anything hashable. Every prior is at
-most ``d`` or exactly 1: what is known already needs no hiding.
+An adversary is a value object: a prior, checked to be bounded by d. Tuples are any hashable objects. Every prior is at
+most ``d`` or exactly 1: what is already known needs no protection.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from reticent.methods.randomize.view import View
 
 
 def tuple_posterior(rates: Rates, prior: Number, seen: bool) -> Fraction:
-    """The belief of an independent adversary in a tuple after a view that shows it, or does not."""
+    """Return an independent adversary's posterior of a tuple after a view that includes it, or does not."""
     return rates.posterior(exact(prior, "prior", low=0, high=1), seen)
 
 
 def block_posterior(rates: Rates, priors: Sequence[Number], seen: Sequence[bool]) -> list[Fraction]:
-    """The beliefs of an exclusive adversary: exactly one tuple of the block is in the table; each with its prior, and whether the view shows it.
+    """Return the posteriors of an exclusive adversary: exactly one tuple of the block is in the table. Each tuple has a
+    prior and a flag whether the view includes it.
 
-    w_i = p_i times the product over the block of s or beta (whether t is t_i), complemented where t is not shown; then normalized.
+    w_i = p_i times the product over the block of s (for t_i) or beta (for the others), complemented for tuples not in
+    the view; then normalized.
     """
     beliefs = [exact(prior, f"priors[{place}]", low=0, high=1) for place, prior in enumerate(priors)]
     if len(beliefs) != len(seen) or not beliefs:
@@ -52,7 +54,7 @@ def worlds_posterior(
     domain: Collection[Hashable],
     view: Collection[Hashable],
 ) -> dict[Hashable, Fraction]:
-    """The beliefs of an adversary with any prior, given as tables with their probabilities; for small domains only."""
+    """Return the posteriors of an adversary with any prior, given as possible tables with their probabilities; for small domains only."""
     listed = [(frozenset(table), exact(chance, "probability of a table", low=0, high=1)) for table, chance in worlds]
     if sum(chance for _, chance in listed) != 1:
         raise PolicyError("The probabilities of the tables must add up to 1.")
@@ -72,7 +74,7 @@ def worlds_posterior(
 
 
 def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[str, Any]:
-    """Whether a view shows a tuple, and the exact belief in it afterwards."""
+    """Return whether a view includes a tuple, and its exact posterior."""
     _check_plain(view)
     seen = _seen(view, [tuple_])[0]
     before = exact(prior, "prior", low=0, high=1)
@@ -89,12 +91,12 @@ def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[st
 
 
 def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence[Number]) -> dict[str, Any]:
-    """Which tuples of a block a view shows, and the exact beliefs afterwards (link attacks)."""
+    """Return which tuples of a block a view includes, and the exact posteriors (link attacks)."""
     _check_plain(view)
     for place, each in enumerate(block):
         if each in block[:place]:
             raise PolicyError(
-                f"The block names the record {dict(each)} twice; exactly one of its records is in the table."
+                f"The block lists the record {dict(each)} twice; exactly one of its records is in the table."
             )
     seen = _seen(view, block)
     after = block_posterior(view.rates, priors, seen)
@@ -118,13 +120,13 @@ def _check_plain(view: View) -> None:
 def _normalized(weights: Sequence[Fraction]) -> list[Fraction]:
     total = sum(weights)
     if total == 0:
-        raise DataError("The view is impossible under these beliefs, so there is no posterior.")
+        raise DataError("The view has probability 0 under these beliefs, so no posterior exists.")
     return [weight / total for weight in weights]
 
 
 @dataclass(frozen=True)
 class IndependentAdversary:
-    """Believes in every tuple by itself; correlation between the columns of one tuple is allowed."""
+    """Independent prior for every tuple; the columns of one tuple may be correlated."""
 
     d: Number
     priors: Mapping[Hashable, Number]
@@ -135,13 +137,13 @@ class IndependentAdversary:
         )
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
-        """The belief in every tuple after a view."""
+        """Return the posterior of every tuple after a view."""
         return {each: tuple_posterior(rates, prior, each in view) for each, prior in self.priors.items()}
 
 
 @dataclass(frozen=True)
 class ExclusiveAdversary:
-    """Knows blocks of tuples of which exactly one each is in the table, independently (link attacks)."""
+    """Knows disjoint blocks of tuples, independent of each other, with exactly one tuple of each block in the table (link attacks)."""
 
     d: Number
     blocks: Sequence[Mapping[Hashable, Number]]
@@ -158,7 +160,7 @@ class ExclusiveAdversary:
         _check_bounded(self.d, named)
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
-        """The belief in every tuple of every block after a view."""
+        """Return the posterior of every tuple of every block after a view."""
         after: dict[Hashable, Fraction] = {}
         for block in self.blocks:
             found = block_posterior(rates, list(block.values()), [each in view for each in block])
@@ -168,7 +170,7 @@ class ExclusiveAdversary:
 
 @dataclass(frozen=True)
 class ArbitraryAdversary:
-    """Believes in whole tables; any correlation. No useful method resists all of these, so no plan claims it."""
+    """Any prior over whole tables, with any correlation. No useful method resists all of these, so no plan claims it."""
 
     d: Number
     worlds: Sequence[tuple[Collection[Hashable], Number]]
@@ -183,14 +185,14 @@ class ArbitraryAdversary:
         _check_bounded(self.d, self.priors())
 
     def priors(self) -> dict[Hashable, Fraction]:
-        """The belief in every tuple before a view."""
+        """Return the prior of every tuple."""
         return {
             each: sum((exact(chance, "probability") for table, chance in self.worlds if each in table), Fraction(0))
             for each in self.domain
         }
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
-        """The belief in every tuple after a view; takes as long as there are tables times tuples."""
+        """Return the posterior of every tuple after a view; takes time proportional to tables times tuples."""
         return worlds_posterior(rates, self.worlds, self.domain, view)
 
 

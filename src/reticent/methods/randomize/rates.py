@@ -1,4 +1,4 @@
-"""The two chances of the algorithm, alpha and beta, and how they are chosen (3.1, 3.5, 3.6). Everything is an exact fraction.
+"""The rates of the algorithm, alpha and beta, and how they are chosen, as exact fractions. Source: [Rastogi2007].
 
 A true tuple is published with probability s = alpha + beta, any other tuple of the domain with beta.
 """
@@ -22,10 +22,10 @@ _GRID = 2**64
 
 @dataclass(frozen=True)
 class Rates:
-    """The chances of one series of at most ``views`` views.
+    """The inclusion probabilities of a series of at most ``views`` views.
 
-    ``carry`` is the chance of a tuple that an earlier view showed but that is not in the table now; with one view it plays no part. In a
-    ``frozen`` series the table never changes, and the chance of new noise falls from view to view.
+    ``carry`` is the probability of a tuple that was in an earlier view but is not in the table now; unused with one
+    view. In a ``frozen`` series the table never changes, and the probability of new noise falls from view to view.
     """
 
     alpha: Fraction
@@ -37,27 +37,27 @@ class Rates:
     def __post_init__(self) -> None:
         if self.alpha <= 0 or self.beta <= 0 or self.s > 1:
             raise Infeasible(
-                f"alpha = {float(self.alpha):.6g} and beta = {float(self.beta):.6g} must be positive and add up to at most 1. Ask for less: a larger "
+                f"alpha = {float(self.alpha):.6g} and beta = {float(self.beta):.6g} must be positive and add up to at most 1. Weaken the guarantee: a larger "
                 "gamma, a smaller k or d, or fewer views."
             )
         whole(self.views, "views", low=1)
         if self.views > 1 and not 0 < self.carry < self.s:
             raise Infeasible(
-                f"carry = {float(self.carry):.6g}, the chance of a tuple that earlier views showed and that is not true, must be above 0 and below "
-                f"s = {float(self.s):.6g}: without it a tuple that shows again is surely true."
+                f"carry = {float(self.carry):.6g}, the probability of a tuple of earlier views that is not true, must be above 0 and below "
+                f"s = {float(self.s):.6g}: without it a tuple that is included again is certainly true."
             )
 
     @property
     def s(self) -> Fraction:
-        """The chance that a true tuple is published, alpha + beta."""
+        """Probability that a true tuple is published, alpha + beta."""
         return self.alpha + self.beta
 
     def noise(self, index: int) -> Fraction:
-        """The chance of a tuple that is neither true nor in an earlier view, at view ``index`` (from 1)."""
+        """Return the probability of a tuple that is neither true nor in an earlier view, at view ``index`` (from 1)."""
         return (1 - self.s) ** (index - 1) * self.beta if self.frozen else self.beta
 
     def ratios(self, adversary: Adversary) -> Ratios:
-        """The extreme likelihood ratios (see :mod:`reticent.definitions.mechanisms`), over all views and membership histories."""
+        """Return the extreme likelihood ratios (see :mod:`reticent.definitions.mechanisms`), over all views and membership histories."""
         if adversary == "record":
             raise PolicyError(
                 "An alpha-beta view has no rows about single people; the adversary 'record' is for Frapp."
@@ -73,7 +73,7 @@ class Rates:
         return Ratios(max(linked.highest, alone.highest), alone.lowest)
 
     def _independent(self) -> Ratios:
-        """Best and worst case view by view: a tuple is in V' or not, a member or not (all patterns and histories)."""
+        """Return the extremes view by view, over all patterns and histories: a tuple is in an earlier view or not, a member or not."""
         one = Fraction(1)
         highest = {True: one, False: one}
         lowest = {True: one, False: one}
@@ -81,7 +81,7 @@ class Rates:
             noise = self.noise(index)
             new, old = self.s / noise, self.s / self.carry if self.carry else one
             gone, missed = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
-            # A step without membership has the ratio 1 whatever shows; a frozen table has no such step.
+            # A step without membership has ratio 1 in any case; a frozen table has no such step.
             rest = [] if self.frozen else [one]
             highest = {
                 True: max(old, missed, *rest) * highest[True],
@@ -94,23 +94,23 @@ class Rates:
         return Ratios(highest[False], lowest[False], self.views > 1 and not self.frozen)
 
     def spread(self, true: Fraction, cells: Fraction) -> Fraction:
-        """The variance of how many tuples show of a query that ``true`` tuples of the table and ``cells`` of the domain meet."""
+        """Return the variance of the number of published tuples in a query that ``true`` tuples of the table and ``cells`` of the domain meet."""
         return true * self.s * (1 - self.s) + (cells - true) * self.beta * (1 - self.beta)
 
     def most_spread(self, n: int, cells: int) -> Fraction:
-        """An upper bound of the same, whatever n tuples the table holds."""
+        """Return an upper bound of :meth:`spread` over all tables of n tuples."""
         return min(n, cells) * self.s * (1 - self.s) + cells * self.beta * (1 - self.beta)
 
     def posterior(self, prior: Fraction, seen: bool) -> Fraction:
-        """The exact belief in a tuple after one view that shows it, or does not."""
+        """Return the exact posterior of a tuple after one view that includes it, or does not."""
         return posterior(prior, self.s / self.beta if seen else (1 - self.s) / (1 - self.beta))
 
     def swap_ratio(self) -> Fraction | None:
-        """e^epsilon of differential privacy when one tuple is exchanged for another; None where it has no bound."""
+        """e^epsilon of differential privacy for replacing one tuple; None if unbounded."""
         return self.s * (1 - self.beta) / (self.beta * (1 - self.s)) if self.s < 1 else None
 
     def change_ratio(self) -> Fraction | None:
-        """The same when one tuple is added or removed."""
+        """e^epsilon of differential privacy for adding or removing one tuple; None if unbounded."""
         return max(self.s / self.beta, (1 - self.beta) / (1 - self.s)) if self.s < 1 else None
 
 
@@ -125,23 +125,24 @@ def rates_for(
     frozen: bool = False,
     counted: bool = False,
 ) -> Rates:
-    """The rates of a preset, against an adversary, for a number of views.
+    """Return the rates of a preset, against an adversary, for a number of views.
 
-    ``tight`` (s = 1/2, posterior exactly gamma), ``paper`` (s = 1/2, over-noised as printed), ``max-utility`` (the least variance), ``floor`` (the
-    user chooses the worst posterior/prior ratio). Against exclusive adversaries noise grows like 1/(s(1-s)), so that
-    max-utility is s = 1/2 there. Where a column of the view counts people (``counted``), a person who has one tuple and not another changes two of its
-    records, so that each may tell the square root only.
+    ``tight`` (s = 1/2, posterior exactly gamma), ``paper`` (s = 1/2, over-noised as printed), ``max-utility`` (the
+    least variance), ``floor`` (the user chooses the smallest posterior/prior ratio). Against exclusive adversaries
+    noise grows like 1/(s(1-s)), so that max-utility is s = 1/2 there. If a column of the view counts people
+    (``counted``), a person who has one tuple instead of another changes two records, so each may have only the square
+    root of the likelihood ratio.
     """
     one_of(preset, "preset", PRESETS)
     if (floor is not None) != (preset == "floor"):
-        raise PolicyError("floor= is the worst posterior/prior ratio of preset='floor'; give both or neither.")
+        raise PolicyError("floor= is the smallest posterior/prior ratio of preset='floor'; pass both or neither.")
     if views > 1 and adversary != "independent":
         raise PolicyError(
             f"Several views are planned against independent adversaries only; with adversary={adversary!r} their number must be 1."
         )
     if views > 1 and preset == "paper":
         raise PolicyError(
-            "The preset 'paper' is for one view: with several the printed noise breaks its promise. Use 'tight'."
+            "The preset 'paper' is for one view: with several, the published noise level breaks the guarantee. Use 'tight'."
         )
     s = _kept(d, gamma, preset, adversary, floor, views)
     x = 1 / highest_allowed(d, gamma)
@@ -160,7 +161,7 @@ def rates_for(
 def _kept(
     d: Fraction, gamma: Fraction, preset: str, adversary: Adversary, floor: Fraction | None, views: int
 ) -> Fraction:
-    """s of a preset: the largest that keeps enough doubt about tuples that never show, where the preset asks for it."""
+    """Return s of a preset: the largest that keeps the required doubt about tuples that are never published."""
     half, least = Fraction(1, 2), d / gamma
     if preset == "floor":
         assert floor is not None
@@ -176,13 +177,13 @@ def _kept(
 
 
 def _up(value: Fraction) -> Fraction:
-    """A fraction just above with 64 significant bits: rounding of noise goes up, however small it is."""
+    """Round a fraction up to 64 significant bits: noise is always rounded up."""
     grid = _GRID << max(0, value.denominator.bit_length() - value.numerator.bit_length())
     return Fraction(math.ceil(value * grid), grid)
 
 
 def _exponential_above(power: Fraction) -> Fraction:
-    """A fraction just above e^power."""
+    """Return a fraction just above e^power."""
     with localcontext() as context:
         context.prec = 50
         value = (Decimal(power.numerator) / Decimal(power.denominator)).exp()

@@ -1,4 +1,4 @@
-"""What analysts work with: the tuples of a randomized release as keys, and what can be asked of them. Views and perturbed records share this."""
+"""Readers for analysts: the tuples of a randomized release as keys, with the queries common to views and perturbed records."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Reader(ABC):
-    """Tuples (``keys``, in rising order) with the ``manifest`` that explains them; ``given`` is the release, or its public side, that they come from.
+    """Tuples (``keys``, sorted) with the ``manifest`` that explains them; ``given`` is the release, or its public side, that they come from.
 
-    Tuples that were drawn and not given out yet are certified and saved by :meth:`save`. ``secure`` says that every draw came from the
-    operating system.
+    Tuples that were sampled but not released are certified and saved by :meth:`save`. ``secure``: all randomness came
+    from the operating system.
     """
 
     called: ClassVar[str]
@@ -42,7 +42,7 @@ class Reader(ABC):
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """What is claimed, and the fingerprints of the files; nothing before it was published."""
+        """The claims and the hashes of the files; empty before publication."""
         return self.given.certificate if self.given is not None else {}
 
     def __len__(self) -> int:
@@ -50,24 +50,24 @@ class Reader(ABC):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """The rows as a table, in the order of the domain."""
+        """The rows as a frame, in domain order."""
         return self.domain.unpack(self.keys)
 
     @abstractmethod
     def estimate(
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
     ) -> Estimate:
-        """How many rows of the original table meet a condition."""
+        """Estimate how many rows of the original table meet a condition."""
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
-        """The estimate by the name that it has on every release."""
+        """Same as :meth:`estimate`, under the name common to all releases."""
         if estimator != "uniform":
-            raise PolicyError(f"{self.called} one estimator, not {estimator!r}.")
+            raise PolicyError(f"{self.called} a single estimator, not {estimator!r}.")
         return self.estimate(condition)
 
     @cached_property
     def release(self) -> Release:
-        """The release that was given out; tuples that were not given out yet are certified here, without a name of their data set."""
+        """The release; tuples not yet released are certified here, as an unnamed data set."""
         from reticent.methods.randomize.view_publication import released
         from reticent.release import Release
 
@@ -75,13 +75,13 @@ class Reader(ABC):
 
     @property
     def public(self) -> PublicSide:
-        """What everybody may see."""
+        """The public side."""
         from reticent.release import PublicSide
 
         return self.given if isinstance(self.given, PublicSide) else self.release.public
 
     def save(self, path: str | Path, *, files: FileKind | None = None, overwrite: bool = False) -> Path:
-        """Write the release to a folder, whole or not at all. ``files`` says of which kind, where it was not given out yet."""
+        """Write the release to a folder atomically. ``files`` chooses the file type if it was not published yet."""
         from reticent.methods.randomize.view_publication import released
         from reticent.release import Release
 

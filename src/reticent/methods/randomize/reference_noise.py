@@ -1,7 +1,8 @@
-"""Non-uniform noise: fakes drawn from a public reference distribution, so that they look like the data and fewer are needed.
+"""Non-uniform noise: fake tuples sampled from a public reference distribution, so that they resemble the data and fewer are needed.
 
-``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one distribution a column, mixed with a
-uniform share, because a true tuple with source 0 would be unprotected. It must be public knowledge, never fitted to the table.
+``beta(t) = c source(t)``: a tuple that outsiders find likely gets more noise. The source is a product of one
+distribution per column, mixed with a uniform share, because a true tuple with source 0 would be unprotected. It must be
+public knowledge, never fitted to the table.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _MOST_WEIGHT = 2**62
 class NoiseSource:
     """A public distribution over the domain: ``(1 - uniform) product of column weights + uniform / m``, all exact.
 
-    ``weights[c]`` has a whole number for every value of column ``c``; a column without weights is uniform.
+    ``weights[c]`` has an integer for every value of column ``c``; a column without weights is uniform.
     """
 
     domain: ViewDomain
@@ -45,11 +46,11 @@ class NoiseSource:
             if len(listed) != self.domain[name].size:
                 raise PolicyError(f"source[{name!r}] needs one weight for each of its {self.domain[name].size} values.")
             if any(weight < 0 for weight in listed) or not any(listed):
-                raise PolicyError(f"source[{name!r}]: weights must be at least 0, and one above it.")
+                raise PolicyError(f"source[{name!r}]: weights must be at least 0, and at least one positive.")
             if sum(listed) >= _MOST_WEIGHT:
                 raise PolicyError(
-                    f"source[{name!r}]: written as whole numbers in the same proportions its weights add up to {sum(listed):,}, and at most 2^62 can be drawn "
-                    "from. Round them, or give them one denominator."
+                    f"source[{name!r}]: scaled to integers, its weights add up to {sum(listed):,}, which is more than 2^62, the limit of the "
+                    "sampler. Round them, or use a common denominator."
                 )
         if not 0 < self.uniform <= 1:
             raise PolicyError(
@@ -64,11 +65,11 @@ class NoiseSource:
         declared: Mapping[str, Mapping[Any, Number] | Sequence[Number]],
         uniform: Number = "0.05",
     ) -> NoiseSource:
-        """A source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
+        """Build a source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
         weights = {}
         for name, given in declared.items():
             if name not in domain.names:
-                raise PolicyError(f"source names {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
+                raise PolicyError(f"source has {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
             listed = _in_order(given, domain, name)
             fractions = [exact(value, f"source[{name!r}]") for value in listed]
             common = math.lcm(*(value.denominator for value in fractions))
@@ -81,7 +82,7 @@ class NoiseSource:
 
     @cached_property
     def _whole(self) -> int:
-        """What the weights of all tuples add up to."""
+        """Return the total weight of all tuples."""
         return math.prod(self._totals.get(name, size) for name, size in self.domain.sizes.items())
 
     def _column(self, name: str) -> NDArray[np.float64]:
@@ -91,12 +92,12 @@ class NoiseSource:
 
     @cached_property
     def largest(self) -> Fraction:
-        """The largest probability of a tuple."""
+        """Largest probability of a tuple."""
         return self._extreme(max)
 
     @cached_property
     def least(self) -> Fraction:
-        """The least probability of a tuple; the uniform share keeps it above 0."""
+        """Smallest probability of a tuple; the uniform share keeps it above 0."""
         return self._extreme(min)
 
     def _extreme(self, choose: Callable[[tuple[int, ...]], int]) -> Fraction:
@@ -107,18 +108,18 @@ class NoiseSource:
         return (1 - self.uniform) * product + self.uniform / self.domain.size
 
     def probabilities(self, keys: Keys) -> NDArray[np.float64]:
-        """The probability of every tuple."""
+        """Return the probability of every tuple."""
         product = np.ones(len(keys))
         for name in self.domain.names:
             product *= self._column(name)[self.domain.codes(keys, name)]
         return (1 - float(self.uniform)) * product + float(self.uniform / self.domain.size)
 
     def probability(self, condition: Condition) -> Fraction:
-        """The probability that a tuple of the source meets a condition: the domain's count with the source's weights."""
+        """Return the probability that a tuple of the source meets a condition: the domain count with the source's weights."""
         return self.expectation(condition)
 
     def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
-        """What a tuple of the source adds to a linear query on average: 1, or its value of ``column``, if it meets the condition."""
+        """Return the expected contribution of a tuple of the source to a linear query: 1, or its value of ``column``, if it meets the condition."""
         counted: dict[str, Sequence[Any]] = dict(self.weights)
         if column is not None:
             shares = self.weights.get(column, (1,) * len(values))
@@ -128,13 +129,13 @@ class NoiseSource:
         return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
 
     def shares(self, cells: QueryCells) -> NDArray[np.float64]:
-        """The probability of every cell: :meth:`probability` of many conditions at once."""
+        """Return the probability of every cell: :meth:`probability` of many conditions at once."""
         weighted = np.asarray(cells.weighed(self.weights).astype(object) / self._whole, dtype=np.float64)
         plain = np.asarray(cells.totals.astype(object) / self.domain.size, dtype=np.float64)
         return (1 - float(self.uniform)) * weighted + float(self.uniform) * plain
 
     def draw(self, count: int, draws: Draws) -> Keys:
-        """Independent tuples of the source."""
+        """Sample independent tuples of the source."""
         uniform = draws.coins(self.uniform, count)
         codes = {name: self._draw_column(name, uniform, draws) for name in self.domain.names}
         return self.domain.from_codes(codes)
@@ -159,7 +160,7 @@ class NoiseSource:
 
 
 def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
-    """The weights of a column in the order of its values."""
+    """Return the weights of a column in the order of its values."""
     if not isinstance(given, Mapping):
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise PolicyError(
@@ -175,7 +176,7 @@ def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
 
 @dataclass(frozen=True)
 class SourceRates:
-    """The rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t)."""
+    """Rates of non-uniform noise: true tuples with alpha + beta(t), others with beta(t) = scale source(t)."""
 
     source: NoiseSource
     alpha: Fraction
@@ -185,9 +186,10 @@ class SourceRates:
     def calibrated(
         cls, source: NoiseSource, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
     ) -> SourceRates:
-        """Rates against adversaries whose prior of a tuple is at most k n source(t): no tuple is published with more than ``most``.
+        """Return rates against adversaries whose prior of a tuple is at most k n source(t), with inclusion probabilities of at most ``most``.
 
-        c = alpha k n (1-gamma)/(gamma - d_max). Nothing is lost by one constant for all tuples: gamma - d(t) is at least gamma - d_max.
+        c = alpha k n (1-gamma)/(gamma - d_max). One constant for all tuples loses nothing: gamma - d(t) is at least
+        gamma - d_max.
         """
         largest = k * n * source.largest
         if largest >= gamma:
@@ -201,73 +203,77 @@ class SourceRates:
     def covering(
         cls, source: NoiseSource, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
     ) -> SourceRates:
-        """Rates against adversaries whose prior of every tuple is at most ``d``, whatever the source says of it.
+        """Return rates against adversaries whose prior of every tuple is at most ``d``, independent of the source.
 
-        The least likely tuple of the source must have as much noise as the uniform noise for ``d`` gives every tuple; all others have more.
+        The least likely tuple of the source needs as much noise as uniform noise for ``d`` gives every tuple; all
+        others have more.
         """
         return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), most)
 
     @classmethod
     def _of_odds(cls, source: NoiseSource, odds: Fraction, most: Fraction) -> SourceRates:
-        """Rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
+        """Return rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
         alpha = most / (1 + odds * source.largest)
         return cls(source, alpha, alpha * odds)
 
     @property
     def largest(self) -> Fraction:
-        """The largest beta(t)."""
+        """Largest beta(t)."""
         return self.scale * self.source.largest
 
     @property
     def least(self) -> Fraction:
-        """The least beta(t)."""
+        """Smallest beta(t)."""
         return self.scale * self.source.least
 
     @property
     def kept(self) -> Fraction:
-        """The most that a true tuple can add to the variance of a count: p(1-p) over alpha < p <= alpha + the largest beta."""
+        """Largest contribution of a true tuple to the variance of a count: p(1-p) over alpha < p <= alpha + the largest beta."""
         half, most = Fraction(1, 2), self.alpha + self.largest
         nearest = max(self.alpha, min(half, most))
         return nearest * (1 - nearest)
 
     def ratios(self, adversary: Adversary) -> Ratios:
-        """The extreme likelihood ratios over all tuples; made for independent adversaries."""
+        """Return the extreme likelihood ratios over all tuples, for independent adversaries."""
         if adversary != "independent":
             raise PolicyError(f"Non-uniform noise is calibrated against independent adversaries, not {adversary!r}.")
         return Ratios((self.alpha + self.least) / self.least, (1 - self.alpha - self.largest) / (1 - self.largest))
 
     def spread(self, true: Fraction, cells: Fraction) -> Fraction:
-        """The variance of how many tuples show of a query that ``true`` tuples of the table and the share cells/m of the source meet; at most that."""
+        """Bound the variance of the number of published tuples in a query that ``true`` tuples of the table and the share
+        cells/m of the source meet.
+        """
         return true * self.kept + self.scale * cells / self.source.domain.size
 
     def most_spread(self, n: int, cells: int) -> Fraction:
-        """The same, whatever n tuples the table holds."""
+        """Return an upper bound of :meth:`spread` over all tables of n tuples."""
         return self.spread(Fraction(min(n, cells)), Fraction(cells))
 
     def posterior(self, prior: Fraction, seen: bool) -> Fraction:
-        """The farthest that the belief in a tuple can go when the view shows it (the least likely tuple), or does not (the likeliest)."""
+        """Return the extreme posterior of a tuple in the view (the least likely tuple), or not in it (the likeliest)."""
         found = self.ratios("independent")
         assert found.lowest is not None
         return posterior(prior, found.highest if seen else found.lowest)
 
     def swap_ratio(self) -> Fraction | None:
-        """e^epsilon of differential privacy when one tuple is exchanged for another."""
+        """e^epsilon of differential privacy for replacing one tuple."""
         found = self.ratios("independent")
         return found.highest / found.lowest if found.lowest else None
 
     def change_ratio(self) -> Fraction | None:
-        """The same when one tuple is added or removed."""
+        """e^epsilon of differential privacy for adding or removing one tuple."""
         found = self.ratios("independent")
         return max(found.highest, 1 / found.lowest) if found.lowest else None
 
     def fakes(self, true: Keys, draws: Draws) -> Keys:
-        """Every tuple outside the table independently with beta(t), by the Poissonized sampler.
+        """Sample every tuple outside the table independently with beta(t), by Poissonization.
 
-        The printed sampler (a binomial count, draw until reached) does not include tuples independently with beta(t); this one does: a tuple is drawn
-        at least once with probability 1 - exp(-kappa beta(t)), and then accepted with what is missing to beta(t).
+        Corrected: the printed sampler (a binomial count, sample until reached) does not include tuples independently
+        with beta(t). This one does: a tuple is sampled at least once with probability 1 - exp(-kappa beta(t)), and then
+        accepted with the remaining factor to beta(t).
         """
         largest = float(self.largest)
-        # Where even the largest beta passes below every floating-point number, both quotients have their limit, 1.
+        # If even the largest beta underflows, both quotients take their limit, 1.
         kappa = -math.log1p(-largest) / largest if largest else 1.0
         drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
         fresh = without(drawn, true)
@@ -278,6 +284,6 @@ class SourceRates:
         return accepted
 
     def sample(self, true: Keys, draws: Draws) -> Keys:
-        """A view: true tuples with alpha + beta(t), the others with beta(t), in rising order."""
+        """Sample a view: true tuples with alpha + beta(t), the others with beta(t); sorted."""
         chances = float(self.alpha) + float(self.scale) * self.source.probabilities(true)
         return in_order(np.concatenate([true[draws.chances(chances, up=False)], self.fakes(true, draws)]))

@@ -1,7 +1,8 @@
-"""The one sampler of uniform views: listed tuples with their own chances, every other tuple of the domain with one chance.
+"""The sampler of uniform views: listed tuples with their own probabilities, every other tuple of the domain with one probability.
 
-The domain is cut into slabs of consecutive keys. Inclusions are independent, so each slab is drawn by itself and written before the next:
-the law is exactly that of one coin for every tuple, the work is that of the tuples which come out, and memory that of a slab.
+The domain is split into slabs of consecutive keys. Inclusions are independent, so each slab is sampled separately and
+written before the next: the law is exactly that of one coin per tuple, time is proportional to the output, and memory
+is that of a slab.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _WALKED_ABOVE = Fraction(1, 5)
 
 @dataclass(frozen=True)
 class ListedKeys:
-    """Tuples that are included each with a probability of their own kind; keys in rising order."""
+    """Sorted keys of tuples that are included with the same probability."""
 
     keys: Keys
     probability: Fraction
@@ -34,10 +35,10 @@ class ListedKeys:
 def sample(
     domain: ViewDomain, listed: Sequence[ListedKeys], other: Fraction, draws: Draws, rows_at_once: int = ROWS_AT_ONCE
 ) -> Iterator[Keys]:
-    """The view's keys, slab by slab, in rising order: ``listed`` sets (disjoint), and every other tuple with chance ``other``.
+    """Yield the view's keys, slab by slab, sorted: ``listed`` sets (disjoint), and every other tuple with probability ``other``.
 
-    Cost: proportional to the tuples that come out. Source: 3.2, with the count of new tuples drawn first and tuples inserted until it is
-    reached; small or dense slabs are walked coin by coin.
+    Cost: proportional to the output. As in [Rastogi2007], the number of new tuples is sampled first and tuples are
+    inserted until it is reached; small or dense slabs are sampled coin by coin.
     """
     expected = sum(len(each.keys) * each.probability for each in listed) + other * domain.size
     first = domain.radices[0]
@@ -61,7 +62,7 @@ def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[ListedKeys],
 
 
 def _others(domain: ViewDomain, low: int, high: int, known: Keys, chance: Fraction, draws: Draws) -> Keys:
-    """The included tuples of a slab that are not ``known``."""
+    """Return the included tuples of a slab that are not ``known``."""
     cells = (high - low) * math.prod(domain.radices[1:])
     single = len(domain.radices) == 1
     if single and (cells <= _WALKED_CELLS or chance > _WALKED_ABOVE):

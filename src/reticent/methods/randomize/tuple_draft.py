@@ -1,4 +1,4 @@
-"""From tuples that are drawn to a draft: rows that exist once, in the order of the domain, beside their plan."""
+"""From sampled tuples to a draft: a one-pass row source in domain order, with its plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reticent.methods.randomize.sampler import ListedKeys, sample
 from reticent.methods.randomize.view_domain import Keys, ViewDomain
 from reticent.table import DrawnRows, FrameRows, Rows, Table
 
-# About so many tuples are held in memory; more are drawn while they are written.
+# About this many tuples are held in memory; more are sampled while they are written.
 _HELD = 2_000_000
 _MOST_ROWS = 10**10
 Kept = TypeVar("Kept", bound=Details)
@@ -32,9 +32,10 @@ Kept = TypeVar("Kept", bound=Details)
 
 @dataclass(frozen=True)
 class DrawnTuples(Generic[Kept]):
-    """Tuples that are drawn, or were, chunk by chunk in the order of their domain, and what a manifest says of them. A method: its draft is ready.
+    """Sampled tuples, chunk by chunk in domain order, with their manifest details. Implements the method interface: its draft is ready.
 
-    About ``expected`` tuples come. ``state`` and ``beside`` are those of a series, where it is one, and ``series`` a name of its own: it is paid for once.
+    About ``expected`` tuples are produced. ``state`` and ``beside`` belong to a series, if there is one, and ``series``
+    is its name: a series is charged once.
     """
 
     details: Kept
@@ -51,11 +52,11 @@ class DrawnTuples(Generic[Kept]):
     streams: ClassVar[bool] = True
 
     def keys(self, context: Context | None = None) -> Keys:
-        """All tuples at once; they can be taken once."""
+        """Return all tuples at once; can be called once."""
         return np.concatenate(list(self._drawing(context)))
 
     def _drawing(self, context: Context | None) -> Iterator[Keys]:
-        """The tuples, with progress; a run that is asked to stop stops here."""
+        """Yield the tuples with progress reports; a stop request takes effect here."""
         done = 0
         for keys in self.chunks:
             done += len(keys)
@@ -64,7 +65,7 @@ class DrawnTuples(Generic[Kept]):
             yield keys
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Nothing to refuse: the plan was judged when it was made."""
+        """Return None: the plan was judged when it was made."""
         return None
 
     def describe(self) -> dict[str, Any]:
@@ -72,7 +73,7 @@ class DrawnTuples(Generic[Kept]):
         return dict(self.method)
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The draft: few tuples are held, many are drawn while they are written."""
+        """Return the draft: few tuples are held in memory, many are sampled while they are written."""
         domain = self.details.domain
         if self.expected <= _HELD:
             rows: Rows = FrameRows(domain.unpack(self.keys(context)))
@@ -104,10 +105,10 @@ def draw(
     method: Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
 ) -> DrawnTuples[ViewManifest]:
-    """The drawing of a single view; nothing is recorded and nothing has left."""
+    """Prepare the sampling of a single view; nothing is recorded or released."""
     if plan.views > 1:
         raise PolicyError(
-            f"The plan is for a series of {plan.views} views. Publish them with rt.randomize.Series, which keeps what was shown."
+            f"The plan is for a series of {plan.views} views. Publish them with rt.randomize.Series, which keeps the earlier views."
         )
     space = full_domain(plan, domain)
     listed = plan.on(space) if source is None else plan.on(space).with_source(source)
@@ -123,8 +124,8 @@ def draw(
 
 
 def check_size(plan: Plan) -> None:
-    """Refuse a plan whose views would be too large to be written, before anything is drawn."""
+    """Refuse a plan whose views would be too large to write, before sampling."""
     if plan.expected_rows > _MOST_ROWS:
         raise Infeasible(
-            f"The view would have about {float(plan.expected_rows):.3g} rows. Ask for a smaller k, a larger gamma, or coarser columns."
+            f"The view would have about {float(plan.expected_rows):.3g} rows. Choose a smaller k, a larger gamma, or coarser columns."
         )

@@ -1,4 +1,4 @@
-"""Sorted sets of keys: the tuples of a table or a view, as numbers (or records of numbers) in rising order."""
+"""Sorted sets of keys: the tuples of a table or a view as integers (or records of integers)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Keys = NDArray[Any]
 
 
 def in_order(keys: Keys) -> Keys:
-    """The keys in rising order."""
+    """Return the keys sorted."""
     if keys.dtype.names is None:
         return np.sort(keys, kind="stable")
     ordered: Keys = keys[np.lexsort([keys[name] for name in reversed(keys.dtype.names)])]
@@ -19,7 +19,7 @@ def in_order(keys: Keys) -> Keys:
 
 
 def is_rising(keys: Keys) -> bool:
-    """Whether keys are in rising order, each once; of several words the first is the most significant."""
+    """True if keys are strictly increasing; the first of several words is the most significant."""
     words = [keys] if keys.dtype.names is None else [keys[name] for name in keys.dtype.names]
     undecided = np.ones(max(len(keys) - 1, 0), dtype=bool)
     for word in words:
@@ -30,7 +30,7 @@ def is_rising(keys: Keys) -> bool:
 
 
 def distinct(keys: Keys) -> Keys:
-    """The different keys, in rising order."""
+    """Return the distinct keys, sorted."""
     ordered = np.sort(keys) if keys.dtype.names is None else in_order(keys)
     if len(ordered) < 2:
         return ordered
@@ -42,7 +42,7 @@ def distinct(keys: Keys) -> Keys:
 
 
 def among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
-    """For every key whether it is one of ``others``, which are in rising order."""
+    """Return a mask of the keys that are in ``others``, which are sorted."""
     if len(others) == 0:
         return np.zeros(len(keys), dtype=bool)
     places = np.searchsorted(others, keys).clip(max=len(others) - 1)
@@ -51,7 +51,7 @@ def among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
 
 
 def without(keys: Keys, others: Keys) -> Keys:
-    """The keys that are not among ``others``; both in rising order. Looks up whichever are fewer."""
+    """Return the keys that are not in ``others``, both sorted. Looks up the smaller set in the larger."""
     if len(others) < len(keys):
         places = np.searchsorted(keys, others).clip(max=len(keys) - 1)
         hits = places[keys[places] == others]
@@ -60,5 +60,5 @@ def without(keys: Keys, others: Keys) -> Keys:
 
 
 def union(first: Keys, second: Keys) -> Keys:
-    """All keys of either, in rising order, each once."""
+    """Return the sorted union of two sets."""
     return distinct(np.concatenate([first, second]))

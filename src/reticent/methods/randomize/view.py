@@ -1,6 +1,6 @@
-"""A randomized view: tuples, some true and most not, with everything that is needed to count on them.
+"""A randomized view: tuples, some true and most not, with everything needed for estimates.
 
-Nothing here has seen the table: estimates use the view and its manifest only.
+Nothing here has access to the table: estimates use the view and its manifest only.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View(Reader):
-    """A published view, or one that was opened again: its manifest and its tuples, as keys in rising order.
+    """A published view, new or reopened: its manifest and its tuples as sorted keys.
 
-    ``earlier`` are the tuples that earlier views of the same series showed; a later view can only be read beside them.
+    ``earlier`` are the tuples of earlier views of the same series; a later view can only be interpreted together with
+    them.
     """
 
     called: ClassVar[str] = "A randomized view has"
@@ -52,33 +53,33 @@ class View(Reader):
 
     @property
     def plan(self) -> Plan:
-        """The plan by which it was made."""
+        """The plan of the view."""
         return self.manifest.plan
 
     @property
     def rates(self) -> Rates:
-        """The chances of uniform noise."""
+        """The rates of uniform noise."""
         return self.plan.rates
 
     @property
     def source_rates(self) -> SourceRates | None:
-        """The chances of non-uniform noise, where it is that."""
+        """The rates of non-uniform noise, or None."""
         return self.plan.source_rates
 
     def estimate(
         self, condition: str | Condition = "true", *, error: Number | None = None, queries: int = 1
     ) -> Estimate:
-        """How many tuples of the table meet a condition: unbiased, with standard error and interval.
+        """Estimate how many tuples of the table meet a condition: unbiased, with standard error and interval.
 
-        ``error`` is the probability with which the interval may miss (the plan's, if not said). With ``queries`` the intervals of that many
-        answers hold together.
+        ``error`` is the probability that the interval misses (default: the plan's). With ``queries``, the intervals of
+        that many answers hold simultaneously.
         """
         asked = checked(condition, self.domain)
         found = answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
         return replace(found, counts=self.manifest.counts)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls count nothing."""
+        """Estimate the sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls add 0."""
         asked = checked(condition, self.domain)
         weights = numbers(self.domain, column)
         strata = self._strata(asked, column, weights)
@@ -94,7 +95,7 @@ class View(Reader):
         return replace(made, condition=f"sum of {column} where {asked.text}", counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """The average of a numeric column, nulls left out: the ratio of a sum and a count, its standard error by the delta method.
+        """Estimate the average of a numeric column, ignoring nulls: a ratio of sum and count, its standard error by the delta method.
 
         The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
         """
@@ -122,7 +123,7 @@ class View(Reader):
         )
 
     def rows_estimate(self, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
-        """How many rows of the original table meet a condition: tuples, or where these may repeat the sum of their capped counts."""
+        """Estimate how many rows of the original table meet a condition: tuples, or the sum of their capped counts if tuples may repeat."""
         if self.manifest.duplicates == "refuse":
             return replace(self.estimate(condition, error=error), counts="people")
         if self.manifest.duplicates != "count":
@@ -132,7 +133,7 @@ class View(Reader):
         return replace(self.sum(COUNT, condition, error=error), counts="people")
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
-        """The estimate by the name that it has on every release; the estimator ``people`` counts rows where tuples may repeat."""
+        """Same as :meth:`estimate`, under the name common to all releases; the estimator ``people`` counts rows if tuples may repeat."""
         return self.rows_estimate(condition) if estimator == "people" else super().count(condition, estimator)
 
     def group_by(
@@ -144,10 +145,11 @@ class View(Reader):
         queries: int = 1,
         intervals: bool = True,
     ) -> pl.DataFrame:
-        """One estimate for every combination of some columns' values, seen or not, the same that :meth:`estimate` gives of it.
+        """Return one estimate for every combination of some columns' values, occurring or not, equal to :meth:`estimate`.
 
-        Columns: ``shown``, ``value``, ``standard_error``, ``clipped``, ``bound``, and the ends ``low`` and ``high`` of the interval. Every interval holds for
-        its cell; for all together say ``queries``. Exact intervals are searched for, which takes longer than all the rest: ``intervals=False`` leaves them out.
+        Columns: ``shown``, ``value``, ``standard_error``, ``clipped``, ``bound``, and the ends ``low`` and ``high`` of
+        the interval. Every interval holds for its cell; for simultaneous intervals pass ``queries``. Exact intervals
+        are found by search, which dominates the running time: ``intervals=False`` omits them.
         """
         cells = QueryCells.of(condition, self.domain, columns)
         level, n = level_of(error, self.plan.error, queries), self.plan.n
@@ -164,7 +166,7 @@ class View(Reader):
         return cells.frame(figures | cells.exact_intervals(figures["shown"], interval))
 
     def _layers(self, cells: QueryCells) -> list[Layer]:
-        """The strata of :meth:`_strata`, of many counts."""
+        """Return the strata of :meth:`_strata` for many counts."""
         rates, n, shown = self.rates, self.plan.n, cells.shown(self.keys)
         if self.source_rates is not None:
             noise = float(self.source_rates.scale) * self.source_rates.source.shares(cells)
@@ -180,20 +182,20 @@ class View(Reader):
 
     @property
     def _beside(self) -> Keys:
-        """The tuples of earlier views, without which a later one says nothing."""
+        """Return the tuples of earlier views, without which a later one cannot be interpreted."""
         if self.earlier is None:
             raise PolicyError(
-                f"This is view {self.manifest.index} of a series. It can only be read beside the earlier ones: open it with them (rt.randomize.Series)."
+                f"This is view {self.manifest.index} of a series. It can only be interpreted with the earlier ones: open it together with them (rt.randomize.Series)."
             )
         return self.earlier
 
     @property
     def _again(self) -> Keys:
-        """The tuples that an earlier view showed too."""
+        """Return the tuples that were also in an earlier view."""
         return self.keys[among(self.keys, self._beside)]
 
     def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
-        """The strata of a query: the whole domain, or for a later view the part that earlier views showed and the rest."""
+        """Return the strata of a query: the whole domain or, for a later view, the tuples in earlier views and the rest."""
         rates, index = self.rates, self.manifest.index
         totals = self._totals(asked, column, weights)
         inside = held(asked, self.domain, self.keys, column, weights)
@@ -228,9 +230,11 @@ class View(Reader):
         inside: tuple[Fraction, Fraction],
         totals: tuple[DomainCount, Fraction],
     ) -> Stratum:
-        """The stratum of non-uniform noise: the sum of beta(t) over the query is c times its expectation under the source."""
+        """Return the stratum of non-uniform noise: the sum of beta(t) over the query is c times its expectation under the source."""
         if not totals[0].is_exact:
-            raise PolicyError(f"The condition {asked.text!r} is too wide to count its noise. Use fewer columns.")
+            raise PolicyError(
+                f"The condition {asked.text!r} couples too many columns to compute its noise. Use fewer columns."
+            )
         noise = rates.scale * rates.source.expectation(asked, column, weights)
         squares = noise
         if column is not None:
@@ -240,7 +244,7 @@ class View(Reader):
     def _totals(
         self, asked: Condition, column: str | None, weights: Sequence[Fraction]
     ) -> tuple[DomainCount, Fraction]:
-        """What the domain holds of a query: the sum of weights and of their squares."""
+        """Return the domain totals of a query: the sum of weights and of squared weights."""
         if column is None:
             found = count_or_sample(asked, self.domain)
             return found, found.value

@@ -1,7 +1,7 @@
-"""The public domain of a randomized view: for every column its possible values, written down before anybody looks at the data.
+"""The public domain of a randomized view: the possible values of every column, declared independently of the data.
 
-A tuple of the domain is a *key*: its mixed-radix number. Columns are packed into words of at most 62 bits, so that domains may be larger than
-any machine integer: with one word keys are plain 64-bit integers, with several they are records of them.
+A tuple of the domain is a *key*: its mixed-radix number. Columns are packed into words of at most 62 bits, so that
+domains may exceed machine integers: with one word keys are 64-bit integers, with several they are records of them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Codes = NDArray[np.int64]
 _WORD_LIMIT = 2**62
 _WHOLE_LIMIT = 2**63
 _LARGEST_COLUMN = 20_000_000
-_BEYOND = "whole numbers must lie between -2^63 and 2^63 - 1. Use a coarser public grid, or list them as texts."
+_BEYOND = "whole numbers must be between -2^63 and 2^63 - 1. Use a coarser public grid, or list them as text."
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column of the domain: how many values it can take, and which, where they were declared."""
+    """A column of the domain: the number of its values, and the values themselves if declared."""
 
     name: str
     size: int
@@ -45,7 +45,9 @@ class Attribute:
 
     @classmethod
     def of(cls, name: str, declared: Any) -> Attribute:
-        """A column from a number of values, a list of values, a range, ``{"from": 17, "to": 90, "step": 1}``, or what :meth:`ViewDomain.as_json` wrote."""
+        """Build a column from a number of values, a list of values, a range, ``{"from": 17, "to": 90, "step": 1}``, or the
+        output of :meth:`ViewDomain.as_json`.
+        """
         if isinstance(declared, Attribute):
             return declared
         if isinstance(declared, int) and not isinstance(declared, bool):
@@ -69,22 +71,22 @@ class Attribute:
 
     @property
     def kind(self) -> ValueType:
-        """The kind of the values."""
+        """The type of the values."""
         return ValueType.of(self.listed.dtype, self.name)
 
     @property
     def listed(self) -> pl.Series:
-        """The values; a :class:`PolicyError` where only their number is known."""
+        """The values; a :class:`PolicyError` if only their number is known."""
         if self.values is None:
             raise PolicyError(
-                f"domain[{self.name!r}] says how many values there are ({self.size}), but not which. List them: publishing, estimating and "
-                "counting need them, and they must not be read off the data."
+                f"domain[{self.name!r}] gives the number of values ({self.size}), but not the values. List them: publishing, estimating and "
+                "counting need them, and they must not be derived from the data."
             )
         return self.values
 
     @cached_property
     def _grid(self) -> tuple[int, int] | None:
-        """First value and step where the values are whole numbers at equal steps: then codes need no lookup."""
+        """Return first value and step if the values are evenly spaced integers: then codes need no lookup."""
         values = self.listed
         if not values.dtype.is_integer() or values.null_count() or len(values) < 2:
             return None
@@ -95,9 +97,9 @@ class Attribute:
         return (int(numbers[0]), int(steps[0])) if steps[0] > 0 and (steps == steps[0]).all() else None
 
     def encode(self, series: pl.Series) -> Codes:
-        """For every row the place of its value in the domain; a value that is not in it is a :class:`DataError`.
+        """Return the code of every row's value; a value outside the domain raises a :class:`DataError`.
 
-        So is one that would only be in it after a part of it was cut off: 25.7 among whole numbers, noon among days.
+        So does a value that matches only after truncation: 25.7 among integers, noon among dates.
         """
         found, bad = self._converted(series)
         if self._grid is not None and not found.null_count():
@@ -114,13 +116,13 @@ class Attribute:
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is not in the declared domain of {self.size} values. Declare it, "
-                "only if everybody can know that it may occur; never add a value because it occurs in the data."
+                f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is not in the declared domain of {self.size} values. Declare it "
+                "only if it is public knowledge that it may occur; never add a value because it occurs in the data."
             )
         return codes.astype(np.int64)
 
     def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
-        """The values in the type of the domain, and for every row whether its value had to be changed for that."""
+        """Cast values to the domain's type, and mask the rows whose value was changed by the cast."""
         days = self.kind.is_temporal
         given = series.fill_nan(None) if series.dtype.is_float() else series
         if isinstance(given.dtype, pl.Datetime):
@@ -132,33 +134,33 @@ class Attribute:
             found = self.kind.column(given)
             if given.dtype.is_integer() and wanted.is_integer():
                 found = given.cast(wanted, strict=False)
-            # Text is read; numbers, days and truth values must come back the same.
+            # Text is parsed; numbers, dates and booleans must survive the round trip.
             is_read = given.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or wanted == pl.String
             back = given if is_read else found.cast(given.dtype, strict=False)
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {self.name!r} has type {series.dtype}, but its domain holds values of kind {self.kind.value}."
+                f"Column {self.name!r} has type {series.dtype}, but its domain has the type {self.kind.value}."
             ) from None
         return found, back.ne_missing(given).to_numpy().copy()
 
     def decode(self, codes: Codes) -> pl.Series:
-        """The values at these places."""
+        """Return the values of these codes."""
         return self.listed.gather(codes)
 
 
 @dataclass(frozen=True)
 class ViewDomain:
-    """The product of all columns' domains; ``size`` is its number of tuples, however large."""
+    """The product of all columns' domains; ``size`` is its number of tuples, of any magnitude."""
 
     attributes: tuple[Attribute, ...]
 
     def __post_init__(self) -> None:
         if not self.attributes:
-            raise PolicyError("domain is empty: name every column with its number of values or its values.")
+            raise PolicyError("domain is empty: give every column with its number of values or its values.")
 
     @classmethod
     def of(cls, declared: ViewDomain | Mapping[str, Any]) -> ViewDomain:
-        """The domain that a mapping from column to values (or number of values) declares."""
+        """Build a domain from a mapping from column to values (or number of values)."""
         if isinstance(declared, ViewDomain):
             return declared
         if not isinstance(declared, Mapping):
@@ -187,12 +189,12 @@ class ViewDomain:
         raise DataError(f"The domain has no column {name!r}.{did_you_mean(name, self.names)}")
 
     def in_order_of(self, names: Sequence[str]) -> ViewDomain:
-        """The same domain with its columns in another order."""
+        """Return the domain with its columns in another order."""
         return ViewDomain(tuple(self[name] for name in names))
 
     @cached_property
     def _layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...]]:
-        """For every column its word and the weight of its code in it, and the radix of every word; columns first to last."""
+        """Return for every column its word and its multiplier there, and the radix of every word; columns in order."""
         groups: list[list[Attribute]] = [[]]
         for attribute in self.attributes:
             if math.prod(each.size for each in groups[-1]) * attribute.size > _WORD_LIMIT:
@@ -208,12 +210,12 @@ class ViewDomain:
 
     @property
     def radices(self) -> tuple[int, ...]:
-        """How many values each word of a key has."""
+        """The number of values of each word of a key."""
         return self._layout[1]
 
     @property
     def key_type(self) -> np.dtype[Any]:
-        """The type of keys: 64-bit integers, or records of them."""
+        """The dtype of keys: 64-bit integers, or records of them."""
         words = len(self.radices)
         return np.dtype(np.int64) if words == 1 else np.dtype([(f"w{word}", np.int64) for word in range(words)])
 
@@ -227,16 +229,16 @@ class ViewDomain:
         return keys
 
     def first_word(self, keys: Keys) -> Codes:
-        """The most significant word of every key."""
+        """Return the most significant word of every key."""
         first: Codes = keys if len(self.radices) == 1 else keys["w0"]
         return first
 
     def pack(self, frame: pl.DataFrame) -> Keys:
-        """The keys of a frame's rows; every value must be in the declared domain."""
+        """Return the keys of a frame's rows; every value must be in the declared domain."""
         return self.from_codes({each.name: each.encode(frame[each.name]) for each in self.attributes})
 
     def from_codes(self, codes: Mapping[str, Codes]) -> Keys:
-        """The keys of rows whose codes are given for every column."""
+        """Return the keys of rows from their codes in every column."""
         places, radices = self._layout
         words = [np.zeros(len(codes[self.names[0]]), dtype=np.int64) for _ in radices]
         for name, (word, weight) in places.items():
@@ -244,25 +246,25 @@ class ViewDomain:
         return self.from_words(words)
 
     def codes(self, keys: Keys, name: str) -> Codes:
-        """The codes of one column."""
+        """Return the codes of one column."""
         word, weight = self._layout[0][name]
         values = keys if len(self.radices) == 1 else keys[f"w{word}"]
         shifted = values // weight if weight > 1 else values
         if weight * self[name].size >= self.radices[word]:
             return shifted
-        # The remainder by way of the quotient: numpy is fast at dividing many numbers by one, and not at ``%``.
+        # Compute the remainder from the quotient: numpy divides many numbers by a scalar fast, but ``%`` is slow.
         whole: Codes = shifted // self[name].size
         whole *= self[name].size
         np.subtract(shifted, whole, out=whole)
         return whole
 
     def unpack(self, keys: Keys, names: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows that keys stand for, in some columns or all."""
+        """Decode keys to rows, in some columns or all."""
         chosen = self.names if names is None else names
         return pl.DataFrame([self[name].decode(self.codes(keys, name)) for name in chosen])
 
     def frame_columns(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The columns of the domain; one that the frame lacks is a :class:`DataError`."""
+        """Return the columns of the domain; a missing one raises a :class:`DataError`."""
         for name in self.names:
             if name not in frame.columns:
                 raise DataError(
@@ -289,19 +291,19 @@ def _steps(name: str, declared: Mapping[str, Any]) -> range:
     low, high, step = (_whole(end) for end in (declared["from"], declared["to"], declared.get("step", 1)))
     for value in (low, high, step):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise PolicyError(f"domain[{name!r}]: steps go by whole numbers, but one of its numbers is {value!r}.")
+            raise PolicyError(f"domain[{name!r}]: ends and step must be whole numbers, but one of them is {value!r}.")
     if step < 1 or high < low:
         raise PolicyError(f"domain[{name!r}] goes from {low} to {high} by {step}, which has no value.")
     return range(low, high + 1, step)
 
 
 def _whole(value: Any) -> Any:
-    """A whole number; those beyond 2^53 are written as text."""
+    """Parse an integer; those beyond 2^53 are written as text."""
     return int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 25 else value
 
 
 def _check_ends(name: str, declared: range) -> None:
-    """Refuse whole numbers that have no place in 64 bits, before anybody counts or lists them."""
+    """Refuse integers beyond 64 bits before counting or listing them."""
     if any(not -_WHOLE_LIMIT <= end < _WHOLE_LIMIT for end in (declared.start, declared.stop - 1)):
         raise PolicyError(f"domain[{name!r}]: {_BEYOND}")
 
@@ -309,7 +311,7 @@ def _check_ends(name: str, declared: range) -> None:
 def _series(name: str, declared: Any) -> pl.Series:
     try:
         if isinstance(declared, range):
-            # Not np.arange(start, stop, step), which takes the distance of the ends, and that may pass 64 bits.
+            # Not np.arange(start, stop, step): it computes the distance of the ends, which may overflow 64 bits.
             series = pl.Series(name, declared.start + declared.step * np.arange(len(declared), dtype=np.int64))
         else:
             series = pl.Series(
@@ -323,12 +325,12 @@ def _series(name: str, declared: Any) -> pl.Series:
         kinds = {type(value).__name__: value for value in reversed(list(declared)) if value is not None}
         told = " and ".join(repr(value) for value in list(kinds.values())[:2])
         raise PolicyError(
-            f"domain[{name!r}]: its values must be of one kind (numbers, texts, days or true and false), but they are such as {told}."
+            f"domain[{name!r}]: its values must be of one type (numbers, text, dates or booleans), but there are {told}."
         ) from None
     if len(series) == 0:
         raise PolicyError(f"domain[{name!r}] has no values.")
     if series.dtype.is_float() and not series.drop_nulls().is_finite().all():
-        raise PolicyError(f"domain[{name!r}] holds a value that is not a finite number. Leave it out, or use null.")
+        raise PolicyError(f"domain[{name!r}] has a value that is not a finite number. Remove it, or use null.")
     if series.n_unique() < len(series):
         twice = series.filter(series.is_duplicated())[0]
         raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")
@@ -336,7 +338,7 @@ def _series(name: str, declared: Any) -> pl.Series:
 
 
 def _is_beyond(series: pl.Series) -> bool:
-    """Whether a column holds a whole number that has no place in 64 bits."""
+    """True if a column holds an integer beyond 64 bits."""
     return any(isinstance(value, int) and not -_WHOLE_LIMIT <= value < _WHOLE_LIMIT for value in series.to_list())
 
 
@@ -352,7 +354,7 @@ def _plain(attribute: Attribute) -> Any:
 
 
 def _listed(name: str, entry: Mapping[str, Any]) -> pl.Series:
-    """Values of a stated type; days and large numbers are written as text."""
+    """Parse values of a stated type; dates and large integers are written as text."""
     from reticent.conditions import Domain
 
     types, kind, listed = [each.value for each in ValueType], entry.get("type", "text"), entry["values"]

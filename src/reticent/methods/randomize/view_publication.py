@@ -1,4 +1,4 @@
-"""Publishing randomized views: from a plan and a table to tuples that may be shown, through the ``publish`` of every release."""
+"""Publish randomized views: from a plan and a table to a release, through the common ``publish``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ def publish(
     budget: Mapping[str, Any] | None = None,
     insecure_seed: int | None = None,
 ) -> View:
-    """A view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta.
+    """Return a view of ``frame`` by ``plan``: true tuples with probability s, every other tuple of the domain with beta.
 
-    ``domain`` lists the values of every column, as they were declared in public; ``source`` is a public distribution for non-uniform noise.
-    ``dataset`` names the data: then the view is certified and recorded before this returns, and a second independent view of them is a
-    :class:`LedgerError`, since two views give tuples away that neither does (a series of views is :class:`reticent.methods.randomize.Series`). A view of data
-    without a name is certified when it is saved. ``budget`` are the totals that all noisy releases of the data set may cost together
-    (``{"epsilon": 8, "delta": "1e-6"}``).
+    ``domain`` lists the values of every column, as publicly declared; ``source`` is a public distribution for
+    non-uniform noise. ``dataset`` names the data: then the view is certified and recorded before this returns, and a
+    second independent view of them is a :class:`LedgerError`, since two views together disclose more than each (for a
+    series of views use :class:`reticent.methods.randomize.Series`). A view of unnamed data is certified when it is
+    saved. ``budget`` is the total privacy cost allowed for all noisy releases of the data set (``{"epsilon": 8,
+    "delta": "1e-6"}``).
     """
     drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
     made = View(drawn.details, drawn.keys(), secure=drawn.secure)
@@ -73,7 +74,7 @@ def publish_to(
     signing_key: Any = None,
     context: Context | None = None,
 ) -> int:
-    """Draw a view and write it to a folder chunk by chunk, whatever its size; returns the number of its rows."""
+    """Sample a view and write it to a folder in chunks, for any size; return the number of its rows."""
     target = Path(path)
     drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
     release = give(
@@ -94,7 +95,7 @@ def publish_to(
 
 
 def table_of(frame: Any, domain: ViewDomain, dataset: str | None) -> Table:
-    """A frame as a table that publishes the columns of the domain; a count column is not in it."""
+    """Return a frame as a table with the columns of the domain, without a count column."""
     data = as_polars(frame)
     published = [name for name in domain.names if name in data.columns]
     return Table(data, quasi=published, nulls="category", dataset=dataset)
@@ -110,7 +111,7 @@ def released(
     budget: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Release:
-    """Tuples that were drawn as a release: certified, and recorded where the table's data set has a name."""
+    """Release sampled tuples: certified, and recorded if the table's data set has a name."""
     if table is None:
         table = table_of(made.domain.unpack(made.keys[:1]), made.domain, None)
     drawn = DrawnTuples(
@@ -128,7 +129,7 @@ def released(
 
 
 def open_published(path: str | Path) -> View | FrappView:
-    """A view or perturbed records from their folder, whichever its manifest says."""
+    """Open a view or perturbed records from their folder, depending on the manifest."""
     found = open_public(path).reader
     if not isinstance(found, View | FrappView):
         raise DataError(f"{str(path)!r} is not a randomized release: its format is {open_public(path).format!r}.")
@@ -136,7 +137,7 @@ def open_published(path: str | Path) -> View | FrappView:
 
 
 def open_view(path: str | Path, earlier: Keys | None = None) -> View:
-    """A view from its folder, to be read beside the tuples that ``earlier`` views of its series showed."""
+    """Open a view from its folder, together with the ``earlier`` views of its series."""
     found = open_published(path)
     if not isinstance(found, View):
         raise DataError(f"{str(path)!r} holds perturbed records, not a view.")

@@ -1,8 +1,8 @@
-"""Several views of data that change, by the corrected scheme.
+"""Several views of changing data, by a corrected scheme. Source: [Rastogi2007].
 
-Independent re-runs are a breach: a tuple seen in three of them is almost surely true. Here a tuple that an earlier view showed keeps a high chance
-to show again even when it is not true. The printed scheme promises too much: noise is inflated by exp((v-1)/v), and does not shrink
-from view to view unless the table is frozen.
+Independent views are a breach: a tuple in three of them is almost surely true. Here a tuple of an earlier view keeps a
+high probability of inclusion even if it is not true. Corrected: the printed scheme guarantees too much. Noise must be
+inflated by exp((v-1)/v), and must not shrink from view to view unless the table is frozen.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _SERIES = "randomized views"
 
 @dataclass(frozen=True)
 class Series:
-    """The views of one plan, first to last. The publisher keeps all of them; the number of views is fixed by the plan.
+    """The views of one plan, in order. The publisher keeps all of them; the number of views is fixed by the plan.
 
-    ``digest`` is that of the table in a frozen series, where it may not change; it stays with the publisher.
+    ``digest`` is a hash of the table in a frozen series, which may not change; it is private to the publisher.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class Series:
 
     @property
     def shown(self) -> Keys:
-        """All tuples that a view showed so far."""
+        """All tuples that any view has included so far."""
         found = np.empty(0, self.plan.domain.key_type)
         for view in self.views:
             found = union(found, view.keys)
@@ -72,11 +72,11 @@ class Series:
         insecure_seed: int | None = None,
         context: Context | None = None,
     ) -> Series:
-        """The series with one more view, of the table as it is now: true tuples with s, tuples of earlier views with e, others with c_i."""
+        """Return the series with one more view, of the current table: true tuples with s, tuples of earlier views with e, others with c_i."""
         index = len(self.views) + 1
         if index > self.plan.views:
             raise LedgerError(
-                f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, published already. One more would break the promise; nothing was "
+                f"The plan is for {self.plan.views} view{'s' * (self.plan.views > 1)}, all published. One more would break the guarantee; nothing was "
                 "published."
             )
         space = full_domain(self.plan, domain)
@@ -113,19 +113,19 @@ class Series:
         return Series(listed, (*self.views, view), digest)
 
     def _state(self, view: View) -> SeriesState:
-        """What the ledger keeps of the series: which view it is at, named by its tuples, and the one that it follows."""
+        """Return the ledger's record of the series: the current view, identified by its tuples, and its predecessor."""
         named = [f"{each.manifest.index}:{_digest(each.keys)}" for each in (*self.views[-1:], view)]
         details = {"index": view.manifest.index, "views": self.plan.views}
         return SeriesState(_SERIES, named[-1], details, follows=named[0] if self.views else None)
 
     def estimate(self, condition: str, *, error: Any = None) -> Estimate:
-        """The estimate from the latest view, read beside the earlier ones."""
+        """Estimate from the latest view, given the earlier ones."""
         if not self.views:
             raise PolicyError("The series has no view yet.")
         return self.views[-1].estimate(condition, error=error)
 
     def combined(self, condition: str, *, error: Any = None) -> Estimate:
-        """One estimate from all views of a table that did not change, each weighted by the inverse of its variance."""
+        """Combine the estimates of all views of an unchanged table, weighted by inverse variance."""
         if not self.plan.rates.frozen:
             raise PolicyError(
                 "Views are combined in a frozen series only: in others the table may have changed between them."
@@ -144,15 +144,16 @@ class Series:
             standard_error=float(1 / total) ** 0.5,
             clipped=max(Fraction(0), min(value, top)),
             bound=bound,
-            # All views' bounds must hold at once.
+            # The bounds of all views must hold simultaneously.
             error=best.error * len(found),
             interval=(max(0, min(low, int(top))), min(int(top), max(high, 0))),
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write what is new: a folder for every view, and the publisher's own record of the series.
+        """Write new views: a folder for every view, and the publisher's record of the series.
 
-        A folder with another view in its place is left alone: a series that forgot what it showed would break its promise.
+        A folder that holds a different view is not touched: a series that loses a published view would break its
+        guarantee.
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -162,7 +163,7 @@ class Series:
                 view.save(target)
             elif not _is_same(open_view(target), view):
                 raise DataError(
-                    f"{str(target)!r} holds another view than this series'. Save it to a folder of its own; nothing was overwritten."
+                    f"{str(target)!r} holds a view of another series. Save to a different folder; nothing was overwritten."
                 )
         state = {"plan": self.plan.as_json(), "views": len(self.views), "digest": self.digest}
         write_whole(folder / _STATE, json.dumps(state, indent=2).encode() + b"\n", mode=0o600)
@@ -170,10 +171,10 @@ class Series:
 
     @classmethod
     def open(cls, path: str | Path) -> Series:
-        """A series from its folder, with every view beside those before it."""
+        """Open a series from its folder, every view with its predecessors."""
         folder = Path(path)
         if not (folder / _STATE).is_file():
-            raise DataError(f"{str(folder)!r} holds no series: there is no {_STATE}.")
+            raise DataError(f"{str(folder)!r} does not hold a series: {_STATE} is missing.")
         try:
             state = json.loads((folder / _STATE).read_text(encoding="utf-8"))
             plan, count = Plan.from_json(state["plan"]), whole(state["views"], "views", low=1)
@@ -187,22 +188,22 @@ class Series:
         except EarlierLayout:
             raise DataError(
                 f"The series in {str(folder)!r} was begun with an earlier version of Reticent. Publish its remaining views with that version: later views depend "
-                "on what the earlier ones showed. A new series about the same people is not judged together with the old views, and the ledger refuses it."
+                "on the earlier ones. A new series about the same people is not judged together with the old views, and the ledger refuses it."
             ) from None
         if views[0].plan.as_json() != plan.as_json():
-            raise DataError(f"The views in {str(folder)!r} were made by another plan than {_STATE} says.")
+            raise DataError(f"The views in {str(folder)!r} were made by another plan than the one in {_STATE}.")
         return cls(plan, views, digest)
 
 
 def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
-    """Published views of one series, first to last, as the public can read them: each beside those before it."""
+    """Read the published views of one series, in order, each with its predecessors."""
     views: list[View] = []
     earlier: Keys | None = None
     for place, path in enumerate(paths, start=1):
         view = open_view(path, earlier)
         if view.manifest.index != place:
             raise DataError(
-                f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Give all views in order."
+                f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Pass all views in order."
             )
         if views and view.plan.as_json() != views[0].plan.as_json():
             raise DataError(
@@ -214,11 +215,13 @@ def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
 
 
 def _next(index: int, views: int, given: Sequence[PriorDisclosure]) -> Judgement:
-    """A later view goes out beside the earlier ones of its series, and nothing else; the series' state says that they are its own."""
+    """Judge a later view: it may be released after the earlier views of its own series and nothing else; the series' state
+    proves which are its own.
+    """
     if len(given) == index - 1:
         return allow(f"It is view {index} of {views} that were planned and judged together.")
     return refuse(
-        f"The ledger knows {len(given)} releases of this data set, but this would be view {index} of its series: the series at hand is not the one that was "
+        f"The ledger knows {len(given)} releases of this data set, but this would be view {index} of its series: this copy of the series is not the one that was "
         "published last. Open it again from its folder; nothing was published."
     )
 
@@ -228,5 +231,5 @@ def _digest(keys: Keys) -> str:
 
 
 def _is_same(one: View, other: View) -> bool:
-    """Whether two views show the same by the same plan."""
+    """True if two views include the same tuples under the same plan."""
     return one.manifest.as_json() == other.manifest.as_json() and np.array_equal(one.keys, other.keys)
