@@ -55,7 +55,7 @@ def test_forgetting_people_comes_with_a_warning(reticent):
     assert code == 0
     assert "Warning: People who left are forgotten after 2 releases" in " ".join(said.split())
     _, found, _ = reticent("republish", "policy.toml", "--history", "h", "--data", "1.csv", "--json")
-    assert "stays out of the series" in found["warning"]
+    assert "are excluded from the series" in found["warning"]
 
 
 def test_months_are_published_one_after_the_other(reticent):
@@ -86,7 +86,7 @@ def test_k_anonymity_beside_the_promise_about_the_series_makes_batches(reticent)
     assert reticent("verify", "h/releases/0001", "h/releases/0002", "--json")[1]["ok"]
     Path("policy.toml").write_text(POLICY.replace("[method]", asked.replace("3", "4")))
     code, _, said = reticent("republish", "policy.toml", "--history", "h", "--data", "2.csv")
-    assert (code, "k was fixed with the first release" in said) == (2, True)
+    assert (code, "k was fixed by the first release" in said) == (2, True)
     # A policy that asks for less finds the promise of the history.
     Path("policy.toml").write_text(POLICY)
     assert reticent("republish", "policy.toml", "--history", "h", "--data", "2.csv", "--json")[1]["buckets"] > 0
@@ -109,7 +109,7 @@ def test_changes_are_taken_instead_of_a_snapshot(reticent):
         (
             'quasi = ["age", "town"]\nsensitive = "job"',
             'quasi = ["age"]\nsensitive = "job"\n[declared]\ntown = "nobody knows it"',
-            "link people from release to release",
+            "link people across releases",
         ),
     ],
 )

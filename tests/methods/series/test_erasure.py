@@ -87,7 +87,7 @@ def test_an_erased_person_leaves_a_keyed_hash_and_a_record(tmp_path, months, who
     assert rt.verify(history.folders).holds
     assert history.check().holds
     assert rt.attacks.series(history).highest <= 1 / 2
-    with pytest.raises(DataError, match="holds nothing about anybody with the key"):
+    with pytest.raises(DataError, match="has no data about a person with the key"):
         history.erase(key, "once more")
 
 

@@ -162,7 +162,7 @@ def test_changes_give_the_same_release_as_the_snapshot(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"change": "replace"}, "It must say insert, update or delete"),
+        ({"change": "replace"}, "It must be insert, update or delete"),
         ({"change": "insert"}, "use update"),
         ({"id": 999}, "is not in the table"),
     ],
@@ -195,7 +195,7 @@ def test_a_preview_writes_nothing(published):
         ({"key": "job"}, "two roles"),
         ({"quasi": {}}, "at least one quasi column"),
         ({"choice": "best"}, "choice must be one of"),
-        ({"ranges": {"town": (1, 2)}}, "ranges names 'town'"),
+        ({"ranges": {"town": (1, 2)}}, "ranges has 'town'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(tmp_path, change, problem):
@@ -209,7 +209,7 @@ def test_settings_are_fixed_with_the_first_release_but_the_domain_may_grow(tmp_p
     assert begin(tmp_path / "history", choice="random").settings.choice == "random"
     history = begin(tmp_path / "history", choice="near")
     history.publish(FRAMES[0])
-    with pytest.raises(PolicyError, match="choice was fixed with the first release"):
+    with pytest.raises(PolicyError, match="choice was fixed by the first release"):
         begin(history.path, choice="random")
     with pytest.raises(PolicyError, match="declared values must stay"):
         begin(history.path, domain=[*DOMAIN[1:], "v9"])
@@ -417,7 +417,7 @@ EVERYBODY = pl.DataFrame(
 
 def test_people_who_were_forgotten_stay_out_for_good(tmp_path):
     away = EVERYBODY.filter(pl.col("id") != 7)
-    with pytest.warns(UserWarning, match=r"forgotten after 1 release: .* stays out of the series"):
+    with pytest.warns(UserWarning, match=r"forgotten after 1 release: .* are excluded from the series"):
         history = begin(tmp_path / "history", retention=1)
     made = [history.publish(frame, again=True) for frame in (EVERYBODY, away, EVERYBODY, away)]
     assert [each.change["events"]["returned"] for each in made] == [0, 0, 1, 0]
@@ -460,7 +460,7 @@ def test_an_imported_release_without_m_unique_groups_cannot_be_continued(tmp_pat
     history = begin(tmp_path / "history")
     history.import_release(FRAMES[0], list(range(FRAMES[0].height)), FRAMES[0]["id"].to_list())
     assert not history.check().holds
-    with pytest.raises(PolicyError, match="begin a new one"):
+    with pytest.raises(PolicyError, match="start a new series"):
         history.publish(FRAMES[1])
 
 

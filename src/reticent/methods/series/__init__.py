@@ -1,13 +1,13 @@
-"""Republishing: a table that changes, in releases that stay safe together (tau-safety, [Anjum2013]).
+"""Republishing: successive releases of a changing table that are safe together (tau-safety, [Anjum2013]).
 
-``history``      a series of releases and all that its publisher remembers; ``history_folder`` its folder; ``state`` what is kept after a release; ``feed`` changes instead of a snapshot
-``method``       the method Republish; ``diff`` what happened to whom, ``assignment`` who goes where, ``group_formation`` new rows into groups, ``box_scales`` boxes and distances
-``series``       the releases of a table as columns: who is in which group, what happened to whom, what the public sees
-``definitions``  TauSafety and MInvariance; ``series_check`` every violation in a series, independent of the publisher
-``plan``         what coming releases cost, before anything is published
-``turnover``     sensitive values that came, went, and are missing
-``format``       the format ``series`` of a release; ``batch_format`` that of a release in batches, beside boxes of people who look alike
-``signatures``   sets of sensitive values as rows of a matrix; ``person_keys`` who is who by their keys; ``hilbert`` an order of points
+``history`` a series of releases with the publisher's private state; ``history_folder`` its folder; ``state`` what is
+kept after a release; ``feed`` changes instead of a snapshot ``method`` the method Republish; ``diff`` events since the
+last release, ``assignment`` people to groups, ``group_formation`` new groups, ``box_scales`` boxes and distances
+``series`` the releases of a table as columns: group membership, events, public part ``definitions`` TauSafety and
+MInvariance; ``series_check`` every violation in a series, independent of the publisher ``plan`` predicted cost of
+coming releases ``turnover`` sensitive values gained, lost and missing ``format`` the format ``series`` of a release;
+``batch_format`` that of a release in batches, with separate boxes of k people ``signatures`` sets of sensitive
+values as rows of a matrix; ``person_keys`` people matched by key; ``hilbert`` a space-filling order of points
 """
 
 from reticent.errors import correct_names

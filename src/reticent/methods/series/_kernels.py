@@ -1,6 +1,7 @@
-"""Compiled loops of the publisher: changed rows into vacancies and into groups of their own, rows of a bucket matched by distance, people who look alike, places on a curve and in signatures, random orders.
+"""Compiled loops of the publisher: assignment of changed rows to vacancies and to new groups, matching the rows of a
+bucket by distance, k-anonymous boxes, Hilbert curve positions, signature lookups, random permutations.
 
-A signature is a row of ``book``: rising codes of values, padded with -1. ``cache=True`` keeps the machine code on disk.
+A signature is a row of ``book``: increasing value codes, padded with -1. ``cache=True`` keeps the machine code on disk.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ def _disjoint(one: Any, other: Any) -> bool:
 def fill_vacancies(
     rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, most: Any, found: Any
 ) -> None:
-    """Give each of ``rows`` the signature with the most vacancies of its value among those disjoint from the one that it ``avoid``s.
+    """Give each of ``rows`` the signature with the most vacancies of its value among those disjoint from its ``avoid`` signature.
 
-    The vacancies of value ``v`` are ``most[starts[v]:starts[v + 1]]``, falling, each of the signature ``cells[...]``; they are used up. Vacancies only fall, so a
-    search may end at the first place that had no more than the best one has.
+    The vacancies of value ``v`` are ``most[starts[v]:starts[v + 1]]``, decreasing, each of the signature
+    ``cells[...]``; they are consumed. Vacancies only decrease, so a search may end at the first entry whose initial
+    count is not above the best one found.
     """
     left = most.copy()
     for row in rows:
@@ -58,7 +60,7 @@ def fill_vacancies(
 
 @compiled
 def _stay_eligible(counts: Any, chosen: Any) -> bool:
-    """Whether rows with these counts of values can be divided into groups of different ones after one of each ``chosen`` value was taken."""
+    """True if rows with these value counts can still be partitioned into m-unique groups after one of each ``chosen`` value is removed."""
     most = 0
     for value in range(len(counts)):
         left = counts[value]
@@ -73,7 +75,7 @@ def _stay_eligible(counts: Any, chosen: Any) -> bool:
 def _take_again(
     stack: Any, starts: Any, counts: Any, avoid: Any, book: Any, chosen: Any, tries: int, members: Any
 ) -> bool:
-    """Take a row of each ``chosen`` value that avoids none of them from the ends of the stacks; False, and nothing is taken, if some value has none."""
+    """Take a row of each ``chosen`` value that avoids none of them from the ends of the stacks; return False and take nothing if a value has none."""
     for size in range(len(chosen)):
         value = chosen[size]
         last = starts[value] + counts[value] - 1
@@ -97,11 +99,12 @@ def _take_again(
 def join_changed(
     stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, known: Any, m: int, tries: int, group: Any
 ) -> int:
-    """Put rows together, ``m`` with different values a group, so that every row's avoided signature is disjoint from the group's values.
+    """Form groups of ``m`` rows with distinct values, such that every row's avoided signature is disjoint from the group's values.
 
-    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried first, in the order ``known``. For the others the most frequent values go
-    first, ties by ``rank``. A signature is used again while the rest stays m-eligible: groups of one signature fill each other's vacancies later, so few of them need fewer counterfeits. Returns
-    the number of groups; ``group[row]`` stays -1 for a row that found none.
+    ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried
+    first, in the order ``known``; then the most frequent values, ties by ``rank``. A signature is reused while the rest
+    stays m-eligible: groups of one signature can later fill each other's vacancies, so fewer signatures need fewer
+    counterfeits. Returns the number of groups; ``group[row]`` stays -1 for unassigned rows.
     """
     values = len(starts) - 1
     counts = starts[1:] - starts[:-1]
@@ -160,7 +163,7 @@ def join_changed(
                     stack, starts, counts, avoid, book, chosen, tries, members
                 )
         else:
-            # The first one found no group; the others may in another one.
+            # The first row has no group; the others may fit another one.
             for place in range(1, size):
                 counts[chosen[place]] += 1
                 stack[starts[chosen[place]] + counts[chosen[place]] - 1] = members[place]
@@ -170,10 +173,11 @@ def join_changed(
 def sign_by_supply(
     rows: Any, value: Any, avoid: Any, book: Any, known: Any, supply: Any, rank: Any, m: int, signed: Any
 ) -> Any:
-    """Give each of ``rows`` a signature of its value and m - 1 values that arrivals have, whose ``supply`` is used up.
+    """Give each of ``rows`` a signature of its value and m - 1 values of arrivals, consuming their ``supply``.
 
-    It is the ``known`` one of the book whose scarcest value has the largest supply; if there is none, it has the values with the largest supply, ties by ``rank``. The signature avoids the row's
-    old one. Returns for which rows there were enough values; ``signed`` has their signatures, unsorted.
+    Preferred is the ``known`` signature of the book whose scarcest value has the largest supply; otherwise the values
+    with the largest supply, ties by ``rank``. The signature is disjoint from the row's old one. Returns a mask of the
+    rows with enough values; ``signed`` has their signatures, unsorted.
     """
     found = np.zeros(len(rows), dtype=np.bool_)
     for number in range(len(rows)):
@@ -224,15 +228,16 @@ def sign_by_supply(
 def match_near(
     points: Any, ordered: Any, starts: Any, width: int, totals: Any, first: Any, draws: Any, window: int, slot: Any
 ) -> None:
-    """Divide the rows of every bucket into groups of one row a value, by distance.
+    """Partition the rows of every bucket into groups of one row per value, by distance.
 
-    The rows of cell ``c = bucket * width + place`` are ``ordered[starts[c]:starts[c + 1]]``, along a curve; a bucket has ``totals[bucket]`` groups. Groups are made in windows
-    of the curve: a random row of the fullest cell, then the nearest of each other cell to the running mean, while there are any.
+    The rows of cell ``c = bucket * width + place`` are ``ordered[starts[c]:starts[c + 1]]``, in Hilbert order; a bucket
+    has ``totals[bucket]`` groups. Groups are formed in windows of the curve: a random row of the fullest cell, then the
+    row of each other non-empty cell nearest to the running mean.
     """
     columns = points.shape[1]
     mean = np.empty(columns)
     left = np.empty((width, window + 1), dtype=np.int64)
-    # The points of a window side by side: looking them up among all rows takes longer than measuring them.
+    # Copy the points of a window: gathering them from all rows takes longer than computing distances.
     near = np.empty((width, columns, window + 1))
     size = np.empty(width, dtype=np.int64)
     gaps = np.empty(window + 1)
@@ -287,7 +292,9 @@ def match_near(
 
 @compiled
 def _densest(rows: Any, cells: Any, bits: int) -> Any:
-    """Which of some rows lie in the region of the grid that holds nearest to half of them: the fuller half of the space is halved on and on, column after column, until it holds no more than that."""
+    """Mask the rows in the grid region that contains closest to half of them: the fuller half of the space is bisected
+    repeatedly, cycling through the columns, until it holds no more than half.
+    """
     columns = cells.shape[1]
     inside = np.arange(len(rows))
     best, least = inside, len(rows)
@@ -315,7 +322,9 @@ def _densest(rows: Any, cells: Any, bits: int) -> Any:
 
 @compiled
 def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width: int, found: Any) -> None:
-    """Exchange rows at the border of a region, those nearest to its middle inside, until both sides can be divided: of no value more rows than groups, of ``groups`` ones ``inner`` inside."""
+    """Exchange rows across the border of a region, nearest to its centre first, until both sides can be partitioned: no
+    value has more rows than groups, with ``inner`` of ``groups`` groups inside.
+    """
     columns = points.shape[1]
     mean = np.zeros(columns)
     for row in rows[found]:
@@ -331,7 +340,7 @@ def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width:
         wanted = min(max(have, len(mine) - (groups - inner)), min(len(mine), inner))
         if wanted == have:
             continue
-        # Those who leave are the farthest inside, those who come the nearest outside.
+        # Move out the farthest inside, move in the nearest outside.
         sides = mine[found[mine] == (wanted < have)]
         ranked = np.argsort(gaps[sides], kind="mergesort")
         moved = ranked[len(ranked) - (have - wanted) :] if wanted < have else ranked[: wanted - have]
@@ -343,10 +352,11 @@ def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width:
 def split_regions(
     points: Any, ordered: Any, starts: Any, width: int, totals: Any, place: Any, bits: int, slot: Any
 ) -> None:
-    """Divide the rows of every bucket into groups of one row a value, by regions of a grid of 2^bits cells a column.
+    """Partition the rows of every bucket into groups of one row per value, by regions of a grid of 2^bits cells per column.
 
-    Arguments are those of :func:`match_near`; ``place`` is that of each row's value. A part of a bucket is split into a region that holds about half of its rows and what is
-    around it, and rows of values that one side has too many of go to the other: both sides keep the signature. Parts of one group are groups.
+    Arguments are those of :func:`match_near`; ``place`` is the index of each row's value in its signature. A part of a
+    bucket is split into a region with about half of its rows and the remainder; rows of values that are too frequent on
+    one side move to the other, so that both sides keep the signature. A part with one group is final.
     """
     side = 1 << bits
     cells = np.empty(points.shape, dtype=np.int64)
@@ -383,9 +393,11 @@ def split_regions(
 
 @compiled
 def halve(points: Any, order: Any, least: int, first: Any) -> None:
-    """Put rows into runs of ``order`` with at least ``least`` rows each, of which ``first`` marks the beginnings: the widest column of a run is cut near its middle while both parts are large enough.
+    """Order rows into segments of at least ``least`` rows, marked by ``first``: the widest column of a segment is split
+    near its median while both parts are large enough.
 
-    A cut between different values within the middle half is preferred; otherwise rows with one value are parted as they stand in ``order``.
+    A split between different values within the middle half is preferred; otherwise rows with equal values are separated
+    in their order in ``order``.
     """
     open_runs = [(0, len(order))]
     while len(open_runs):
@@ -423,10 +435,11 @@ def halve(points: Any, order: Any, least: int, first: Any) -> None:
 
 @compiled
 def trace_curve(points: Any, bits: int) -> Any:
-    """The place of each point of the unit cube on the Hilbert curve through its 2^bits cells a side (in all at most 2^30); points outside are clipped.
+    """Return the position of each point of the unit cube on the Hilbert curve with 2^bits cells per side (at most 2^30
+    in all); points outside are clipped.
 
-    Skilling's transform: undo excess work from the highest bit down, then Gray-decode, then interleave the bits. Points are taken in blocks, and nothing branches, so
-    that the compiler does several at once.
+    Skilling's transform: undo excess work from the highest bit down, then Gray-decode, then interleave the bits. Points
+    are processed in blocks without branches, so that the compiler can vectorise.
     """
     count, used = points.shape
     found = np.zeros(count, dtype=np.int32)
@@ -442,7 +455,7 @@ def trace_curve(points: Any, bits: int) -> Any:
             low = np.int32((1 << level) - 1)
             for place in range(used):
                 for row in range(size):
-                    # Inverted where the bit is set, exchanged where it is not.
+                    # Inverted if the bit is set, exchanged if not.
                     inverted = -((x[place, row] >> level) & one) & low
                     swapped = (x[0, row] ^ x[place, row]) & (low ^ inverted)
                     x[0, row] ^= swapped | inverted
@@ -465,7 +478,7 @@ def trace_curve(points: Any, bits: int) -> Any:
 
 @compiled
 def find_places(book: Any, signature: Any, value: Any) -> Any:
-    """The place of each ``value`` in its ``signature``, a row of ``book``; -1 where it is not in it."""
+    """Return the index of each ``value`` in its ``signature``, a row of ``book``; -1 if absent."""
     found = np.full(len(value), -1, dtype=np.int64)
     for row in range(len(value)):
         for place in range(book.shape[1]):
@@ -477,7 +490,7 @@ def find_places(book: Any, signature: Any, value: Any) -> Any:
 
 @compiled
 def shuffle(words: Any) -> Any:
-    """A random order of as many things as there are random ``words`` of 64 bits (Fisher and Yates)."""
+    """Return a random permutation from 64-bit random ``words``, one per element (Fisher-Yates)."""
     order = np.arange(len(words))
     for place in range(len(words) - 1, 0, -1):
         other = np.int64(words[place] % np.uint64(place + 1))

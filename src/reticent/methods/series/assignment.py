@@ -1,7 +1,7 @@
-"""The publisher's core: everybody of the next release into groups whose signatures stay safe beside all earlier releases.
+"""Core of the publisher: assign everyone in the next release to groups whose signatures are safe given all earlier releases.
 
-Rows come as columns, with what binds each: a group that stays as it is, a signature that must be kept, a signature that must be avoided, or nothing.
-Rows with one signature are a *bucket*. Who is where afterwards is a :class:`Placement`.
+Rows are columns, each with its constraint: a group that continues unchanged, a signature to keep, a signature to avoid,
+or none. Rows with one signature are a *bucket*. The result is a :class:`Placement`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ _MOST_KNOWN = 10_000
 
 @dataclass(frozen=True)
 class PublishingRules:
-    """How a series is published; fixed for all of its releases.
+    """The publishing rules of a series, fixed for all of its releases.
 
-    With ``balance="blocks"`` the signature of a person is the block of the declared domain that holds the value (:func:`domain_blocks`), whatever the rows are. Without a ``baseline`` the publisher is hardened. ``"tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison: changed people are
-    new ones there, groups are made anew each time, and rows that are not eligible get counterfeits (tau) or block the release (m-invariance).
+    With ``balance="blocks"`` a person's signature is the block of the declared domain that contains the value
+    (:func:`domain_blocks`), independent of the rows. Without a ``baseline`` the publisher is hardened. ``"tau"`` and
+    ``"m-invariance"`` are the printed algorithms, for comparison: changed people count as new, groups are formed anew
+    each time, and rows that are not eligible get counterfeits (tau) or block the release (m-invariance).
     """
 
     m: int
@@ -49,22 +51,22 @@ class PublishingRules:
 
     @property
     def hardened(self) -> bool:
-        """Whether signatures across a change are equal or disjoint, and groups stay together."""
+        """True if signatures across a change are equal or disjoint, and groups stay together."""
         return self.baseline is None
 
     @property
     def near(self) -> bool:
-        """Whether rows are chosen by where they lie; m-invariance as printed chooses at random."""
+        """True if group members are chosen by proximity; m-invariance as printed chooses at random."""
         return self.choice != "random" and self.baseline != "m-invariance"
 
 
 @dataclass(frozen=True)
 class BoundRows:
-    """The rows of a snapshot: their ``value`` and ``points`` (scaled quasi values), and what binds each.
+    """The rows of a snapshot: their ``value`` and ``points`` (scaled quasi values), and their constraints.
 
-    ``stays`` is the group of the release before that goes on unchanged, ``bound`` a signature of the ``book`` to keep, ``avoid`` one that the row's new signature
-    must be disjoint from; each -1 where there is none. Rows with none of them are arrivals. ``kept`` has, for each group of the release before,
-    its signature.
+    ``stays`` is the group of the previous release that continues unchanged, ``bound`` a signature of the ``book`` to
+    keep, ``avoid`` one that the new signature must be disjoint from; each is -1 if absent. Rows with none of them are
+    arrivals. ``kept`` is the signature of each group of the previous release.
     """
 
     value: Ints
@@ -78,12 +80,14 @@ class BoundRows:
 
 @dataclass(frozen=True)
 class Placement:
-    """Who is where: the group of each row (-1: it waits), the signature of each group as padded rows, and the counterfeits of each group.
+    """The assignment: the group of each row (-1: waiting), the signature of each group as padded rows, and its counterfeits.
 
-    ``held_back`` arrivals wait because they were not m-eligible, all of them; ``unplaced`` changed rows because no disjoint signature exists.
-    ``fresh`` changed rows got a signature of their own, and ``needed`` is the lower bound of the counterfeits that balance alone needs. ``eligibility`` counterfeits are
-    there because new rows must be m-eligible: the printed algorithm adds them to the rows, otherwise they stand where arrivals stayed out of vacancies to be beside the most
-    frequent value. Unless balance is blind, counterfeits are ``needed + eligibility``, and no choice of arrivals for the vacancies needs fewer.
+    ``held_back`` arrivals wait because arrivals as a whole were not m-eligible; ``unplaced`` changed rows wait because
+    no disjoint signature exists. ``fresh`` changed rows got a new signature, and ``needed`` is the lower bound of the
+    counterfeits required for balance. ``eligibility`` counterfeits exist because new rows must be m-eligible: the
+    printed algorithm adds them to the rows, otherwise they fill vacancies that arrivals left to accompany the most
+    frequent value. Unless balance is blind, the number of counterfeits is ``needed + eligibility``, and no choice of
+    arrivals for the vacancies needs fewer.
     """
 
     group_of: Ints
@@ -99,11 +103,11 @@ class Placement:
 def place(
     rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler, *, first: bool, context: Context
 ) -> Placement:
-    """Place every row. The first release of a series has nothing to wait for: if its rows are not eligible it is :class:`Infeasible`.
+    """Assign every row. In the first release of a series nobody can wait: it is :class:`Infeasible` if its rows are not m-eligible.
 
-    Guarantee: every group holds at least m different values, each once; ``bound`` rows keep their signature, and changed ones avoid their old one.
-    Adversary: that of :class:`reticent.methods.series.TauSafety`. Cost: O(n log n); matching by distance looks at windows of at most 128 rows a value.
-    Source: [Anjum2013], chapter 4, with corrections.
+    Guarantee: every group has at least m distinct values, each once; ``bound`` rows keep their signature, and changed
+    rows avoid their old one. Adversary: that of :class:`reticent.methods.series.TauSafety`. Cost: O(n log n); matching
+    by distance uses windows of at most 128 rows per value. Source: [Anjum2013], chapter 4, with corrections.
     """
     work = _Placing(rows, rules, domain, shuffler)
     if rules.balance == "blocks":
@@ -120,7 +124,7 @@ def place(
 
 
 class _Placing:
-    """The state of one placement: which signature each row has so far."""
+    """State of one assignment: the signature of each row so far. Mutable: each step assigns further rows."""
 
     def __init__(self, rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler) -> None:
         self.rules, self.domain, self.shuffler = rules, domain, shuffler
@@ -133,13 +137,13 @@ class _Placing:
 
     @cached_property
     def _along(self) -> Ints:
-        """All rows that are to be placed along the Hilbert curve, those of one cell at random; worked out when it is first needed."""
+        """Return all rows to assign in Hilbert order, ties at random; computed on first use."""
         rows = np.flatnonzero(self.stays < 0)
         along: Ints = rows[curve_order(self.points[rows], self.shuffler.order(len(rows)))]
         return along
 
     def _arranged(self, rows: Ints) -> Ints:
-        """Rows in the order in which they are chosen: along the curve, or at random."""
+        """Return rows in the order in which they are chosen: along the curve, or at random."""
         if not self.rules.near:
             return rows[self.shuffler.order(len(rows))]
         wanted = np.zeros(len(self.value), dtype=bool)
@@ -147,9 +151,10 @@ class _Placing:
         return self._along[wanted[self._along]]
 
     def place_in_blocks(self) -> None:
-        """Everybody whose group does not go on gets the block of the own value as signature; counterfeits fill every block up to its most frequent value.
+        """Assign everyone whose group does not continue to the block of their value; counterfeits fill every block up to its most frequent value.
 
-        Across any change or return, the old and the new block are equal or disjoint, so that nothing need be remembered, nobody waits, and nothing but numbers of people depends on values.
+        Across any change or return, the old and the new block are equal or disjoint. So no state is needed, nobody
+        waits, and only the counts depend on values.
         """
         rows = np.flatnonzero(self.stays < 0)
         blocks = domain_blocks(self.domain, self.rules.m)
@@ -161,9 +166,10 @@ class _Placing:
         self.needed = int(self._vacancies()[2].sum())
 
     def place_changed(self) -> None:
-        """People whose new value is outside their old signature: into vacancies, together, or with a fresh signature.
+        """Assign people whose new value is outside their old signature: to vacancies, to common groups, or to a new signature.
 
-        With blind balance nobody's value decides where somebody else goes: everyone gets a fresh signature, drawn uniformly among those possible.
+        With blind balance no person's value affects another's assignment: everyone gets a new signature, sampled
+        uniformly among the possible ones.
         """
         rows = np.flatnonzero(self.avoid >= 0)
         if not len(rows):
@@ -203,7 +209,7 @@ class _Placing:
         return rows[group[rows] < 0]
 
     def _with_arrivals(self, rows: Ints) -> Ints:
-        """Signatures of values that arrivals have, who then fill the vacancies (ASSIGN, restricted to disjoint signatures)."""
+        """Return signatures made of values of arrivals, who then fill the vacancies (ASSIGN, restricted to disjoint signatures)."""
         if not len(rows):
             return rows
         signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
@@ -217,7 +223,7 @@ class _Placing:
         return left
 
     def _known_signatures(self) -> Ints:
-        """Signatures of m values that changed people may join: those that most people have first, ties at random; at most as many as can be looked through."""
+        """Return signatures of m values that changed people may join: most frequent first, ties at random, limited in number."""
         known = np.flatnonzero(self.book.sizes == self.rules.m)
         here = self.signature >= 0
         people = np.bincount(self.signature[here], minlength=len(self.book))
@@ -230,7 +236,7 @@ class _Placing:
         return np.flatnonzero((self.signature < 0) & (self.avoid < 0) & (self.stays < 0))
 
     def _afresh(self, rows: Ints) -> None:
-        """A uniformly random m-set that holds the value and avoids the old signature, for each row; rows for which there is none wait."""
+        """Sample for each row a uniform m-set that contains its value and avoids its old signature; rows without one wait."""
         more = self.rules.m - 1
         room = self.domain - 1 - self.book.sizes[self.avoid[rows]]
         self.unplaced += int((room < more).sum())
@@ -251,7 +257,7 @@ class _Placing:
             self._sign(rows, signatures, np.arange(len(rows)))
 
     def place_arrivals(self, first: bool) -> None:
-        """New people: into vacancies where balance is filled, the rest into groups of their own; all of them wait if the rest is not eligible."""
+        """Assign new people: to vacancies if balance is filled, the rest to new groups; all of them wait if the rest is not eligible."""
         m = self.rules.m
         arrivals = self._arrivals
         signature, place, vacant = self._vacancies()
@@ -275,19 +281,19 @@ class _Placing:
         return np.bincount(self.value[rows], minlength=self.domain).astype(np.int64)
 
     def _wait(self, arrivals: Ints, supply: Ints, first: bool) -> None:
-        """All arrivals wait: which of them do must not depend on their values."""
+        """Let all arrivals wait: which of them wait must not depend on their values."""
         worst, total = int(supply.max()), int(supply.sum())
         if first or self.rules.baseline is not None:
             raise Infeasible(
-                f"{'The first release' if first else 'The new rows'} cannot be divided into groups of {self.rules.m} different sensitive values: the most frequent "
-                f"value has {worst} of {total} rows, and at most 1/{self.rules.m} may share one. Use a smaller m, put frequent values together, or wait for more rows.",
+                f"{'The first release' if first else 'The new rows'} cannot be partitioned into groups of {self.rules.m} different sensitive values: the most frequent "
+                f"value has {worst} of {total} rows, but at most 1/{self.rules.m} may have the same value. Use a smaller m, merge frequent values, or wait for more rows.",
                 setting=("m",),
                 value=self.rules.m,
             )
         self.held_back = len(arrivals)
 
     def _balanced(self, arrivals: Ints, signature: Ints, place: Ints, vacant: Ints) -> tuple[Ints, Ints]:
-        """Arrivals for vacancies of their value, with the signatures that they get; none where balance is blind."""
+        """Choose arrivals for vacancies of their value, and return them with their signatures; none if balance is blind."""
         if self.rules.balance == "blind" or not len(vacant) or not len(arrivals):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         wanted = np.repeat(signature, vacant)
@@ -313,7 +319,7 @@ class _Placing:
         return np.concatenate(used), np.concatenate(given)
 
     def _centres(self) -> NDArray[np.float64]:
-        """The mean of the rows of each bucket."""
+        """Return the mean of the rows of each bucket."""
         rows = np.flatnonzero(self.signature >= 0)
         held = self.signature[rows]
         many = np.maximum(np.bincount(held, minlength=len(self.book)), 1)
@@ -322,7 +328,7 @@ class _Placing:
         return found
 
     def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
-        """Rows along the curve matched with vacancies, nearest centres first: exactly in windows of the curve, then the leftovers in its order."""
+        """Match rows along the curve with vacancies, nearest centres first: exactly in windows of the curve, then the remaining ones in its order."""
         from scipy.optimize import linear_sum_assignment
 
         cells = cells[curve_order(centres[cells], np.arange(len(cells)))]
@@ -340,10 +346,11 @@ class _Placing:
         return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
 
     def _given_back(self, used: Ints, rest: Ints) -> Ints | None:
-        """Which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if no choice makes them so.
+        """Return which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if impossible.
 
-        As many come back as are missing, and none above the count c of the most frequent value. If these are too few, no choice will do: with counts up to L there are at most
-        sum(min(supply, L)) rows, of which m * L are needed, and that difference, concave and 0 at L = 0, stays negative above c.
+        As many return as are missing, and none above the count c of the most frequent value. If these are too few, no
+        choice works: with counts up to L there are at most sum(min(supply, L)) rows, of which m * L are needed, and
+        that difference, concave and 0 at L = 0, stays negative above c.
         """
         room = np.maximum(int(rest.max()) - rest, 0)
         back = missing_for_eligibility(rest, self.rules.m)
@@ -356,7 +363,7 @@ class _Placing:
         return np.flatnonzero(kept)
 
     def _fake_for_eligibility(self, rest: Ints) -> None:
-        """Counterfeits as the printed algorithm adds them: of values other than the most frequent, the least represented first."""
+        """Add counterfeits as the printed algorithm does: of values other than the most frequent, least represented first."""
         missing = missing_for_eligibility(rest, self.rules.m)
         self.eligibility, top = missing, int(np.argmax(rest))
         for _ in range(missing):
@@ -389,7 +396,7 @@ class _Placing:
         self.fakes = [(int(numbers[step]), value, many) for step, value, many in self.fakes]
 
     def _taken(self, places: Ints, many: int, seed: int) -> tuple[Ints, Ints]:
-        """``many`` of some rising places in the order of rows, and the others: those around the seed on the curve, or the first ones of a random order."""
+        """Split increasing row positions into ``many`` of them and the rest: those around the seed on the curve, or the first of a random order."""
         begin = 0
         if self.rules.near and seed >= 0 and many < len(places):
             where = int(np.searchsorted(places, seed))
@@ -397,18 +404,18 @@ class _Placing:
         return places[begin : begin + many], np.concatenate([places[:begin], places[begin + many :]])
 
     def _sign(self, rows: Ints, signatures: Ints, number: Ints) -> Ints:
-        """Give rows the signature that ``number`` says, in a book that has these signatures too; returns where each stands in it."""
+        """Give rows the signatures numbered by ``number``, added to the book; return their indexes in it."""
         self.book, added = self.book.with_more(signatures)
         self.signature[rows] = added[number]
         return added
 
     def _cells(self, rows: Ints) -> Ints:
-        """The cell of each row: its bucket, and the place of its value there."""
+        """Return the cell of each row: its bucket, and the index of its value there."""
         held = self.signature[rows]
         return held * self.book.width + self.book.places(held, self.value[rows])
 
     def _vacancies(self) -> tuple[Ints, Ints, Ints]:
-        """The vacancies of every bucket, which stand for counterfeits if nobody takes them: signature, place and number."""
+        """Return the vacancies of every bucket, which become counterfeits if unfilled: signature, value index and number."""
         rows = np.flatnonzero(self.signature >= 0)
         counts = np.bincount(self._cells(rows), minlength=len(self.book) * self.book.width).reshape(
             self.book.rows.shape
@@ -418,7 +425,7 @@ class _Placing:
         return signature.astype(np.int64), place.astype(np.int64), vacant[signature, place].astype(np.int64)
 
     def grouped(self) -> Placement:
-        """Every bucket divided into groups of one row a value, beside the groups that stay; groups are numbered at random."""
+        """Partition every bucket into groups of one row per value, in addition to the groups that continue; groups are numbered at random."""
         rows = self._arranged(np.flatnonzero(self.signature >= 0))
         cells, width = self._cells(rows), self.book.width
         order = sort_equal(cells, len(self.book) * width)[0]
@@ -433,7 +440,8 @@ class _Placing:
         group_of[rows] = len(self.kept) + first[self.signature[rows]] + self._slots(rows, cells, counts, totals, first)
         inside = group_of >= 0
         people = np.bincount(group_of[inside], minlength=len(self.kept) + int(first[-1]))
-        # Neither a group that did not stay nor one of counterfeits alone, which eligibility of the printed algorithm may leave, is a group.
+        # Drop groups that ended, and groups of counterfeits only, which the printed algorithm's eligibility step may
+        # create.
         real = np.flatnonzero(people)
         number = np.empty(len(people), dtype=np.int64)
         number[real] = shuffled = self.shuffler.order(len(real))
@@ -447,11 +455,12 @@ class _Placing:
         )
 
     def _slots(self, rows: Ints, cells: Ints, counts: Ints, totals: Ints, first: Ints) -> Ints:
-        """Which group of its bucket each row is in; rows come cell by cell, in the order in which they are chosen."""
+        """Return each row's group within its bucket; rows are sorted by cell, in the order of choice."""
         starts = starts_of(counts.reshape(-1))
         if not self.rules.near:
             if self.rules.balance == "blocks":
-                # A cell with vacancies leaves them to groups drawn at random, so that no group is known to hold the most frequent value alone.
+                # Vacancies of a cell are assigned to random groups, so that no group is known to hold only the most
+                # frequent value.
                 taken = [
                     self.shuffler.order(int(totals[cell // self.book.width]))[:many]
                     for cell, many in enumerate(counts.reshape(-1).tolist())
@@ -472,12 +481,12 @@ class _Placing:
 
 
 def domain_blocks(values: int, m: int) -> list[list[int]]:
-    """The codes of a declared domain in blocks of neighbours, at least ``m`` each and nearly equal in size; public, since the domain is."""
+    """Return the codes of a declared domain in blocks of neighbours, at least ``m`` each and nearly equal in size; public, like the domain."""
     return [each.tolist() for each in np.array_split(np.arange(values), max(values // m, 1))]
 
 
 def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:
-    """Counterfeits that balance needs at least: for each value the vacancies that arrivals cannot fill."""
+    """Return a lower bound of the counterfeits needed for balance: for each value, the vacancies that arrivals cannot fill."""
     need = np.bincount(value, vacant, domain)
     supply = np.bincount(arriving, minlength=domain)
     return int(np.maximum(need - supply, 0).sum())

@@ -1,6 +1,7 @@
-"""The format ``batch-series``: a release of a series whose groups are batches. One table has the sensitive values of each batch, another the boxes of people, with their batch.
+"""The format ``batch-series``: a release of a series whose groups are batches. One table has the sensitive values of each
+batch, another the boxes of people, with their batch.
 
-Who looks like whom is told by boxes, which are made without a look at batches. The table of boxes lists people only, counterfeits are counted by batch.
+Boxes are formed independently of batches. The table of boxes lists people only; counterfeits are counted by batch.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _ALIKE = (
 
 
 class BatchSeriesFormat(SeriesFormat):
-    """A batch is its number: its values are each other's alternatives, and its people show boxes that have nothing to do with it."""
+    """A batch is identified by its number. Its values are each other's alternatives; the boxes of its people are independent of it."""
 
     name: ClassVar[str] = BATCH_FORMAT
     alike: ClassVar[str] = "the records of a batch"
@@ -46,7 +47,7 @@ class BatchSeriesFormat(SeriesFormat):
             (part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance | KAnonymity)), None
         )
         if wrong is not None:
-            return f"{wrong} is neither about a series nor KAnonymity, and batches hold made-up rows, so nothing about numbers of values can be claimed for them."
+            return f"{wrong} is neither a series definition nor KAnonymity. Batches contain counterfeit rows, so nothing about counts of values can be claimed for them."
         return GroupFormat.refusal(self, definition)
 
     def parted(self, manifest: Manifest, group: str) -> Mapping[str, set[str]]:
@@ -60,14 +61,14 @@ class BatchSeriesFormat(SeriesFormat):
         if wrong.height:
             number, expected, found = wrong.select(group, "people", "shown").row(0)
             raise DataError(
-                f"Batch {number} has {found or 0} people in the table {PEOPLE!r}, and {expected or 0} of its values are not counterfeits."
+                f"Batch {number} has {found or 0} people in the table {PEOPLE!r}, but {expected or 0} values that are not counterfeits."
             )
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
         return {name: rows[PEOPLE].values(name) for name in quasi}
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """Batches for what is said about values, and people with the same labels for who looks like whom."""
+        """Return batches as evidence about values, and people with equal labels as evidence about identity."""
         columns = {column.name: column.labels for column in public.manifest.columns if column.role == "quasi"}
         labelled = AdversaryView.in_rows(*public.rows[PEOPLE].counted(list(columns)), columns, ())
         return replace(
@@ -98,7 +99,9 @@ class BatchSeriesFormat(SeriesFormat):
         )
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SeriesCount:
-        """How many people meet a condition: values are given to the people of a batch in all ways alike, and counterfeits to nobody."""
+        """Estimate how many people meet a condition: all assignments of a batch's values to its people are equally likely,
+        and counterfeits belong to nobody.
+        """
         manifest = public.manifest
         group, count = manifest.named(GROUP_ROLE)[0], manifest.named("count")[0]
         made_up = public.rows[COUNT].frame()

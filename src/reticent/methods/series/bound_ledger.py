@@ -1,4 +1,4 @@
-"""The ledger that a history belongs to: the one of its first release, found again by the fingerprint of its key, and no other."""
+"""The ledger of a history: that of its first release, identified by the fingerprint of its key; any other is refused."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LedgerChoice = str | Path | LedgerLocation | Ledger | None
 
 
 def located_ledger(folder: HistoryFolder, given: LedgerChoice) -> LedgerLocation | Ledger:
-    """The ledger of a history: the ``given`` one, else the one in its folder, the one that it recorded, or the user's.
+    """Return the ledger of a history: the ``given`` one, the one in its folder, the one that it recorded, or the user's, in this order.
 
-    A history that has a state refuses every other ledger than the one that it recorded.
+    A history with a state refuses any ledger but the recorded one.
     """
     bound = folder.bound_ledger()
     if isinstance(given, Ledger):
@@ -32,13 +32,13 @@ def located_ledger(folder: HistoryFolder, given: LedgerChoice) -> LedgerLocation
             return candidate
     tried = candidates[0].place if isinstance(candidates[0], Ledger) else candidates[0]
     raise LedgerError(
-        f"The history {str(folder.path)!r} belongs to the ledger {str(bound[0])!r}, and {str(tried.path)!r} is not that ledger. Nothing was changed. Name the ledger of the history "
-        "(ledger=, --ledger), or restore it from a backup: another one does not know what was released."
+        f"The history {str(folder.path)!r} belongs to the ledger {str(bound[0])!r}, and {str(tried.path)!r} is not that ledger. Nothing was changed. Pass the ledger of the history "
+        "(ledger=, --ledger), or restore it from a backup: another one does not know the prior releases."
     )
 
 
 def _fingerprint(candidate: LedgerLocation | Ledger) -> str | None:
-    """The fingerprint of a ledger's key, None where there is no ledger."""
+    """Return the fingerprint of a ledger's key, or None if there is no ledger."""
     if isinstance(candidate, Ledger):
         return candidate.secret.fingerprint
     return Secret.read(candidate.key).fingerprint if candidate.path.exists() else None

@@ -1,7 +1,7 @@
-"""Scales of quasi columns: where values lie, how far apart they are, and the boxes of groups.
+"""Scales of quasi columns: positions of values, distances, and the boxes of groups.
 
-A number without a hierarchy is shown as a range between multiples of a declared width, so that the range of a group with one person does not show the
-person's value. Everything else is shown as a node of its hierarchy.
+A number without a hierarchy is published as a range between multiples of a declared width, so that the range of a group
+with one person does not reveal the person's value. All other columns are published as nodes of their hierarchies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reticent.table import BoundHierarchy, Hierarchy, Interval, Meaning, Table, 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 ColumnRange = tuple[Any, Any, Any]
-"""The declared lowest and highest value of a column of numbers, and the width of its ranges."""
+"""Declared lowest and highest value of a numeric column, and the width of its ranges."""
 
 _PARTS = 64
 _LARGEST_WHOLE = 2**60
@@ -32,7 +32,7 @@ _LARGEST_WHOLE = 2**60
 
 @dataclass(frozen=True)
 class ColumnBoxes:
-    """One quasi column of the boxes of all groups: labels (an enum in their order) with what they mean, and the ends as values of the column."""
+    """One quasi column of the boxes of all groups: labels (an enum in their order) with their meanings, and the ends as values of the column."""
 
     labels: pl.Series
     meanings: Mapping[str, Meaning]
@@ -42,7 +42,7 @@ class ColumnBoxes:
 
 @dataclass(frozen=True)
 class PeopleByGroup:
-    """The people of each group: rows in the order of their groups, where each group starts, and how many it has (at least one)."""
+    """The people of each group: rows sorted by group, CSR offsets, and group sizes (at least one)."""
 
     rows: Ints
     starts: Ints
@@ -50,13 +50,13 @@ class PeopleByGroup:
 
     @classmethod
     def of(cls, group_of: Ints, groups: int) -> PeopleByGroup:
-        """Everybody by the group that they are in."""
+        """Group people by their group number."""
         rows = sort_equal(group_of, groups)[0]
         sizes = np.bincount(group_of, minlength=groups)
         return cls(rows, np.cumsum(sizes) - sizes, sizes)
 
     def ends(self, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The least and the greatest number of each group."""
+        """Return the minimum and maximum of each group."""
         ordered = numbers[self.rows]
         return np.minimum.reduceat(ordered, self.starts), np.maximum.reduceat(ordered, self.starts)
 
@@ -68,20 +68,20 @@ class QuasiScale(ABC):
 
     @abstractmethod
     def scaled(self, values: pl.Series) -> Floats:
-        """Places of values between 0 and 1, so that distances of different columns compare."""
+        """Return values scaled to [0, 1], so that distances of different columns are comparable."""
 
     @abstractmethod
     def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
-        """The box of each group around its people; ``exact`` ranges end at people's own values, as printed (baselines)."""
+        """Return the box of each group around its people; ``exact`` ranges end at people's own values, as printed (baselines)."""
 
     @abstractmethod
     def order(self) -> list[Any] | None:
-        """The values in the order of the scale; None for numbers."""
+        """Return the values in the order of the scale; None for numbers."""
 
 
 @dataclass(frozen=True)
 class NumberScale(QuasiScale):
-    """Numbers or days between ``low`` and ``high``, in ranges whose ends are multiples of ``width``."""
+    """Numbers or dates between ``low`` and ``high``, in ranges whose ends are multiples of ``width``."""
 
     column: str
     low: float
@@ -129,7 +129,7 @@ class NumberScale(QuasiScale):
         return pl.Int64 if self._whole else pl.Float64
 
     def _snapped(self, low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Ends moved outward to multiples of the width; whole numbers end one below the next multiple."""
+        """Move ends outward to multiples of the width; integer ranges end one below the next multiple."""
         if self._whole:
             width = int(self.width)
             return low // width * width, high // width * width + (width - 1)
@@ -139,7 +139,7 @@ class NumberScale(QuasiScale):
         return self._multiple(first), self._multiple(last)
 
     def _multiple(self, times: Floats) -> Floats:
-        """Multiples of the width, rounded once: a width below 1 is a fraction of a power of ten."""
+        """Return multiples of the width, rounded once: a width below 1 is a fraction with a power of ten."""
         parts = round(1 / self.width) if self.width < 1 else 1
         exactly = parts > 1 and math.isclose(parts * self.width, 1)
         return times / parts if exactly else times * self.width
@@ -147,14 +147,14 @@ class NumberScale(QuasiScale):
 
 @dataclass(frozen=True)
 class NodeScale(QuasiScale):
-    """Values under a hierarchy, in the order in which its nodes are runs of neighbours."""
+    """Values under a hierarchy, in an order in which every node is a contiguous range."""
 
     column: str
     hierarchy: BoundHierarchy
 
     @cached_property
     def _place(self) -> Ints:
-        """The place of each leaf."""
+        """Return the position of each leaf."""
         keys = [np.array(level.labels, dtype=object)[level.parts] for level in self.hierarchy.levels]
         texts = self.hierarchy.leaves.cast(pl.String).fill_null("").to_list()
         order = sorted(range(len(texts)), key=lambda leaf: (*(key[leaf] for key in reversed(keys)), texts[leaf]))
@@ -181,7 +181,7 @@ class NodeScale(QuasiScale):
             level_of[fits], part_of[fits] = height, low[fits]
         if (level_of < 0).any():
             raise PolicyError(
-                f"The hierarchy of column {self.column!r} has no level at which all people of a group are alike. Let its last level cover every value.",
+                f"The hierarchy of column {self.column!r} has no level at which all people of a group share a label. Its last level must cover every value.",
                 setting=("hierarchies", self.column),
                 column=self.column,
             )
@@ -206,13 +206,13 @@ class NodeScale(QuasiScale):
 
 
 def is_range_column(dtype: pl.DataType, hierarchy: Hierarchy) -> bool:
-    """Whether a quasi column is shown as ranges: a number or a day to which no hierarchy was given."""
+    """True if a quasi column is published as ranges: a number or a date without a hierarchy."""
     plain = hierarchy.describe() == Hierarchy.suppression().describe()
     return plain and (dtype.is_numeric() or dtype == pl.Date)
 
 
 def scales_of(table: Table, ranges: Mapping[str, ColumnRange]) -> tuple[QuasiScale, ...]:
-    """The scales of a table's quasi columns; ``ranges`` has those of columns without a hierarchy."""
+    """Return the scales of a table's quasi columns; ``ranges`` has those of columns without a hierarchy."""
     bound = {each.column: each for each in table.hierarchies}
     return tuple(
         NumberScale(name, _number(ranges[name][0]), _number(ranges[name][1]), ranges[name][2], table.schema[name])
@@ -223,7 +223,7 @@ def scales_of(table: Table, ranges: Mapping[str, ColumnRange]) -> tuple[QuasiSca
 
 
 def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> dict[str, ColumnRange]:
-    """The range and width of every column that is shown as ranges: as declared, else that of the first table and a 64th of it, rounded."""
+    """Return range and width of every column published as ranges: as declared, otherwise the first table's range and 1/64 of it, rounded."""
     declared = dict(given or {})
     found: dict[str, ColumnRange] = {}
     for name, hierarchy in table.quasi.items():
@@ -243,7 +243,7 @@ def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> d
         whole = not table.schema[name].is_float()
         if not high >= low or isinstance(width, bool) or not width > 0 or (whole and width != int(width)):
             raise PolicyError(
-                f"ranges[{name!r}] is {tuple(ends)!r}: the highest value must not lie below the lowest, and the width must be a positive "
+                f"ranges[{name!r}] is {tuple(ends)!r}: the highest value must not be below the lowest, and the width must be a positive "
                 f"{'whole ' if whole else ''}number.",
                 setting=("ranges", name),
                 column=name,
@@ -253,7 +253,7 @@ def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> d
     if declared:
         name = next(iter(declared))
         raise PolicyError(
-            f"ranges names {name!r}, which is not a quasi column of numbers without a hierarchy.",
+            f"ranges has {name!r}, which is not a numeric quasi column without a hierarchy.",
             setting=("ranges", name),
             column=name,
         )
@@ -261,7 +261,7 @@ def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> d
 
 
 def positions_of(boxes: Sequence[ColumnBoxes], orders: Mapping[str, list[Any] | None]) -> dict[str, Any]:
-    """The ends of boxes on the scales of their columns: ``low`` and ``high``, groups by columns."""
+    """Return the ends of boxes on the scales of their columns: ``low`` and ``high``, groups by columns."""
     ends = []
     for which in ("low", "high"):
         columns = []
@@ -273,14 +273,14 @@ def positions_of(boxes: Sequence[ColumnBoxes], orders: Mapping[str, list[Any] | 
 
 
 def places_on(values: pl.Series, order: Sequence[Any] | None) -> Floats:
-    """Where values lie on a scale: numbers and days as they are, others by their place in the order."""
+    """Return positions of values on a scale: numbers and dates unchanged, others by index in the order."""
     if order is None:
         return values.to_physical().cast(pl.Float64).to_numpy()
     return values.replace_strict(list(order), list(range(len(order))), return_dtype=pl.Float64).to_numpy()
 
 
 def merged_order(known: Sequence[Any] | None, new: Sequence[Any] | None) -> list[Any] | None:
-    """The order of a scale that new values joined: values that are gone stay beside the one that they followed, so that nodes stay runs of neighbours."""
+    """Merge new values into the order of a scale: obsolete values stay next to their predecessor, so that nodes stay contiguous."""
     if new is None:
         return None
     found, there = list(new), set(new)
@@ -294,14 +294,14 @@ def merged_order(known: Sequence[Any] | None, new: Sequence[Any] | None) -> list
 
 
 def _distinct_pairs(one: NDArray[Any], other: NDArray[Any]) -> tuple[Ints, Ints]:
-    """Where one of each distinct pair of numbers stands, in rising order, and which of them each pair is."""
+    """Return the index of a representative of each distinct pair of numbers, sorted, and the inverse mapping."""
     codes, sizes = zip(*(_places_in_order(each) for each in (one, other)), strict=True)
     chosen, count = number(*pack(codes, sizes, len(one)))
     return first_rows(chosen, count), chosen.astype(np.int64)
 
 
 def _places_in_order(numbers: NDArray[Any]) -> tuple[Ints, int]:
-    """Whole numbers that rise as the given ones do, from 0, and below what."""
+    """Return dense ranks of numbers from 0, and their number."""
     if numbers.dtype.kind in "iu" and len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
         if max(-low, high) < _LARGEST_WHOLE:
@@ -311,12 +311,12 @@ def _places_in_order(numbers: NDArray[Any]) -> tuple[Ints, int]:
 
 
 def _coded(name: str, labels: Sequence[str]) -> pl.Series:
-    """Labels as an enum in their order, which sorts and is compared without their text."""
+    """Return labels as an enum in their order, so that sorting and comparing need no text."""
     return pl.Series(name, labels, dtype=pl.String).cast(pl.Enum(sorted(set(labels))))
 
 
 def _width(share: float, whole: bool) -> float:
-    """The least of 1, 2, 5, 10, ... times a power of ten that is not below ``share``; at least 2 for whole numbers."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least ``share``; at least 2 for integers."""
     if share <= 0:
         return 2 if whole else 1.0
     power = 10.0 ** math.floor(math.log10(share))
@@ -329,5 +329,5 @@ def _numbers(values: pl.Series) -> Floats:
 
 
 def _number(value: Any) -> float:
-    """A number, or the number of a day."""
+    """Return a number, or a date as a number."""
     return float(_numbers(pl.Series([value]))[0])

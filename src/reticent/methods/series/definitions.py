@@ -1,4 +1,4 @@
-"""What a series of releases promises: tau-safety and m-invariance, as definitions on histories."""
+"""Guarantees of a series of releases: tau-safety and m-invariance, as definitions on histories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_JUDGED = "not judged (needs the history)"
 
 @dataclass(frozen=True)
 class SeriesEvidence:
-    """A series as its publisher knows it: the groups of the last release, the last releases with everybody in them, and those who are gone."""
+    """A series as its publisher knows it: the groups of the last release, the last releases with their people, and the people who left."""
 
     releases: tuple[Groups, ...]
     series: PublishedSeries
@@ -28,20 +28,20 @@ class SeriesEvidence:
 
 @dataclass(frozen=True)
 class PublicSeries:
-    """A series as its public files show it: the groups of each release. Who is in which group is not public."""
+    """A series as its public files show it: the groups of each release. Group membership is not public."""
 
     releases: tuple[Groups, ...]
 
 
 class _SeriesDefinition(HistoryDefinition):
-    """A definition of series: every release is m-unique, and who stays keeps the signature of the own group."""
+    """Base of series definitions: every release is m-unique, and people who stay keep the signature of their group."""
 
     m: int
     kept_by: ClassVar[str] = "Republish(domain=[...]), or reticent republish"
     judged_alone = True
 
     def assess(self, history: ReleaseHistory) -> Assessment:
-        """Judge the publisher's history; public files show m-uniqueness alone, and the answer says so."""
+        """Judge the publisher's history; public files show only m-uniqueness, and the assessment states this."""
         unique = [MUnique(self.m).assess(groups) for groups in history.releases]
         for number, found in enumerate(unique, start=1):
             if not found.holds:
@@ -65,30 +65,32 @@ class _SeriesDefinition(HistoryDefinition):
         )
 
     def violations(self, history: SeriesEvidence) -> list[TauViolation]:
-        """Everybody whose signature changed against the rule."""
+        """Return all people whose signature changed against the rule."""
         raise NotImplementedError
 
     def series_violations(self, series: PublishedSeries) -> list[TauViolation]:
-        """Every violation in all releases of a series: groups that are not m-unique, and people whose signature changed against the rule."""
+        """Return every violation in a series: groups that are not m-unique, and people whose signature changed against the rule."""
         evidence = SeriesEvidence((), series, None, PersonMarks(bytes(32)))
         return [*find_groups_not_unique(series), *self.violations(evidence)]
 
 
 @dataclass(frozen=True)
 class TauSafety(_SeriesDefinition):
-    """Releases of a table that changes stay safe together.
+    """Tau-safety: successive releases of a changing table are safe together.
 
-    Every release is m-unique. Whoever stays with their sensitive value, or returns, keeps the signature of their group. Across a sensitive change or a return with
-    another value, the old and the new signature are equal if the old one holds the new value, and disjoint otherwise. With ``hardened=False`` nothing is asked across a
-    change, as printed: a changed signature then proves that the value changed, and the bound of 1/m does not hold.
+    Every release is m-unique. A person who stays with an unchanged sensitive value, or returns, keeps the signature of
+    the group. Across a sensitive change or a return with another value, the old and the new signature are equal if the
+    old one contains the new value, and disjoint otherwise. With ``hardened=False`` nothing is required across a change,
+    as printed: a changed signature then proves that the value changed, and the bound of 1/m does not hold.
 
-    Guarantee: no person's value has a probability above 1/m. Proof: permuting the values of one signature in all groups that carry it maps consistent worlds to
-    consistent worlds. Adversary: knows all releases, counterfeit counts, who is in which group, everybody's quasi values and event lists with the kind of each change,
-    and this definition, and finds all consistent worlds equally likely.
+    Guarantee: no person's value has a probability above 1/m. Proof: permuting the values of one signature in all groups
+    that carry it maps consistent worlds to consistent worlds. Adversary: knows all releases, counterfeit counts, who is
+    in which group, everybody's quasi values and event lists with the kind of each change, and this definition, and
+    considers all consistent worlds equally likely. Source: [Anjum2013], chapter 4; corrected: the rule across changes.
 
     Parameters:
-        m: how many values a group has; no belief exceeds 1/m.
-        hardened: ask for equal or disjoint signatures across changes too.
+        m: number of distinct values in a group; no posterior exceeds 1/m.
+        hardened: require equal or disjoint signatures across changes too.
 
     Example:
         >>> import reticent as rt
@@ -131,13 +133,14 @@ class TauSafety(_SeriesDefinition):
 
 @dataclass(frozen=True)
 class MInvariance(_SeriesDefinition):
-    """Every release is m-unique, and a row that stays with its value keeps the signature of its group over its consecutive lifespan.
+    """m-invariance: every release is m-unique, and an unchanged row keeps the signature of its group over its consecutive lifespan.
 
-    Guarantee: as one release, for people who neither change nor return. Adversary: knows who is in which group of every release. It is a baseline: people who leave and return,
-    or whose value changes, may be found out.
+    Guarantee: that of a single release, for people who neither change nor return. Adversary: knows who is in which
+    group of every release. A baseline: the values of people who leave and return, or change, may be disclosed. Source:
+    [Xiao2007].
 
     Parameters:
-        m: how many values a group has.
+        m: number of distinct values in a group.
 
     Example:
         >>> import reticent as rt

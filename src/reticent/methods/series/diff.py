@@ -1,4 +1,4 @@
-"""What happened to whom since the last release, and what that binds each row of the next snapshot to."""
+"""Events since the last release, and the constraints they put on each row of the next snapshot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from reticent.methods.series.state import DeletedPeople, HistoryState, PersonMar
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot of the table: a row per person. ``keys`` tell people apart, ``value`` are codes of the sensitive values, ``points`` scaled quasi values."""
+    """A snapshot of the table: one row per person. ``keys`` identify people, ``value`` are codes of the sensitive values,
+    ``points`` scaled quasi values.
+    """
 
     keys: pl.Series
     quasi: pl.DataFrame
@@ -27,10 +29,10 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class SnapshotDiff:
-    """What happened to everybody of a snapshot (``events``), and what binds their rows.
+    """The events of everyone in a snapshot, and the constraints on their rows.
 
-    ``before`` is each person's row in the release before, ``returned`` their place among those who were deleted; -1 where there is none.
-    ``left`` are the rows of the release before that are not in the snapshot.
+    ``before`` is each person's row in the previous release, ``returned`` the index among deleted people; -1 if absent.
+    ``left`` are the rows of the previous release that are not in the snapshot.
     """
 
     rows: BoundRows
@@ -40,17 +42,18 @@ class SnapshotDiff:
     left: Ints
 
     def counts(self) -> dict[str, int]:
-        """How many people each event happened to."""
+        """Return the number of people for each event."""
         names = {kind: kind.name.lower() for kind in EventKind}
         found = {name: int((self.events == kind).sum()) for kind, name in names.items()}
         return {**found, "deleted": len(self.left)}
 
 
 def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rules: PublishingRules) -> SnapshotDiff:
-    """Compare a snapshot with the state before it.
+    """Compare a snapshot with the previous state.
 
-    Hardened: across any change or return the signature stays if it holds the new value, and otherwise the new one must be disjoint from it. A group goes on as it is
-    if it has no counterfeits and nobody in it left or changed their sensitive value; whether it does shows in events, which are public anyway.
+    Hardened: across any change or return the signature stays if it contains the new value, otherwise the new one must
+    be disjoint from it. A group continues unchanged if it has no counterfeits and nobody in it left or changed their
+    sensitive value; this follows from events, which the adversary knows anyway.
     """
     count = len(snapshot.keys)
     nothing = np.full(count, -1, dtype=np.int64)
@@ -98,13 +101,13 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
 def gone_after(
     state: HistoryState | None, snapshot: Snapshot, diff: SnapshotDiff, placement: Placement, marks: PersonMarks
 ) -> tuple[DeletedPeople, pl.Series]:
-    """Those who are gone after a release, and the keys of those who left with it: deleted, or changed in a way that has no place yet."""
+    """Return the people who are gone after a release, and the keys of those who left with it: deleted, or changed and not assignable yet."""
     if state is None:
         return DeletedPeople(), snapshot.keys.clear()
     unplaced = np.flatnonzero((placement.group_of < 0) & (diff.before >= 0))
     rows = np.concatenate([diff.left, diff.before[unplaced]])
     left = state.release.people.gather(rows)
-    # Of forgotten people nothing but the mark is kept.
+    # Of forgotten people only the keyed hash is kept.
     remembered = rows[state.release.value_of[rows] >= 0]
     signatures = state.signatures[state.release.group_of[remembered]]
     back = diff.returned[(diff.returned >= 0) & (placement.group_of >= 0)]

@@ -1,4 +1,4 @@
-"""A change feed: what happened to a table since its last release, a row a change, instead of the whole table."""
+"""A change feed: the changes of a table since its last release, one row per change, instead of the whole table."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import polars as pl
 from reticent.errors import DataError, did_you_mean
 
 CHANGE = "change"
-"""The column that says what a row of a feed is."""
+"""Column that names the kind of change: insert, update or delete."""
 _KINDS = ("insert", "update", "delete")
 
 
 def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFrame:
-    """The table after the changes of a feed, one a person: inserted rows, updated ones (whole rows), and deleted keys."""
+    """Apply a feed to a table, at most one change per person: inserted rows, updated rows (complete), and deleted keys."""
     needed = [CHANGE, *table.columns]
     missing = [name for name in needed if name not in feed.columns]
     if missing:
@@ -24,14 +24,14 @@ def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFr
     if len(wrong):
         shown = str(wrong[0])
         raise DataError(
-            f"A row of the changes says {shown!r}.{did_you_mean(shown, _KINDS)} It must say insert, update or delete.",
+            f"A row of the changes has the kind {shown!r}.{did_you_mean(shown, _KINDS)} It must be insert, update or delete.",
             column=CHANGE,
             value=wrong[0],
         )
     twice = feed[key].is_duplicated()
     if twice.any():
         raise DataError(
-            f"{feed[key].filter(twice)[0]!r} has several changes. Give one change a person and release: the last state.",
+            f"{feed[key].filter(twice)[0]!r} has several changes. Give one change per person and release: the last state.",
             column=key,
         )
     rows = feed.select(table.columns).cast(table.schema)

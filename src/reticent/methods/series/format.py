@@ -1,4 +1,6 @@
-"""The format ``series``: one release of a table that changes. People and counterfeits in numbered groups, each with a box; how many are counterfeits is told by group."""
+"""The format ``series``: one release of a changing table. People and counterfeits in numbered groups, each with a box and
+a published number of counterfeits.
+"""
 
 from __future__ import annotations
 
@@ -57,15 +59,15 @@ class SeriesCount(Count):
         return {**super().as_dict(), "counterfeits": self.counterfeits}
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         return [
             *super().lines(),
-            f"The release has {self.counterfeits:,} counterfeits; estimate and bounds are about people.",
+            f"The release has {self.counterfeits:,} counterfeits; estimate and bounds count people.",
         ]
 
 
 class SeriesFormat(GroupFormat):
-    """A group is its number: people of a group share its box, and its values are each other's alternatives."""
+    """A group is identified by its number: its people share its box, and its values are each other's alternatives."""
 
     name: ClassVar[str] = FORMAT
     alike: ClassVar[str] = "the records of a group"
@@ -76,7 +78,7 @@ class SeriesFormat(GroupFormat):
     def refusal(self, definition: Definition) -> str | None:
         wrong = next((part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance)), None)
         if wrong is not None:
-            return f"{wrong} is not about a series; groups hold made-up rows, so nothing about numbers of people can be claimed for them."
+            return f"{wrong} is not a series definition. Groups contain counterfeit rows, so nothing about numbers of people can be claimed for them."
         return super().refusal(definition)
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
@@ -84,11 +86,11 @@ class SeriesFormat(GroupFormat):
         return {group: GROUP_ROLE, count: _COUNT_ROLE}
 
     def parted(self, manifest: Manifest, group: str) -> Mapping[str, set[str]]:
-        """The columns of each table but that of counterfeits."""
+        """Return the columns of each table except that of counterfeits."""
         return {_DATA: {group, *manifest.named("quasi"), *manifest.named("sensitive")}}
 
     def check(self, public: PublicSide) -> None:
-        """Every group has one box, and fewer counterfeits than rows; the details are what a release of a series says."""
+        """Check that every group has one box and fewer counterfeits than rows, and that the details are well-formed."""
         manifest = public.manifest
         if len(manifest.named(GROUP_ROLE)) != 1 or len(manifest.named(_COUNT_ROLE)) != 1:
             raise DataError(
@@ -101,7 +103,7 @@ class SeriesFormat(GroupFormat):
                     f"manifest.json: the table {name!r} of a release of a series has the columns {', '.join(sorted(columns))}."
                 )
         if (_ALIKE in check_details(manifest.details)) != (self.labelled is not None):
-            raise DataError(f"manifest.json: k is told by releases in batches, and {self.name!r} is the format.")
+            raise DataError(f"manifest.json: k belongs to releases in batches, but the format is {self.name!r}.")
         data, made_up = (held_frame(public.rows[name]) for name in (self.tables[0], COUNT))
         for rows in public.rows.values():
             frame = held_frame(rows)
@@ -114,26 +116,24 @@ class SeriesFormat(GroupFormat):
         new = data[group] != data[group].shift()
         shown = [name for name in manifest.named("quasi") if name in data.columns]
         if any((~new & (data[name] != data[name].shift())).any() for name in shown):
-            raise DataError("Rows of one group show different boxes.")
+            raise DataError("Rows of one group have different boxes.")
         first = new.fill_null(True).arg_true().to_numpy()
         sizes = pl.DataFrame({group: data[group].gather(first), "rows": np.diff(first, append=data.height)})
         sizes = made_up.join(sizes, on=group, how="full", coalesce=True)
         wrong = sizes.filter((pl.col(count) >= pl.col("rows")) | pl.col("rows").is_null())
         if wrong.height:
-            raise DataError(
-                f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or none of its rows is there."
-            )
+            raise DataError(f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or no rows.")
         self.check_people(public, group, sizes.select(group, people=pl.col("rows") - pl.col(count).fill_null(0)))
         super().check(public)
 
     def check_people(self, public: PublicSide, group: str, people: pl.DataFrame) -> None:
-        """Whether as many people are shown as each group has; they stand in the rows of the group here."""
+        """Check the number of people in each group; here they are the rows of the group."""
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
         return {name: rows[self.tables[0]].values(name) for name in quasi}
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """The groups of this release and of those before it, if they are one chain."""
+        """Return the groups of this release and of its predecessors, if they form a chain."""
         found = super().evidence(public, replace(about, earlier=None))
         earlier = about.earlier or ()
         before: PublicSide | None = None
@@ -149,7 +149,7 @@ class SeriesFormat(GroupFormat):
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == GROUP_ROLE)
         frame = held_frame(rows[_DATA])
-        # Rows of a group stand together and look alike: one of each run is looked at.
+        # Rows of a group are adjacent and equal: one of each segment suffices.
         shown = frame.select(group, *quasi)
         differs = [(column != column.shift()).fill_null(True).to_numpy() for column in shown]
         first = np.flatnonzero(np.logical_or.reduce(differs))
@@ -172,9 +172,10 @@ class SeriesFormat(GroupFormat):
         )
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SeriesCount:
-        """How many people meet a condition: the rows of groups with equal shares of counterfeits are counted together and scaled by (size - f) / size.
+        """Estimate how many people meet a condition: rows of groups with equal shares of counterfeits are counted together
+        and scaled by (size - f) / size.
 
-        At most f rows of a group are made up, so the bounds move by as much.
+        At most f rows of a group are counterfeits, so the bounds move by that number.
         """
         manifest = public.manifest
         group, count = manifest.named(GROUP_ROLE)[0], manifest.named(_COUNT_ROLE)[0]
@@ -204,7 +205,7 @@ class SeriesFormat(GroupFormat):
 
 
 def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The details of a release of a series, as they are written."""
+    """Validate the details of a release of a series."""
     wrong = set(details) - {_RETENTION, _ALIKE} != _FIELDS or not all(
         isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= least
         for name, least in (("m", 2), ("number", 1), (_RETENTION, 1), (_ALIKE, 2))
@@ -220,19 +221,19 @@ def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
-    """A release names the certificate of the one before it, and the next number."""
+    """Check that a release names the certificate of its predecessor, and the next number."""
     details = check_details(side.manifest.details)
     if before is None:
         return
     number = before.manifest.details["number"]
     if details["number"] != number + 1 or details["follows"] != certificate_hash(before.certificate):
         raise DataError(
-            f"Release {details['number']} does not follow release {number} as it lies here: the chain of certificates is broken. A release is missing, or was exchanged."
+            f"Release {details['number']} does not follow the given release {number}: the chain of certificates is broken. A release is missing or was replaced."
         )
 
 
 def risks_of(details: Mapping[str, Any]) -> list[str]:
-    """The residual risks that the certificate of a release in a series states."""
+    """Return the residual risks stated in the certificate of a release in a series."""
     if details["baseline"] is not None:
         knows = _PRINTED.format(details["baseline"])
     else:

@@ -1,4 +1,4 @@
-"""New rows into groups without a repeated value: which values go together, and how many rows of each."""
+"""Partition new rows into groups without a repeated value: the values of each group, and the number of rows."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ Ints = NDArray[np.int64]
 
 
 class Shuffler:
-    """Random orders and random whole numbers for one run, from one stream of machine words."""
+    """Random permutations and random integers for one run, from one stream of random words."""
 
     def __init__(self, randomness: Randomness) -> None:
         self._words = randomness.words()
 
     def order(self, count: int) -> Ints:
-        """A uniformly random order of ``count`` things, but for a bias below ``count`` / 2^64."""
+        """Return a uniformly random permutation of ``count`` elements, up to a bias below ``count`` / 2^64."""
         order: Ints = shuffle(self._words(count))
         return order
 
     def numbers(self, count: int) -> Ints:
-        """``count`` random whole numbers of 62 bits."""
+        """Return ``count`` random 62-bit integers."""
         return (self._words(count) >> np.uint64(2)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class AssignStep:
-    """``alpha`` rows of each of some values become that many groups."""
+    """One step of ASSIGN: ``alpha`` rows of each of some values form ``alpha`` groups."""
 
     values: tuple[int, ...]
     alpha: int
 
 
 def is_eligible(counts: Ints, m: int) -> bool:
-    """Whether rows with these counts of values can be divided into m-unique groups: none exceeds 1/m of them."""
+    """True if rows with these value counts can be partitioned into m-unique groups: no count exceeds 1/m of the total (m-eligibility)."""
     return m * int(counts.max(initial=0)) <= int(counts.sum())
 
 
 def missing_for_eligibility(counts: Ints, m: int) -> int:
-    """How many rows with values other than the most frequent one are missing for m-eligibility: m * c_1 - gamma."""
+    """Return how many rows with values other than the most frequent are missing for m-eligibility: m * c_1 - gamma."""
     return max(0, m * int(counts.max(initial=0)) - int(counts.sum()))
 
 
 def assign_steps(counts: Ints, m: int, ties: Callable[[int], Ints]) -> Iterator[AssignStep]:
-    """How to divide m-eligible rows with these ``counts`` of values: steps that leave the rest m-eligible each time.
+    """Yield steps that partition m-eligible rows with these value ``counts``; after each step the rest is m-eligible.
 
-    Values are sorted by count, ties in random order. For the least beta >= m there is a largest alpha with alpha <= s_beta,
-    s_1 - alpha <= (gamma - alpha * beta) / m and s_(beta+1) <= (gamma - alpha * beta) / m.
+    Values are sorted by count, ties in random order. For the smallest beta >= m there is a largest alpha with alpha <=
+    s_beta, s_1 - alpha <= (gamma - alpha * beta) / m and s_(beta+1) <= (gamma - alpha * beta) / m. Source: [Xiao2007].
     """
     left = counts.astype(np.int64)
     while left.any():
@@ -75,4 +75,4 @@ def _step(falling: Ints, m: int) -> AssignStep:
         alpha = min(limits)
         if alpha >= 1 and m * (top - alpha) <= total - alpha * beta:
             return AssignStep(tuple(range(beta)), alpha)
-    raise AssertionError("m-eligible rows can always be divided")
+    raise AssertionError("m-eligible rows can always be partitioned")

@@ -1,4 +1,4 @@
-"""Places on a Hilbert curve: an order of points in which neighbours are near in every column."""
+"""Hilbert curve order: neighbours on the curve are close in every column."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _FINEST = 16
 
 
 def grid_bits(columns: int) -> int:
-    """Into how many cells, as a power of two, each of some columns is cut, so that there are at most 2^30 in all."""
+    """Return the number of bits per column, so that there are at most 2^30 cells in all."""
     return min(_FINEST, max(_BITS // max(columns, 1), 1))
 
 
 def curve_order(points: NDArray[np.float64], ties: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The order of points of the unit cube (points by columns) along the curve; those of one cell in the order ``ties``.
+    """Return the order of points of the unit cube (points by columns) along the curve; ties within a cell in the order ``ties``.
 
-    A column is cut into 2^b cells: about 2^30 in all are finer than any table needs, and few enough to sort quickly. Columns beyond the 30th do not matter.
+    A column is split into 2^b cells: about 2^30 in all are finer than any table needs, and few enough to sort quickly.
+    Columns beyond the 30th are ignored.
     """
     used = min(points.shape[1], _BITS)
     if used == 0:

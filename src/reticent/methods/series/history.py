@@ -1,4 +1,4 @@
-"""A history: a table that changes, and all that was published about it. The steward's; the releases in it are for others."""
+"""A history: a changing table, and all releases of it. The history is private to the steward; the releases in it are public."""
 
 from __future__ import annotations
 
@@ -67,12 +67,14 @@ _SETTINGS = (
 )
 _CHANGEABLE = ("domain", "retention")
 _LATER = {"retention": 0, "k": 0}
-"""Settings that histories of earlier versions do not have, with what held for them."""
+"""Settings missing in histories of earlier versions, with their effective values."""
 
 
 @dataclass(frozen=True)
 class HistorySettings:
-    """What holds for all releases of a history. People who left are forgotten after ``retention`` releases (0: never); at least ``k`` people look alike (0: boxes are those of groups)."""
+    """The settings of all releases of a history. People who left are forgotten after ``retention`` releases (0: never);
+    boxes contain at least ``k`` people (0: the boxes of groups).
+    """
 
     m: int
     key: str
@@ -89,33 +91,33 @@ class HistorySettings:
 
     @property
     def about_series(self) -> TauSafety | MInvariance:
-        """What the releases promise together."""
+        """Return the definition that the releases satisfy together."""
         if self.baseline == "m-invariance":
             return MInvariance(self.m)
         return TauSafety(self.m, hardened=self.baseline is None)
 
     @property
     def definition(self) -> Definition:
-        """What the releases promise: together, and each by itself about who looks alike."""
+        """Return the full definition: of the series, and of each release's boxes."""
         return self.about_series & KAnonymity(self.k) if self.k else self.about_series
 
     @property
     def rules(self) -> PublishingRules:
-        """How releases are made."""
+        """Return the publishing rules."""
         return PublishingRules(self.m, self.choice, self.balance, self.baseline)
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a snapshot that are used."""
+        """Return the columns of a snapshot that are used."""
         return [self.key, *self.quasi, self.sensitive]
 
     def method(self, place: SeriesPosition | None = None) -> Republish:
-        """The method of the next release."""
+        """Return the method for the next release."""
         return Republish(list(self.domain), self.choice, self.balance, self.ranges, self.baseline, place)
 
     @property
     def fixed_hash(self) -> str:
-        """A hash of the settings that are fixed with the first release."""
+        """Return a hash of the settings that are fixed by the first release."""
         fixed = {name: value for name, value in self.as_json().items() if name not in _CHANGEABLE}
         return hashlib.sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
 
@@ -130,7 +132,7 @@ class HistorySettings:
 
 @dataclass(frozen=True, repr=False)
 class Republication(ShownAsCard):
-    """A release that a history published: its ``folder``, and what the steward learns about it. ``new`` is False where the table was the one of the last release."""
+    """A release published by a history: its ``folder`` and private figures. ``new`` is False if the table equals that of the last release."""
 
     number: int
     folder: Path
@@ -139,25 +141,26 @@ class Republication(ShownAsCard):
 
     @property
     def counterfeits(self) -> int:
-        """How many rows are made up."""
+        """Number of counterfeit rows."""
         return int(self.change["counterfeits"])
 
     @property
     def waiting(self) -> int:
-        """How many people wait for a later release."""
+        """Number of people who wait for a later release."""
         return int(self.change["waiting"])
 
     def card(self) -> Card:
-        """The number of the release, what happened since the one before, and what it cost."""
+        """Summarise for display: the number of the release, the events since the previous one, and the cost."""
         facts: dict[str, object] = {name: value for name, value in self.change.items() if name != "events"}
         events = CardTable(("event", "people"), list(self.change["events"].items()))
         return Card(f"Release {self.number}", facts, tables=[events])
 
 
 class History:
-    """A series of releases of one table. Open it with :meth:`open`; everything durable is in its folder and in the ledger.
+    """A series of releases of one table. Open it with :meth:`open`; all durable state is in its folder and in the ledger.
 
-    Guarantee, adversary and what is not covered: those of :class:`TauSafety`. Killed at any moment, a history is before or after a release.
+    Guarantee, adversary and limits: those of :class:`TauSafety`. A process killed at any time leaves the history before
+    or after a release.
     """
 
     def __init__(self, folder: HistoryFolder, settings: HistorySettings, ledger: LedgerChoice) -> None:
@@ -184,19 +187,25 @@ class History:
         retention: int | None = None,
         k: int | None = None,
     ) -> History:
-        """Open the history in a folder, or begin one there.
+        """Open the history in a folder, or create one there.
 
-        A new one needs ``m``, the ``key`` that tells people apart, the ``sensitive`` column, the ``quasi`` columns (with a hierarchy, or None) and the declared ``domain``
-        of sensitive values: at least 3m - 1, none of them taken from the data. ``ranges``, ``choice``, ``balance`` and ``baseline`` are those of :class:`Republish`. All of them are
-        fixed with the first release; only the domain may grow at its end. An existing history needs the path alone.
+        A new one needs ``m``, the ``key`` column that identifies people, the ``sensitive`` column, the ``quasi``
+        columns (with a hierarchy, or None) and the declared ``domain`` of sensitive values: at least 3m - 1, not
+        derived from the data. ``ranges``, ``choice``, ``balance`` and ``baseline`` are those of :class:`Republish`. All
+        of them are fixed by the first release; only the domain may be extended at its end. An existing history needs
+        only the path.
 
-        People who left are remembered, so that they are safe when they return, and so that the whole series can be attacked. ``retention`` forgets them after so many releases (0: never), with
-        a warning: of them a keyed hash remains, and whoever returns later stays out of the series. It may be changed at any time. :meth:`erase` forgets one person at once.
+        People who left are remembered, so that they are protected when they return, and so that attacks on the whole
+        series can be run. ``retention`` forgets them after that many releases (0: never), with a warning: only a keyed
+        hash remains, and a person who returns later is excluded from the series. It may be changed at any time.
+        :meth:`erase` forgets one person at once.
 
-        With ``k`` the groups are batches, and people show boxes that at least ``k`` of them share, made from quasi values alone; without it, people of a group share its box.
+        With ``k`` the groups are batches, and quasi values are published as boxes of at least ``k`` people, formed from
+        quasi values alone; without it, people of a group share its box.
 
-        The releases are recorded under the name ``dataset`` in the ``ledger`` that everything else is recorded in (default: RETICENT_LEDGER, or the user's own), so that releases
-        of the same people by other means are known. The history records which ledger that is, finds it again, and refuses another one. Opening changes nothing.
+        The releases are recorded under the name ``dataset`` in the common ``ledger`` (default: RETICENT_LEDGER, or the
+        user's own), so that other releases about the same people are known. The history records its ledger, and refuses
+        any other. Opening changes nothing.
         """
         folder = HistoryFolder(Path(path))
         quasi = dict.fromkeys(quasi) if quasi is not None and not isinstance(quasi, Mapping) else quasi
@@ -226,12 +235,12 @@ class History:
         return f"<history {str(self.path)!r}: {len(self)} releases, {self.settings.definition}>"
 
     def __len__(self) -> int:
-        """How many releases there are, imported ones included."""
+        """Return the number of releases, imported ones included."""
         return len(self._chain())
 
     @property
     def series(self) -> PublishedSeries:
-        """All releases, first to last."""
+        """Return all releases, in order."""
         chain = self._chain()
         if not chain:
             return PublishedSeries(
@@ -240,7 +249,7 @@ class History:
         last = self._read(chain[-1])
         states = [*(self._read(each, last.orders) for each in chain[:-1]), last]
         if any("formerly" in each.details for each in chain):
-            # A killed process forgot people in some of the states: nobody is one person in these and another in those.
+            # A killed process may have forgotten people in some states only: treat each person alike in all of them.
             wanted, marks = self._to_forget(last), self._marks()
             states = [without_people(each, wanted, marks, self.settings.key) for each in states]
         forgets = [each.facts["retention"] for each in states if each.facts.get("retention")]
@@ -255,33 +264,33 @@ class History:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders of the published releases, first to last; imported releases have none."""
+        """Return the folders of the published releases, in order; imported releases have none."""
         found = (self._folder.release(number) for number in range(1, len(self) + 1))
         return tuple(each for each in found if each.exists())
 
     def check(self) -> SeriesVerdict:
-        """Judge the whole series against the rules that it was published by; events that cannot follow each other are a :class:`DataError`."""
+        """Judge the whole series against its publishing rules; an impossible sequence of events raises a :class:`DataError`."""
         series = self.series
         if len(series):
             series.check_events(*series.coded_people())
         return check_tau_safety(series, hardened=self.settings.baseline is None)
 
     def facts(self) -> list[dict[str, Any]]:
-        """What each release cost, first to last; never public."""
+        """Return the cost of each release, in order; private."""
         return [{"number": number, **self._read(each).facts} for number, each in enumerate(self._chain(), start=1)]
 
     def waiting(self) -> tuple[pl.Series, ...]:
-        """The keys of the people who waited in each release, first to last; never public."""
+        """Return the keys of the people who waited in each release, in order; private."""
         key = self.settings.key
         states = (self._read(each) for each in self._chain())
         return tuple(each.waiting[key] if each.waiting.height else each.release.people.clear() for each in states)
 
     def current(self) -> pl.DataFrame:
-        """The table as the history knows it: the people of the last release and those who wait."""
+        """Return the current table: the people of the last release and those who wait."""
         state = self._state()
         if state is None:
             raise PolicyError(
-                "The history has no release yet, so there is nothing that changes could apply to. Give the first table as a snapshot."
+                "The history has no release yet that changes could apply to. Pass the first table as a snapshot."
             )
         release, settings = state.release, self.settings
         known = np.flatnonzero(release.value_of >= 0)
@@ -291,7 +300,7 @@ class History:
         return pl.concat([people, state.waiting.select(settings.columns).cast(people.schema)])
 
     def preview(self, frame: Any = None, *, changes: Any = None, context: Context | None = None) -> dict[str, Any]:
-        """What publishing a snapshot would do: what happened to whom, predicted counterfeits, who would wait. Nothing is written."""
+        """Predict the effect of publishing a snapshot: events, counterfeits, people who would wait. Nothing is written."""
         state = self._state()
         rows, kept_out = self._admitted(_typed(self._snapshot(frame, changes), state, self.settings), state)
         table = self._table(rows)
@@ -309,11 +318,12 @@ class History:
         signing_key: Any = None,
         context: Context | None = None,
     ) -> Republication:
-        """Publish the next release: of a snapshot of the whole table, or of the last one with ``changes`` applied (a column ``change`` says insert, update or delete).
+        """Publish the next release: of a snapshot of the whole table, or of the last one with ``changes`` applied (the
+        column ``change`` is insert, update or delete).
 
-        New people may wait for a later release; a first release that is not m-eligible is :class:`Infeasible`. The release is saved below the history's folder, ready
-        to be given out. A table that is exactly the one of the last release is not published again; one that is exactly that of an earlier release is refused as an old snapshot, unless
-        ``again``.
+        New people may wait for a later release; a first release that is not m-eligible is :class:`Infeasible`. The
+        release is saved below the history's folder, ready for distribution. A table equal to that of the last release
+        is not published again; one equal to that of an earlier release is refused as stale, unless ``again``.
         """
         with self._alone():
             return self._published(frame, insecure_seed, changes, again, signing_key, context)
@@ -369,19 +379,20 @@ class History:
         return Republication(number, folder, store.facts)
 
     def erase(self, key: Any, reason: str) -> None:
-        """Remove everything about a person from the history, for good: of all states a keyed hash remains, and the ledger has a record of the erasure with the ``reason``.
+        """Erase a person from the history permanently: in all states only a keyed hash remains, and the ledger records the
+        erasure with its ``reason``.
 
-        The next release is published without the person, who stays out of the series whatever later tables say. What is out cannot be taken back: groups of earlier releases still show
-        the values that the person may have.
+        The next release is published without the person, who is excluded from all later ones. Past releases cannot be
+        recalled: their groups still show the values that the person may have.
         """
         if not reason.strip():
-            raise PolicyError("Give a reason for the erasure: it stays on record.", setting=("reason",))
+            raise PolicyError("Give a reason for the erasure: it is recorded in the ledger.", setting=("reason",))
         with self._alone():
             state = self._state()
             mark = None if state is None else self._mark_of(key, state)
             if state is None or mark is None:
                 raise DataError(
-                    f"The history {str(self.path)!r} holds nothing about anybody with the key {key!r}. Nothing was changed.",
+                    f"The history {str(self.path)!r} has no data about a person with the key {key!r}. Nothing was changed.",
                     value=key,
                 )
             details = {"mark": mark, "reason": reason.strip(), "release": state.release.number}
@@ -391,12 +402,12 @@ class History:
                     self.settings.dataset, content, lambda _: "", kind=_ERASURE, beside=unjudged, details=details
                 )
                 book.give_out(entry)
-            # A state that a killed process left behind would be the only one that still has the person.
+            # A state left by a killed process would be the only one that still contains the person.
             self._folder.sweep([each.version for each in self._chain()], len(self) + 1)
             self._forget()
 
     def _mark_of(self, key: Any, state: HistoryState) -> str | None:
-        """The mark of a person of whom the history holds more than that; None where it does not."""
+        """Return the keyed hash of a person about whom the history stores more than that; None otherwise."""
         people = state.release.people
         asked = pl.Series(people.name, [str(key)]).cast(people.dtype, strict=False)
         marks = self._marks()
@@ -406,9 +417,9 @@ class History:
         return mark if asked[0] is not None and held else None
 
     def _forget(self) -> None:
-        """Remove what states still hold of people who were forgotten or erased; what a killed process left undone is done first.
+        """Remove stored data about people who were forgotten or erased; unfinished removals of a killed process are completed first.
 
-        The ledger has the hashes of the files before and after, so that a state is whole at every moment.
+        The ledger records the file hashes before and after, so that a state is valid at any time.
         """
         chain = self._chain()
         if not chain:
@@ -431,7 +442,7 @@ class History:
         self._amend(chain, [{**each, "forgotten": len(wanted)} for each in details])
 
     def _to_forget(self, last: HistoryState) -> pl.Series:
-        """The marks of everybody who was forgotten, by the ``last`` state, or erased, by the ledger."""
+        """Return the hashes of all forgotten people (from the ``last`` state) and erased people (from the ledger)."""
         with self._book() as book:
             erased = [each for each in book.entries(self.settings.dataset) if each.kind == _ERASURE]
         marks = pl.Series("mark", [each.details["mark"] for each in erased], dtype=pl.String)
@@ -445,14 +456,16 @@ class History:
             )
 
     def _admitted(self, rows: pl.DataFrame, state: HistoryState | None) -> tuple[pl.DataFrame, int]:
-        """The rows of a table without people who were forgotten or erased, and how many these are: what they would have to be bound to is not known any more."""
+        """Return the rows without forgotten or erased people, and their number: the constraints on them are no longer known."""
         if state is None or not len(state.forgotten):
             return rows, 0
         out = self._marks().of(rows[self.settings.key]).is_in(state.forgotten.implode())
         return rows.filter(~out), int(out.sum())
 
     def _stored(self, after: HistoryState, follows: str | None, forgotten: int) -> SeriesState:
-        """Write a state aside; returns what the ledger is to remember of it: its version, the hashes of its files, where it is, and of how many ``forgotten`` people it holds nothing."""
+        """Write a state to disk, and return its ledger record: version, file hashes, location, and the number of
+        ``forgotten`` people about whom it holds nothing.
+        """
         number = after.release.number
         version = f"{number:04d}-{secrets.token_hex(8)}"
         details = {
@@ -467,14 +480,14 @@ class History:
         return SeriesState(_SERIES, version, details, follows=follows)
 
     def _remove(self, state: SeriesState) -> None:
-        """Remove a state that was written, unless the ledger names it."""
+        """Remove a state, unless the ledger refers to it."""
         with self._book() as book:
             named = {each.version for each, _ in book.states(self.settings.dataset, _SERIES)}
         if state.version not in named:
             self._folder.remove_state(state.version)
 
     def _judge_imports(self, state: HistoryState | None) -> None:
-        """Judge the whole series where the last release was imported: the next certificate speaks of all of them."""
+        """Judge the whole series if the last release was imported: the next certificate covers all of them."""
         if state is None or not state.facts.get("imported"):
             return
         series = self.series
@@ -484,16 +497,17 @@ class History:
             people = len({each.person for each in found if each.person is not None})
             raise PolicyError(
                 f"The imported releases do not satisfy {self.settings.about_series} together: {len(found)} violations, {people} people, such as: {found[0].text()} No certificate could be true of "
-                "all releases. Attack the series to see who is exposed (reticent attack --history). What is out cannot be taken back; to go on, begin a new one, of other people or under a "
-                "ledger of its own, and take responsibility for both."
+                "all releases. Attack the series to see who is exposed (reticent attack --history). Published data cannot be recalled; to continue, start a new series, of other people or with a "
+                "separate ledger, and take responsibility for both."
             )
 
     def import_release(self, frame: Any, groups: Sequence[Any], people: Sequence[Any] | None = None) -> SeriesRelease:
-        """Take in a release that was published by other means, as the next one of the series.
+        """Import a release that was published by other means, as the next one of the series.
 
-        ``frame`` has the quasi columns and the sensitive column, a row for each published one; ``groups`` names the group of each row, or lists the people of each group;
-        ``people`` are the keys of the rows (by default the key column), None for a made-up row. Nothing is judged: what is out cannot be taken back. Later releases keep the signatures
-        that people have in it, which needs m-unique groups.
+        ``frame`` has the quasi columns and the sensitive column of the published rows; ``groups`` gives the group of
+        each row, or lists the people of each group; ``people`` are the keys of the rows (default: the key column), None
+        for a counterfeit. Nothing is judged, since the release is already public. Later releases keep its signatures,
+        which requires m-unique groups.
         """
         with self._alone():
             return self._imported(as_polars(frame), groups, people)
@@ -501,7 +515,7 @@ class History:
     def _imported(self, rows: pl.DataFrame, groups: Sequence[Any], people: Sequence[Any] | None) -> SeriesRelease:
         keys = pl.Series(self.settings.key, list(people)) if people is not None else rows[self.settings.key]
         if len(keys) != rows.height:
-            raise DataError(f"There are {rows.height} rows and {len(keys)} people. Give a key, or None, for each row.")
+            raise DataError(f"There are {rows.height} rows and {len(keys)} people. Pass a key, or None, for each row.")
         state = self._state()
         group_of = _group_numbers(groups, keys)
         real = np.flatnonzero(keys.is_not_null().to_numpy())
@@ -518,7 +532,7 @@ class History:
         order = np.lexsort((values, group_of))
         sizes, members = np.bincount(group_of), np.bincount(group_of[real], minlength=int(group_of.max()) + 1)
         if (members == 0).any():
-            raise DataError("A group has made-up rows only. Leave it out: it is about nobody.")
+            raise DataError("A group has counterfeit rows only. Remove it: it contains no person.")
         by_group = PeopleByGroup.of(group_of[real], len(sizes))
         boxes = [scale.boxes(snapshot.quasi[scale.column], by_group, exact=True) for scale in scales]
         orders = {
@@ -554,7 +568,7 @@ class History:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """While the block runs, no other process publishes or cleans up; what a killed one left is settled first."""
+        """Hold the history's lock: no other process publishes or cleans up; leftovers of a killed process are settled first."""
         with self._folder.turn(_PATIENCE) as mine:
             if not mine:
                 raise LedgerError(
@@ -568,7 +582,7 @@ class History:
             yield
 
     def _check_states(self) -> None:
-        """Refuse a history of which a file of any release is missing or was changed: the next certificate speaks of all of them."""
+        """Refuse a history in which a file of any release is missing or changed: the next certificate covers all of them."""
         for each in self._chain():
             self._folder.check_files(each.version, each.details["files"], each.details.get("formerly") or {})
 
@@ -589,9 +603,9 @@ class History:
         self._sweep()
 
     def _snapshot(self, frame: Any, changes: Any) -> pl.DataFrame:
-        """The table to publish, with the columns that are used."""
+        """Return the table to publish, with the columns that are used."""
         if (frame is None) == (changes is None):
-            raise PolicyError(f"Give the whole table as a snapshot, or changes= with a column {CHANGE!r}: one of them.")
+            raise PolicyError(f"Pass either the whole table as a snapshot, or changes= with a column {CHANGE!r}.")
         rows = (
             as_polars(frame)
             if frame is not None
@@ -607,7 +621,7 @@ class History:
             if rows[name].null_count():
                 place = int(rows[name].is_null().arg_max() or 0)
                 raise DataError(
-                    f"Column {name!r} has no value in row {place + 1}. A series needs every value: complete the row, or leave the person out.",
+                    f"Column {name!r} has no value in row {place + 1}. A series needs every value: complete the row, or drop the person.",
                     column=name,
                 )
         keys = rows[self.settings.key]
@@ -637,7 +651,7 @@ class History:
             shown = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}
             if shown - blocks:
                 raise PolicyError(
-                    f"Release {state.release.number} was imported with other groups than balance='blocks' makes, whose people must keep their values. Use balance='filled' or 'blind'.",
+                    f"Release {state.release.number} was imported with groups that do not fit balance='blocks', and their people must keep their signatures. Use balance='filled' or 'blind'.",
                     setting=("balance",),
                 )
         number = 1 if state is None else state.release.number + 1
@@ -652,18 +666,18 @@ class History:
         )
 
     def _shortest_retention(self, state: HistoryState | None) -> int:
-        """The least number of releases after which people who left were ever forgotten, now or under earlier settings; 0: they never were."""
+        """Return the smallest retention ever in force, now or under earlier settings; 0 if people were never forgotten."""
         before = {} if state is None else state.facts
         known = before.get("shortest_retention", before.get("retention", 0))
         return min((each for each in (self.settings.retention, known) if each), default=0)
 
     def _follows(self) -> str | None:
-        """The hash of the certificate of the last release; None before the first, and for an imported one."""
+        """Return the hash of the last release's certificate; None before the first, and after an imported one."""
         known = self._known()
         return known[-1][1].certificate or None if known else None
 
     def _marks(self) -> PersonMarks:
-        """Marks of people under the secret of the history, which is the one of the releases so far."""
+        """Return the keyed hashing of people under the history's secret, which must be that of the earlier releases."""
         chain = self._chain()
         if not chain:
             self._folder.make_secret()
@@ -678,29 +692,29 @@ class History:
             yield book
 
     def _write_settings(self) -> None:
-        """Write the settings, with the ledger that the history belongs to."""
+        """Write the settings, with the history's ledger."""
         with self._book() as book:
             self._folder.write_settings(self.settings.as_json(), book.path, book.secret.fingerprint)
 
     def _check_place(self) -> None:
-        """Refuse a ledger that does not know the releases of this folder, and a folder that does not have those of the ledger."""
+        """Refuse a ledger that lacks releases of this folder, and a folder that lacks releases of the ledger."""
         held = self._folder.least_known()
         with self._book() as book:
             known, ledger = book.states(self.settings.dataset, _SERIES), str(book.path)
         elsewhere = next((state for state, _ in known if not self._folder.has_state(state.version)), None)
         if elsewhere is not None:
             raise LedgerError(
-                f"The ledger {ledger!r} knows {len(known)} releases of the data set {self.settings.dataset!r}, in the history {elsewhere.details.get('folder')!r}, and {str(self.path)!r} does not hold "
-                "them. Nothing was changed. Open that folder (--history), or restore this one from a backup. For other people, pass another dataset=."
+                f"The ledger {ledger!r} has {len(known)} releases of the data set {self.settings.dataset!r}, in the history {elsewhere.details.get('folder')!r}, and {str(self.path)!r} does not hold "
+                "them. Nothing was changed. Open that folder (--history), or restore this one from a backup. For different people, pass another dataset=."
             )
         if held > len(known):
             raise LedgerError(
-                f"The history {str(self.path)!r} holds release {held} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} knows {len(known) or 'none'}: it is an older copy, or another one. "
-                "Nothing was changed. Restore the ledger from a backup, or name the one that the history belongs to (ledger=, --ledger)."
+                f"The history {str(self.path)!r} holds release {held} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} has {len(known) or 'none'}: it is an older copy, or a different ledger. "
+                "Nothing was changed. Restore the ledger from a backup, or pass the one that the history belongs to (ledger=, --ledger)."
             )
         if any("files" not in state.details for state, _ in known):
             raise DataError(
-                f"The history in {str(self.path)!r} was begun by an earlier version of Reticent, which recorded no hashes of its files. Go on with that version, or begin a new history: import its releases."
+                f"The history in {str(self.path)!r} was started by an earlier version of Reticent, which did not record hashes of its files. Continue with that version, or start a new history and import its releases."
             )
         if known and known[-1][0].details["settings"] != self.settings.fixed_hash:
             raise DataError(
@@ -708,7 +722,7 @@ class History:
             )
 
     def _refuse_known_elsewhere(self, people: pl.Series) -> None:
-        """Refuse to begin a second series of people who are in a history beside this one: its ledger is another, so that ours knows nothing of it."""
+        """Refuse to start a second series about people of a neighbouring history: it has another ledger, so ours does not know its releases."""
         with self._book() as book:
             own, ledger = book.secret.fingerprint, str(book.path)
         for other in self._folder.neighbours():
@@ -718,18 +732,18 @@ class History:
             shared = int(people.cast(pl.String).is_in(other.newest_people().cast(pl.String).implode()).sum())
             if 2 * shared > len(people):
                 raise LedgerError(
-                    f"{shared:,} of {len(people):,} people are in the history {str(other.path)!r} beside this one, which belongs to the ledger {str(bound[0])!r}; {ledger!r} knows nothing of it. Two series of the same "
-                    "people together tell more than either. Nothing was published. Go on with that history (--history), or name its ledger (ledger=, --ledger). For other people with the same keys, pass again=True (--again)."
+                    f"{shared:,} of {len(people):,} people are also in the history {str(other.path)!r}, which belongs to the ledger {str(bound[0])!r}; {ledger!r} does not have its releases. Two series about the same "
+                    "people together disclose more than either. Nothing was published. Continue with that history (--history), or pass its ledger (ledger=, --ledger). For other people with the same keys, pass again=True (--again)."
                 )
 
     def _known(self) -> list[tuple[SeriesState, Entry]]:
-        """The states of all releases that are out, with their entries: not of one that was reserved and never written."""
+        """Return the states of all completed releases with their ledger entries; not of one reserved but never written."""
         with self._book() as book:
             known = book.states(self.settings.dataset, _SERIES)
         return known[:-1] if known and self._is_pending(*known[-1]) else known
 
     def _is_pending(self, state: SeriesState, entry: Entry) -> bool:
-        """Whether a release was reserved, and its folder was not written."""
+        """True if a release was reserved and its folder was not written."""
         if entry.status != "reserved" or entry.kind == _IMPORTED:
             return False
         folder = self._folder.release(int(state.details["number"]))
@@ -751,7 +765,9 @@ class History:
         return self._read(chain[-1]) if chain else None
 
     def _settle(self) -> None:
-        """Finish or take back what a killed process left: a release whose folder is there is out, one that was never written is withdrawn, and an erasure goes on."""
+        """Complete or undo what a killed process left: a release whose folder exists is recorded as released, one never
+        written is withdrawn, and an erasure is resumed.
+        """
         with self._book() as book:
             for entry in book.entries(self.settings.dataset):
                 if entry.kind == _ERASURE and entry.status == "reserved":
@@ -771,7 +787,7 @@ class History:
 
 @dataclass(frozen=True)
 class _SnapshotStore:
-    """Keeps the state after one release of a history, with the ``facts`` that the steward is told of it."""
+    """Stores the state after one release of a history, with private ``facts`` for the steward."""
 
     history: History
     digest: str
@@ -790,25 +806,25 @@ class _SnapshotStore:
 
 
 def forgetting(releases: int) -> str:
-    """The warning that comes with forgetting people."""
+    """Return the warning about forgetting people."""
     return (
-        f"People who left are forgotten after {releases} release{'s' if releases > 1 else ''}: of them a keyed hash remains, and nothing else. Whoever returns later than that stays out of the series for "
-        "good, since nobody knows any more what their new group must not show."
+        f"People who left are forgotten after {releases} release{'s' if releases > 1 else ''}: only a keyed hash of them remains. People who return later are excluded from the series for "
+        "good, since the constraints on their new group are no longer known."
     )
 
 
 def _forgotten(state: HistoryState | None) -> int:
-    """Of how many people no state holds anything but a mark."""
+    """Return the number of people of whom only a keyed hash is stored."""
     return 0 if state is None else len(state.forgotten)
 
 
 def _reduced(states: Sequence[HistoryState], forgotten: pl.Series, marks: PersonMarks, key: str) -> list[HistoryState]:
-    """The states without people who were forgotten, and without values of ordered columns that only they had."""
+    """Return the states without forgotten people, and without values of ordered columns that only they had."""
     reduced = [without_people(each, forgotten, marks, key) for each in states]
     ordered = [name for name, order in states[-1].orders.items() if order is not None]
     held = {name: set().union(*(values_held(each, name) for each in reduced)) for name in ordered}
     reduced = [with_orders(each, held) for each in reduced]
-    # The last state's orders are those of all boxes.
+    # The last state's orders apply to all boxes.
     shown = {name: held[name].union(*(each.orders[name] or () for each in reduced)) for name in ordered}
     orders = {
         name: [value for value in order if value in shown[name]] if order else order
@@ -818,27 +834,27 @@ def _reduced(states: Sequence[HistoryState], forgotten: pl.Series, marks: Person
 
 
 def _next(number: int, given: Sequence[PriorDisclosure]) -> Judgement:
-    """A release of a history goes out beside the earlier ones of its series and nothing else; the series' state says that they are its own."""
+    """Judge a release of a history: it may follow the earlier ones of its own series and nothing else; the series' state proves which are its own."""
     given = [each for each in given if each.kind != _ERASURE]
     others = [each for each in given if each.kind not in (_RELEASE, _IMPORTED)]
     if others or len(given) != number - 1:
         return refuse(
-            f"This would be release {number} of its series, and the ledger knows {len(given)} entries about the same people ({described(given)}). A series is judged together with its own releases "
+            f"This would be release {number} of its series, but the ledger has {len(given)} entries about the same people ({described(given)}). A series is judged together with its own releases "
             "only, so this was refused and nothing was published. If these are releases of the series, open its own folder (--history)."
         )
     return allow(f"It is release {number} of a series whose releases were judged together." if number > 1 else "")
 
 
 def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySettings) -> pl.DataFrame:
-    """The rows with keys and quasi values in the types that the release before had: files of two months may be read differently.
+    """Cast keys and quasi values to the types of the previous release: files of different months may be parsed differently.
 
-    Keys are whole numbers or texts, and no key and no number is read as another one.
+    Keys are integers or text, and no cast may change a key or a number.
     """
     rows = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     kind = rows.schema[settings.key]
     if not (kind == pl.String or (kind.is_integer() and kind not in (pl.UInt64, pl.Int128, pl.UInt128))):
         raise DataError(
-            f"Column {settings.key!r} has type {kind}, and people are told apart by whole numbers or texts: two keys could be read as one. Read the column as text.",
+            f"Column {settings.key!r} has type {kind}, but people are identified by whole numbers or text: two keys could become equal. Read the column as text.",
             column=settings.key,
         )
     known = {} if state is None else {settings.key: state.release.people.dtype, **state.release.quasi.schema}
@@ -848,14 +864,14 @@ def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySett
             read = given.cast(dtype)
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {name!r} has type {given.dtype}, and {dtype} in the release before; a value cannot be read as that. Give the column the same type in all snapshots.",
+                f"Column {name!r} has type {given.dtype}, and {dtype} in the release before; a value cannot be converted. Use the same type in all snapshots.",
                 column=name,
             ) from None
         if given.dtype != dtype and (name == settings.key or given.dtype.is_numeric()):
             lost = given.filter(read.cast(given.dtype) != given)
             if len(lost):
                 raise DataError(
-                    f"Column {name!r} has the value {lost[0]!r}, which would be read as {read.filter(read.cast(given.dtype) != given)[0]!r}: the release before has {dtype}. Give the column the same type in all snapshots.",
+                    f"Column {name!r} has the value {lost[0]!r}, which would become {read.filter(read.cast(given.dtype) != given)[0]!r}: the release before has {dtype}. Give the column the same type in all snapshots.",
                     column=name,
                     value=lost[0],
                 )
@@ -866,9 +882,10 @@ def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySett
 
 
 def _refuse_rewritten_keys(keys: pl.Series, before: pl.Series) -> None:
-    """Refuse texts that write the numbers of the release before in another way ('17.0' or '017' for '17'): the same people would be new ones.
+    """Refuse text keys that spell the numbers of the previous release differently ('17.0' or '017' for '17'): known people would count as new.
 
-    A fraction of zero is always such a mistake; zeros in front may belong to other people, unless most of those who left come back with them.
+    A zero fraction is always such a mistake; leading zeros may belong to other people, unless most of those who left
+    come back with them.
     """
     if keys.dtype != pl.String or before.dtype != pl.String:
         return
@@ -885,15 +902,15 @@ def _refuse_rewritten_keys(keys: pl.Series, before: pl.Series) -> None:
     if certain.height or 2 * pairs["was"].n_unique() > len(left) > 0:
         key, _, was = found.row(0)
         raise DataError(
-            f"Column {keys.name!r} has the value {key!r}, and the release before has {was!r}, which is not in the table any more: the same number, written in another way, would be another "
-            f"person. {found.height} keys are so. Write keys alike in all snapshots; read the column as text.",
+            f"Column {keys.name!r} has the value {key!r}, and the release before has {was!r}, which is no longer in the table: the same number, spelled differently, would count as another "
+            f"person. {found.height} keys are affected. Spell keys alike in all snapshots; read the column as text.",
             column=keys.name,
             value=key,
         )
 
 
 def _written_number(keys: pl.Series) -> pl.Series:
-    """The whole number that a text writes, without zeros in front and without a fraction of zero; null for other texts."""
+    """Return the integer that a text spells, ignoring leading zeros and a zero fraction; null for other texts."""
     return keys.str.extract(r"^0*(\d+?)(?:\.0*)?$", 1)
 
 
@@ -904,44 +921,44 @@ def _context(given: Context | None, insecure_seed: int | None) -> Context:
 
 
 def _table_hash(rows: pl.DataFrame, settings: HistorySettings) -> bytes:
-    """A hash of a snapshot that does not depend on the order of its rows, nor on anything but its values and the declared domain."""
+    """Hash a snapshot independently of row order: only its values and the declared domain count."""
     sums = [int(rows.hash_rows(seed).cast(pl.UInt64).to_numpy().sum(dtype=np.uint64)) for seed in (11, 23)]
     return hashlib.sha256(f"{rows.height} {sums} {settings.domain}".encode()).digest()
 
 
 def _refuse_stale(chain: Sequence[SeriesState], digest: str) -> None:
-    """Refuse the table of an earlier release: a job that runs late would take the series back."""
+    """Refuse the table of an earlier release: a delayed job would revert the series."""
     number = next((int(each.details["number"]) for each in chain if each.details["snapshot"] == digest), None)
     if number is not None:
         raise DataError(
-            f"The table is exactly that of release {number}, and release {len(chain)} came after it: it is an old snapshot. Nothing was published. Give the table as it is now, or pass "
-            "again=True (--again) if it really is as it was then."
+            f"The table is exactly that of release {number}, and release {len(chain)} came after it: it is an old snapshot. Nothing was published. Pass the current table, or pass "
+            "again=True (--again) if it has really returned to that state."
         )
 
 
 def _group_numbers(groups: Sequence[Any], keys: pl.Series) -> Ints:
-    """The group of each row, numbered from 0: from a name a row, or from lists of people."""
+    """Return the group of each row, numbered from 0, from a name per row or from lists of people."""
     listed = [*groups]
     if listed and all(isinstance(each, list | tuple | set | frozenset) for each in listed):
         of = {person: number for number, members in enumerate(listed) for person in members}
         missing = [person for person in keys.to_list() if person not in of]
         if missing:
-            raise DataError(f"{missing[0]!r} is in no group. Name the group of each row where rows are made up.")
+            raise DataError(f"{missing[0]!r} is in no group. If there are counterfeits, give the group of each row.")
         return np.array([of[person] for person in keys.to_list()], dtype=np.int64)
     if len(listed) != len(keys):
         raise DataError(
-            f"There are {len(keys)} rows and {len(listed)} groups. Name the group of each row, or list the people of each group."
+            f"There are {len(keys)} rows and {len(listed)} groups. Give the group of each row, or list the people of each group."
         )
     known = {name: number for number, name in enumerate(dict.fromkeys(listed))}
     return np.array([known[name] for name in listed], dtype=np.int64)
 
 
 def _new_settings(given: Mapping[str, Any], path: Path) -> HistorySettings:
-    """The settings of a history that begins; all that have no default must be there."""
+    """Return the settings of a new history; those without a default are required."""
     for name in ("m", "key", "sensitive", "quasi", "domain"):
         if given[name] is None:
             raise PolicyError(
-                f"{str(path)!r} holds no history yet. To begin one, pass m, key, sensitive, quasi and domain; {name} is missing.",
+                f"{str(path)!r} does not hold a history yet. To start one, pass m, key, sensitive, quasi and domain; {name} is missing.",
                 setting=(name,),
             )
     chosen = {
@@ -966,7 +983,7 @@ def _known_settings(known: Mapping[str, Any], path: Path) -> HistorySettings:
         )
     except (KeyError, TypeError, AttributeError):
         raise DataError(
-            f"The settings of the history in {str(path)!r} cannot be understood. Restore them from a backup."
+            f"The settings of the history in {str(path)!r} cannot be parsed. Restore them from a backup."
         ) from None
 
 
@@ -975,7 +992,7 @@ def _changed(settings: HistorySettings, given: Mapping[str, Any]) -> HistorySett
 
 
 def _checked(settings: HistorySettings) -> HistorySettings:
-    """Settings with which something can be published: names that differ, a large enough domain."""
+    """Check settings: distinct column names, a large enough domain."""
     whole(settings.m, "m", low=2)
     whole(settings.retention, "retention", low=0)
     names = settings.columns
@@ -1003,24 +1020,24 @@ def _checked(settings: HistorySettings) -> HistorySettings:
 
 
 def _check_change(settings: HistorySettings, changed: HistorySettings, releases: int) -> None:
-    """After the first release nothing changes but the domain, which may grow at its end, and for how long people are remembered."""
+    """Refuse changes after the first release, except to extend the domain at its end and to change the retention."""
     if releases == 0:
         return
     grown = changed.domain[: len(settings.domain)] == settings.domain
     if settings.balance == "blocks" and changed.domain != settings.domain:
         raise PolicyError(
-            "With balance='blocks' the domain was fixed with the first release: its blocks are the signatures of groups. Begin a new history in another folder for another domain.",
+            "With balance='blocks' the domain was fixed by the first release: its blocks are the signatures of groups. Start a new history in another folder for another domain.",
             setting=("domain",),
         )
     before, after = settings.as_json(), {**changed.as_json(), "domain": settings.as_json()["domain"] if grown else None}
     for name, value in before.items():
         if after[name] != value and name != "retention":
             told = (
-                "declared values must stay, in their order, and new ones go to the end"
+                "declared values must stay in order, and new ones must be appended"
                 if name == "domain"
                 else f"it is {value!r}"
             )
             raise PolicyError(
-                f"{name} was fixed with the first release: {told}. Begin a new history in another folder for anything else.",
+                f"{name} was fixed by the first release: {told}. To change it, start a new history in another folder.",
                 setting=(name,),
             )

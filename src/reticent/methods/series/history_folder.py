@@ -1,7 +1,8 @@
-"""The folder of a history: settings, a secret, one folder of bulk state for each release, and the public releases.
+"""The folder of a history: settings, a secret, one state folder for each release, and the public releases.
 
-A state is written aside, synced and renamed before the ledger hears of it; the ledger names the true ones and has the hashes of their files, so that a state that is missing or was
-changed is refused. A process that is killed leaves the history before or after a release. Reading changes nothing: publishing removes what the ledger does not name, and withdraws a release
+A state is written to a temporary folder, synced and renamed before the ledger is updated. The ledger names the valid
+states with their file hashes, so that a missing or changed state is refused. A killed process leaves the history before
+or after a release. Reading changes nothing: publishing removes what the ledger does not name, and withdraws a release
 that was reserved and never written.
 """
 
@@ -44,25 +45,25 @@ FileHashes = Mapping[str, str]
 
 @dataclass(frozen=True)
 class HistoryFolder:
-    """The files of a history. Only their owner may read them."""
+    """The files of a history, readable by their owner only."""
 
     path: Path
 
     @property
     def own_ledger(self) -> Path:
-        """The ledger of a history that has one of its own, in its folder."""
+        """The ledger inside the history's folder, if it has its own."""
         return self.path / "ledger.sqlite"
 
     def release(self, number: int) -> Path:
-        """The folder of a published release."""
+        """Return the folder of a published release."""
         return self.path / _RELEASES / f"{number:04d}"
 
     def read_settings(self) -> dict[str, Any] | None:
-        """The settings, or None where no history is."""
+        """Return the settings, or None if there is no history."""
         return _read_json(self.path / _SETTINGS) if (self.path / _SETTINGS).exists() else None
 
     def bound_ledger(self) -> tuple[Path, str] | None:
-        """The ledger that the history belongs to, as its path and the fingerprint of its key; None before it has one."""
+        """Return the path of the history's ledger and the fingerprint of its key; None before it has one."""
         bound = (self.read_settings() or {}).get(_LEDGER)
         if bound is None:
             return None
@@ -70,18 +71,18 @@ class HistoryFolder:
             return Path(bound["path"]), str(bound["fingerprint"])
         except (KeyError, TypeError):
             raise DataError(
-                f"The settings of the history in {str(self.path)!r} do not name its ledger. Restore them from a backup."
+                f"The settings of the history in {str(self.path)!r} have no ledger. Restore them from a backup."
             ) from None
 
     def neighbours(self) -> Iterator[HistoryFolder]:
-        """Other histories in the same folder, as far as they can be read."""
+        """Yield other readable histories in the same parent folder."""
         for place in sorted(self.path.absolute().parent.iterdir()):
             other = HistoryFolder(place)
             if place.name != self.path.absolute().name and (place / _SETTINGS).is_file() and other.has_states:
                 yield other
 
     def newest_people(self) -> pl.Series:
-        """The keys of the people in the newest state, for whoever looks from outside; none where it cannot be read."""
+        """Return the keys of the people in the newest state, without the ledger; empty if unreadable."""
         newest = max(self._states(), key=lambda each: _number_of(each.name))
         try:
             return _keys(pl.read_parquet(newest / "people.parquet", columns=["key"])["key"])
@@ -89,7 +90,7 @@ class HistoryFolder:
             return pl.Series("key", [], dtype=pl.String)
 
     def write_settings(self, settings: Mapping[str, Any], ledger: Path, fingerprint: str) -> None:
-        """Write the settings and the ledger that the history belongs to, whole or not at all."""
+        """Write the settings and the history's ledger atomically."""
         try:
             make_folder(self.path, mode=0o700)
             layout = _LAYOUT_OF_BUCKETS if settings.get("k") else _LAYOUT
@@ -104,7 +105,7 @@ class HistoryFolder:
         return DataError(f"The history in {str(self.path)!r} could not be written: {reason}. Nothing was published.")
 
     def make_secret(self) -> None:
-        """Make the secret under which people are marked; for a history that has no release yet."""
+        """Create the secret for keyed hashes of people; for a history without releases."""
         try:
             if not (self.path / _SECRET).exists():
                 write_whole(self.path / _SECRET, secrets.token_bytes(32), mode=0o600)
@@ -112,7 +113,7 @@ class HistoryFolder:
             raise self._unwritable(error.strerror or str(error)) from error
 
     def marks(self, fingerprint: str | None = None) -> PersonMarks:
-        """Marks of people under the history's secret, which must be the one with this ``fingerprint`` if there is one."""
+        """Return the keyed hashing under the history's secret, which must match this ``fingerprint`` if one is given."""
         place = self.path / _SECRET
         try:
             marks = PersonMarks(place.read_bytes())
@@ -123,7 +124,7 @@ class HistoryFolder:
         return marks
 
     def write_state(self, version: str, state: HistoryState, follows: str | None) -> dict[str, str]:
-        """Write a state aside, under a name that is never used again; returns the hashes of its files."""
+        """Write a state under a name that is never reused; return the hashes of its files."""
         files = state_files(state, follows)
         try:
             make_folder(self.path / _STATES, mode=0o700)
@@ -135,18 +136,18 @@ class HistoryFolder:
         return hashes_of(files)
 
     def rewrite_state(self, version: str, files: Mapping[str, bytes]) -> None:
-        """Replace some files of a state, each whole or not at all."""
+        """Replace some files of a state, each atomically."""
         try:
             for name, content in files.items():
                 write_whole(self.path / _STATES / version / name, content, mode=0o600)
         except OSError as error:
             raise DataError(
-                f"What was known of people who were forgotten could not be removed from {str(self.path)!r} yet: {error.strerror or error}. All releases are out and recorded. Make room; the next "
-                "publication or erasure goes on with it."
+                f"The data about forgotten people could not be removed from {str(self.path)!r} yet: {error.strerror or error}. All releases are published and recorded. Free disk space; the next "
+                "publication or erasure will continue."
             ) from error
 
     def file_hashes(self, version: str) -> dict[str, str]:
-        """The hashes of the files of a state, as they are now."""
+        """Return the current hashes of the files of a state."""
         folder = self.path / _STATES / version
         return {each.name: _hash(each.read_bytes()) for each in folder.iterdir() if not each.name.startswith(".")}
 
@@ -157,7 +158,7 @@ class HistoryFolder:
         orders: Mapping[str, list[Any] | None] | None = None,
         formerly: FileHashes | None = None,
     ) -> HistoryState:
-        """A state from its folder, whose ``files`` must have these hashes; boxes lie on the scales of the given ``orders``, or its own."""
+        """Read a state whose ``files`` must have these hashes; boxes use the scales of the given ``orders``, or its own."""
         folder = self.path / _STATES / version
         self.check_files(version, files, formerly or {})
         told = _read_json(folder / _STATE)
@@ -203,11 +204,11 @@ class HistoryFolder:
             )
         except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError, IndexError) as problem:
             raise DataError(
-                f"The state {str(folder)!r} is damaged ({type(problem).__name__}: {str(problem).splitlines()[0]}). Restore it from a backup: the next release must know this one."
+                f"The state {str(folder)!r} is damaged ({type(problem).__name__}: {str(problem).splitlines()[0]}). Restore it from a backup: the next release depends on it."
             ) from None
 
     def check_files(self, version: str, files: FileHashes, formerly: FileHashes) -> None:
-        """Refuse a state of which a file is missing or was changed since the ledger recorded it; one that is being rewritten may still be as it was ``formerly``."""
+        """Refuse a state with a file that is missing or changed since the ledger recorded it; one being rewritten may still match ``formerly``."""
         for name, expected in files.items():
             place = self.path / _STATES / version / name
             try:
@@ -217,29 +218,29 @@ class HistoryFolder:
             if found not in (expected, formerly.get(name, expected)):
                 problem = "was changed" if found else "is missing"
                 raise DataError(
-                    f"{str(place)!r} {problem}: it is not what the ledger recorded. Restore it from a backup: the next release must know this one."
+                    f"{str(place)!r} {problem}: it does not match the ledger. Restore it from a backup: the next release depends on it."
                 )
 
     def has_state(self, version: str) -> bool:
-        """Whether a state's folder is there."""
+        """True if a state's folder exists."""
         return (self.path / _STATES / version).is_dir()
 
     @property
     def has_states(self) -> bool:
-        """Whether any state was written."""
+        """True if any state was written."""
         return any(_number_of(each.name) for each in self._states())
 
     def least_known(self) -> int:
-        """How many releases the true ledger knows at least, by what the folder holds: releases, and states, which are made from the recorded state before."""
+        """Return a lower bound of the number of releases in the true ledger, from the folder: releases, and states, which follow a recorded state."""
         folder = self.path / _RELEASES
         released = [int(each.name) for each in folder.iterdir() if each.name.isdecimal()] if folder.is_dir() else []
         return max((*released, *(_number_of(each.name) - 1 for each in self._states())), default=0)
 
     @contextmanager
     def turn(self, patience: float) -> Iterator[bool]:
-        """Have the folder to oneself while the block runs, if nobody else has it within ``patience`` seconds; a killed process loses its turn.
+        """Hold the folder's lock while the block runs, if it becomes free within ``patience`` seconds.
 
-        It is an exclusive lock on a small SQLite file, which the operating system lets go of when a process dies.
+        It is an exclusive lock on a small SQLite file, which the operating system releases when the process dies.
         """
         place = self.path / _TURN
         try:
@@ -260,7 +261,9 @@ class HistoryFolder:
             connection.close()
 
     def sweep(self, versions: Sequence[str], releases: int) -> None:
-        """Remove states that can never be true: half written ones, and those of the first ``releases`` releases that the ledger does not name. For the process that has the turn."""
+        """Remove invalid states: partially written ones, and those of the first ``releases`` releases that the ledger does
+        not name. Requires the lock.
+        """
         for folder in self._states():
             if folder.name not in versions and _number_of(folder.name) <= releases:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -276,7 +279,7 @@ class HistoryFolder:
 
 
 def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
-    """The files of a state, by name."""
+    """Return the files of a state by name."""
     release = state.release
     offsets = as_lists(release.offsets, release.values)
     frames = {
@@ -320,7 +323,7 @@ def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
 
 
 def hashes_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """The hashes of files, by name."""
+    """Return the hashes of files by name."""
     return {name: _hash(content) for name, content in files.items()}
 
 
@@ -332,18 +335,18 @@ def _hash(content: bytes) -> str:
 
 
 def _number_of(version: str) -> int:
-    """The number of the release after which a state was written; 0 for one that was never finished."""
+    """Return the release number of a state; 0 for an unfinished one."""
     head = version.partition("-")[0]
     return int(head) if head.isdecimal() else 0
 
 
 def with_snapshot(state: HistoryState, snapshot: str, facts: Mapping[str, Any]) -> HistoryState:
-    """A state that remembers the table it was made from, and what it cost."""
+    """Return a state with the hash of its table and the cost of the release."""
     return replace(state, snapshot=snapshot, facts=dict(facts))
 
 
 def _keys(keys: pl.Series) -> pl.Series:
-    """Keys as they were written; whole numbers are wide enough for those that stand for forgotten people."""
+    """Read keys as they were written; integers are wide enough for the replacements of forgotten people."""
     return keys.cast(pl.Int64) if keys.dtype.is_integer() else keys
 
 
@@ -352,7 +355,7 @@ def _ends(boxes: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: st
 
 
 def _range(ends: list[Any], dtype: pl.DataType) -> ColumnRange:
-    """A range as it was settled; days are written as text."""
+    """Read a stored range; dates are stored as text."""
     low, high = (pl.Series([end]).str.to_date()[0] if dtype == pl.Date else end for end in ends[:2])
     return low, high, ends[2]
 
@@ -370,6 +373,6 @@ def _read_json(path: Path) -> dict[str, Any]:
         ) from None
     if not isinstance(found, dict) or found.get("layout") not in (_LAYOUT, _LAYOUT_OF_BUCKETS):
         raise DataError(
-            f"{str(path)!r} is not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
+            f"{str(path)!r} was not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
         )
     return found

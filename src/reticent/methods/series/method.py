@@ -1,4 +1,4 @@
-"""Republish as a method: a snapshot of a table that changes becomes the next release of its series."""
+"""Republish as a method: a snapshot of a changing table becomes the next release of its series."""
 
 from __future__ import annotations
 
@@ -44,9 +44,11 @@ _NO_SECRET = bytes(32)
 
 @dataclass(frozen=True)
 class SeriesPosition:
-    """Where in a series a release stands: the ``state`` before it, the hash of the release before (``follows``), and the ``store`` of the state after it.
+    """Position of a release in a series: the ``state`` before it, the hash of its predecessor (``follows``), and the
+    ``store`` for the state after it.
 
-    People who left are forgotten after ``retention`` releases (0: never); under earlier settings they may have been after fewer, ``shortest_retention`` in all.
+    People who left are forgotten after ``retention`` releases (0: never); ``shortest_retention`` is the smallest
+    retention ever in force.
     """
 
     state: HistoryState | None
@@ -60,7 +62,7 @@ class SeriesPosition:
 
 @dataclass(frozen=True)
 class PublishedChange:
-    """What the steward learns about a release that was made: what happened to whom, and what it cost. Never public."""
+    """Private figures of a release: events and cost."""
 
     events: Mapping[str, int]
     counterfeits: int
@@ -81,18 +83,18 @@ class PublishedChange:
 
 
 class StateStore(Protocol):
-    """Where a history keeps the states of its series."""
+    """Storage for the states of a history's series."""
 
     def write(self, after: HistoryState, change: PublishedChange) -> SeriesState:
-        """Write a state aside, and return what the ledger is to remember of it."""
+        """Write a state, and return its ledger record."""
 
     def remove(self, state: SeriesState) -> None:
-        """Remove a state that was written, unless the ledger names it."""
+        """Remove a state, unless the ledger refers to it."""
 
 
 @dataclass
 class SnapshotOutcome:
-    """The state ``after`` a release, and what happened to whom. It remembers what it stored; without a ``store`` (previews) it stores nothing."""
+    """The state ``after`` a release, with its events. Mutable: it remembers what it stored. Without a ``store`` (previews) it stores nothing."""
 
     after: HistoryState
     change: PublishedChange
@@ -100,44 +102,49 @@ class SnapshotOutcome:
     _written: SeriesState | None = None
 
     def stored(self) -> SeriesState:
-        """Write the state aside."""
-        assert self.store is not None, "a release that belongs to no history is not recorded in one"
+        """Write the state."""
+        assert self.store is not None, "a release without a history cannot be stored in one"
         self._written = self.store.write(self.after, self.change)
         return self._written
 
     def discard(self) -> None:
-        """Remove the state again, unless the ledger names it."""
+        """Remove the state again, unless the ledger refers to it."""
         if self.store is not None and self._written is not None:
             self.store.remove(self._written)
 
 
 def outcome_of(draft: Draft) -> SnapshotOutcome:
-    """What a release leaves behind that was drafted with its place in a series."""
+    """Return the outcome of a draft made at a position in a series."""
     assert isinstance(draft.outcome, SnapshotOutcome)
     return draft.outcome
 
 
 @dataclass(frozen=True)
 class Republish:
-    """Publish a table that changes so that its releases stay safe together: groups of people whose sensitive values differ, and who keep the set of
-    values (the signature) of their group from release to release.
+    """Publish a changing table so that its releases are safe together: groups of people with distinct sensitive values
+    who keep the value set (signature) of their group from release to release.
 
-    The definition is ``TauSafety(m)`` (or, for baselines, what they keep). ``domain`` declares every sensitive value that can ever occur, at least 3m - 1 of them:
-    made-up rows (counterfeits) are drawn from it, so it must not come from the data. ``choice="random"`` draws who shares a group, ``"near"`` keeps boxes small,
-    ``"bang"`` (experimental) splits by regions of a grid;
-    ``balance="filled"`` fills shortages with new people where it can, ``"blind"`` with counterfeits only. With ``"blocks"`` signatures are blocks of neighbours in the declared domain: nobody waits,
-    nothing need be remembered of people who left, and with random choice the bound holds against an adversary who knows the algorithm. Its price are counterfeits up to the most frequent
-    value of each block, so declare values of similar frequency next to each other, from public knowledge. ``ranges`` declares lowest and highest value and the width of published ranges of columns of numbers: ``{"age": (0, 110, 5)}``.
-    ``baseline="tau"`` and ``"m-invariance"`` are the printed algorithms, for comparison.
+    The definition is ``TauSafety(m)`` (for baselines, the one that they satisfy). ``domain`` declares every sensitive
+    value that can ever occur, at least 3m - 1 of them: counterfeit rows are sampled from it, so it must not be derived
+    from the data. ``choice="random"`` samples the members of a group, ``"near"`` keeps boxes small, ``"bang"``
+    (experimental) splits by regions of a grid; ``balance="filled"`` fills vacancies with new people where possible,
+    ``"blind"`` with counterfeits only. With ``"blocks"`` signatures are blocks of neighbours in the declared domain:
+    nobody waits, no state about people who left is needed, and with random choice the bound holds against an adversary
+    who knows the algorithm. The cost is counterfeits up to the most frequent value of each block, so declare values of
+    similar frequency next to each other, from public knowledge. ``ranges`` declares lowest value, highest value and
+    range width of numeric columns: ``{"age": (0, 110, 5)}``. ``baseline="tau"`` and ``"m-invariance"`` are the printed
+    algorithms, for comparison.
 
-    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches: sensitive values are shown batch by batch, and quasi values by buckets of at least k people that have nothing to do
-    with batches. Buckets are made from quasi values alone, without a look at groups, sensitive values or counterfeits. So what is shown of a person follows from the quasi
-    values and from who is in which group, which the adversary of ``TauSafety`` knows: it tells nothing more.
+    With ``TauSafety(m) & KAnonymity(k)`` the groups are batches: sensitive values are published by batch, and quasi
+    values by buckets of at least k people, independent of batches. Buckets are formed from quasi values alone, without
+    groups, sensitive values or counterfeits. So the published labels of a person follow from quasi values and group
+    membership, which the adversary of ``TauSafety`` knows: they disclose nothing more.
 
-    By itself it makes the first release of a series that nobody continues; :class:`reticent.methods.series.History` (``reticent republish``) keeps what the next one needs.
+    On its own it makes a first release that cannot be continued; :class:`reticent.methods.series.History` (``reticent
+    republish``) keeps the state for the next one.
 
-    Guarantee: the definition's. Adversary: the definition's. Cost: O(n log n), windows of at most 128 rows a value where rows are matched by distance.
-    Source: [Anjum2013], chapter 4, with corrections.
+    Guarantee: the definition's. Adversary: the definition's. Cost: O(n log n), with windows of at most 128 rows per
+    value for matching by distance. Source: [Anjum2013], chapter 4, with corrections.
 
     Example:
         >>> import reticent as rt
@@ -173,39 +180,39 @@ class Republish:
         _check_domain(self.domain)
         if self.ranges is not None and not isinstance(self.ranges, Mapping):
             raise PolicyError(
-                f"Republish: ranges must name columns with (lowest, highest, width), but it is {self.ranges!r}.",
+                f"Republish: ranges must map columns to (lowest, highest, width), but it is {self.ranges!r}.",
                 setting=("ranges",),
                 value=self.ranges,
             )
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It keeps one definition of series, on tables with one row per person, one sensitive column and a declared domain."""
+        """Return why the request is not supported: it needs one series definition, one row per person, one sensitive column and a declared domain."""
         asked = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
         alike = [part for part in definition.parts() if isinstance(part, KAnonymity)]
         if len(asked) != 1 or len(alike) > 1 or len(asked) + len(alike) != len(definition.parts()):
-            return f"Republish keeps one definition of series, TauSafety(m), and KAnonymity(k) beside it, not {definition}. Publish anything else with another method."
+            return f"Republish supports one series definition, TauSafety(m), optionally with KAnonymity(k), not {definition}. Use another method for other definitions."
         if alike and (self.baseline is not None or alike[0].quasi is not None or alike[0].k < 2):
-            return f"Republish keeps KAnonymity(k) for all quasi columns, with k of at least 2 and without a baseline; {definition} asks for something else."
+            return f"Republish supports KAnonymity(k) over all quasi columns with k of at least 2 and without a baseline, not {definition}."
         if len(table.sensitive) != 1:
-            return f"Republish protects one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
+            return f"Republish protects one sensitive column, but the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
         if not table.quasi:
             return "Republish needs at least one quasi column."
         if table.several_rows:
-            return "Republish needs one row per person, and rows of this table may belong to one person. Aggregate them first."
+            return "Republish needs one row per person, but several rows of this table may belong to one person. Aggregate them first."
         if table.declared or table.pseudonyms:
-            return "A series publishes quasi columns and the sensitive column only: declared columns and pseudonyms would link people from release to release."
+            return "A series publishes quasi columns and the sensitive column only: declared columns and pseudonyms would link people across releases."
         if table.quasi_sets:
-            return "Republish protects people whose quasi values are all known; leave quasi_sets out."
+            return "Republish assumes that all quasi values are known; remove quasi_sets."
         if self.domain is None:
             return "Republish needs domain: list every sensitive value that can ever occur, from public knowledge, not from the rows."
         return self.domain_refusal(asked[0])
 
     def domain_refusal(self, asked: TauSafety | MInvariance) -> str | None:
-        """Why the rules do not give what was asked for, or the domain is too small."""
+        """Return why the rules do not satisfy the definition, or why the domain is too small; otherwise None."""
         return _unkept(asked, self.baseline, len(self.domain or ()))
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The next release, and the state after it."""
+        """Return the next release, and the state after it."""
         context = context or Context()
         reason = self.refusal(table, definition)
         if reason is not None:
@@ -232,7 +239,7 @@ class Republish:
         return described(self)
 
     def snapshot(self, table: Table, scales: Sequence[QuasiScale]) -> Snapshot:
-        """The table as columns of keys, codes and places on scales."""
+        """Return the table as columns of keys, value codes and scaled quasi values."""
         codes = self.codes(table.values(next(iter(table.sensitive))))
         columns = [scale.scaled(table.values(scale.column)) for scale in scales]
         quasi = pl.DataFrame([table.values(name) for name in table.quasi])
@@ -240,7 +247,7 @@ class Republish:
         return Snapshot(keys, quasi, codes, np.stack(columns, axis=1))
 
     def codes(self, values: pl.Series) -> Ints:
-        """Sensitive values as codes of the domain; one that was not declared is a :class:`DataError`."""
+        """Return sensitive values as codes of the domain; an undeclared value raises a :class:`DataError`."""
         domain = self._domain(values.name, values.dtype)
         codes = (
             pl.DataFrame({"value": values.cast(domain.dtype)})
@@ -253,7 +260,7 @@ class Republish:
             value = values.filter(codes.is_null())[0]
             shown = [str(each) for each in domain.to_list()]
             raise DataError(
-                f"Column {values.name!r} has the value {value!r}, which is not in the declared domain.{did_you_mean(str(value), shown)} Add it to the end of domain if it can occur; values that "
+                f"Column {values.name!r} has the value {value!r}, which is not in the declared domain.{did_you_mean(str(value), shown)} Append it to domain if it can occur; values that "
                 "were declared must stay.",
                 column=values.name,
                 value=value,
@@ -261,7 +268,7 @@ class Republish:
         return codes.to_numpy()
 
     def _domain(self, name: str, dtype: pl.DataType) -> pl.Series:
-        """The declared values, in the type of the sensitive column."""
+        """Return the declared values in the type of the sensitive column."""
         dtype = pl.String() if dtype == pl.Categorical or dtype == pl.Enum else dtype
         try:
             return pl.Series(name, list(self.domain or ()), dtype=dtype, strict=True)
@@ -288,7 +295,7 @@ class Republish:
         inside = np.flatnonzero(placement.group_of >= 0)
         if not len(inside):
             raise Infeasible(
-                f"Nobody of this table can be published yet: all {len(snapshot.keys)} people are new or changed, and must wait for others with different sensitive values. "
+                f"Nobody of this table can be published yet: all {len(snapshot.keys)} people are new or changed, and must wait for people with different sensitive values. "
                 "Publish when there are more."
             )
         group_of, quasi = placement.group_of[inside], snapshot.quasi[inside]
@@ -370,15 +377,17 @@ class Republish:
         )
 
     def _tables(self, table: Table, release: SeriesRelease, boxes: Sequence[ColumnBoxes]) -> dict[str, FrameRows]:
-        """The public rows, a row per person and a counterfeit alike, and how many counterfeits each group has; in batches, boxes and values apart.
+        """Return the public rows, people and counterfeits alike, and the counterfeits of each group; for batches, boxes
+        and values in separate tables.
 
-        The table of boxes then lists people only: how many of a batch are people is told anyway, and a counterfeit has no box that could tell it apart.
+        The table of boxes then lists people only: the number of people in a batch is public anyway, and a counterfeit
+        has no box that could identify it.
         """
         group, count = (unused(name, table.schema) for name in (GROUP if release.buckets is None else BATCH, COUNT))
         owner = np.repeat(np.arange(len(release)), release.sizes)
         sensitive = next(iter(table.sensitive))
         domain = self._domain(sensitive, table.schema[sensitive])
-        # Sorted, so that the rows are put into order and written without their text.
+        # Sorted as enums, so that rows are sorted and written without comparing text.
         coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
         shown = coded.gather(release.values)
         made_up = np.flatnonzero(release.counterfeits)
@@ -402,7 +411,9 @@ class Republish:
         rules: PublishingRules,
         shown: PeopleByGroup,
     ) -> Evidence:
-        """The groups as they will be seen, and the last two releases with those who are gone (uniqueness over time is judged step by step); in batches, also who looks alike."""
+        """Return the groups as an adversary sees them, and the last two releases with those who left (safety over time is
+        judged step by step); for batches, also the boxes.
+        """
         release = after.release
         sensitive = next(iter(table.sensitive))
         column = SensitiveColumn(sensitive, self._domain(sensitive, table.schema[sensitive]))
@@ -420,30 +431,30 @@ class Republish:
 
 
 def _forgotten(state: HistoryState | None, everybody: DeletedPeople, kept: DeletedPeople) -> pl.Series:
-    """The marks of people of whom nothing else is kept: those from before, and those who are forgotten now."""
+    """Return the hashes of all people of whom nothing else is kept: earlier ones, and those forgotten now."""
     now = everybody.marks.filter(~everybody.marks.is_in(kept.marks.implode()))
     return now if state is None else pl.concat([state.forgotten, now])
 
 
 def _of_people(sizes: Ints) -> Groups:
-    """Groups of so many people, about whose values nothing is said."""
+    """Return groups of the given sizes without information about values."""
     domain = SensitiveDomain.none()
     histograms = Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
     return Groups(sizes, histograms, histograms.total(domain.size), domain)
 
 
 def _unkept(asked: TauSafety | MInvariance, baseline: Baseline | None, values: int) -> str | None:
-    """Why the rules do not give what was asked for, or the domain is too small."""
+    """Return why the rules do not satisfy the definition, or why the domain is too small; otherwise None."""
     kept = {None: TauSafety(asked.m), "tau": TauSafety(asked.m, hardened=False), "m-invariance": MInvariance(asked.m)}[
         baseline
     ]
     if asked != kept:
         said = f"baseline={baseline!r}" if baseline is not None else "without a baseline"
-        return f"Republish {said} keeps {kept}, not {asked}."
+        return f"Republish {said} supports {kept}, not {asked}."
     least = 3 * asked.m - 1
     if values < least:
         return (
-            f"The declared domain has {values} values, and m = {asked.m} needs at least {least}: somebody whose value changes needs a signature that shares no value with the old one. "
+            f"The declared domain has {values} values, and m = {asked.m} needs at least {least}: a person whose value changes needs a signature disjoint from the old one. "
             f"Declare all values that can occur, or use m = {max((values + 1) // 3, 1)}."
         )
     return None
@@ -468,14 +479,15 @@ def _check_domain(domain: Any) -> None:
 
 
 def divide_people(points: NDArray[np.float64], k: int, shuffler: Shuffler) -> Ints:
-    """The bucket of each person, given scaled quasi values: at least ``k`` people each, numbered at random.
+    """Return the bucket of each person, from scaled quasi values: at least ``k`` people each, numbered at random.
 
-    The people of a bucket are halved along their widest column while both halves have ``k``. Nothing but quasi values is looked at, and people with the same values are parted at
-    random, so buckets tell nothing about groups or sensitive values. :class:`Infeasible` if there are fewer than ``k`` people.
+    A bucket is split at the median of its widest column while both halves have ``k`` people. Only quasi values are
+    used, and people with equal values are separated at random, so buckets disclose nothing about groups or sensitive
+    values. :class:`Infeasible` if there are fewer than ``k`` people.
     """
     if len(points) < k:
         raise Infeasible(
-            f"The release would have {len(points)} people, and {k} must look alike. Publish when there are more, or begin a series with a smaller k.",
+            f"The release would have {len(points)} people, fewer than k = {k}. Publish when there are more, or start a series with a smaller k.",
             setting=("k",),
             value=k,
         )

@@ -1,4 +1,4 @@
-"""Who is who from release to release: people by their keys."""
+"""Match people across releases by their keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 def places_among(keys: pl.Series, known: pl.Series) -> Ints:
-    """Where each key stands among the ``known`` ones, of which no two are equal; -1 where it does not. Numbers that lie close together are looked up in a table."""
+    """Return the index of each key among the distinct ``known`` ones; -1 if absent. Dense integer keys use a lookup table."""
     if len(keys) and len(known) and _are_small_numbers(keys) and _are_small_numbers(known):
         ends: list[Any] = [end for each in (keys, known) for end in (each.min(), each.max())]
         low, space = min(ends), max(ends) - min(ends) + 1

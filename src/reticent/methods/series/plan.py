@@ -1,4 +1,4 @@
-"""What a series will cost, before anything is published: counterfeits release by release, rehearsed, and the most that there can be."""
+"""Predicted cost of a series before anything is published: simulated counterfeits by release, and their upper bound."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from reticent.methods.series.state import HistoryState, PersonMarks
 from reticent.table import Table, unused
 
 PROTECTIONS: tuple[tuple[Choice, Balance], ...] = (("near", "filled"), ("random", "blocks"), ("random", "blind"))
-"""Ways to publish whose prices a plan compares: the default, and the two that are meant for an adversary who knows the algorithm."""
+"""Settings that a plan compares: the default, and the two meant for an adversary who knows the algorithm."""
 
 _REDRAWS = 16
 
 
 @dataclass(frozen=True)
 class UpdateRates:
-    """How a table is expected to change from one release to the next, as shares of its people: who ``leave``, who ``arrive``, whose sensitive value will ``change``, and who
-    come ``back`` (of those who left before, as far as there are any).
+    """Expected changes of a table between releases, as shares of its people: who ``leave``, who ``arrive``, whose
+    sensitive value will ``change``, and who come ``back`` (of those who left before).
 
     Example:
         >>> import reticent as rt
@@ -50,13 +50,13 @@ class UpdateRates:
             share = getattr(self, each.name)
             if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
                 raise PolicyError(
-                    f"UpdateRates: {each.name} must be a share of the people, from 0 to 1, but it is {share!r}.",
+                    f"UpdateRates: {each.name} must be a share of people, from 0 to 1, but it is {share!r}.",
                     setting=(each.name,),
                     value=share,
                 )
         if self.leave + self.change > 1:
             raise PolicyError(
-                f"UpdateRates: leave and change are about different people, and {self.leave} + {self.change} is more than all of them.",
+                f"UpdateRates: leave and change apply to different people, so they must add up to at most 1, but {self.leave} + {self.change} is more.",
                 setting=("change",),
                 value=self.change,
             )
@@ -64,9 +64,11 @@ class UpdateRates:
 
 @dataclass(frozen=True)
 class PlannedPrice:
-    """What one way to publish costs, release by release: counterfeits as rehearsed (``expected`` is the mean, ``least`` and ``most`` are the ends) and the ``worst`` case, which no table exceeds.
+    """Cost of one setting by release: simulated counterfeits (``expected`` is the mean, ``least`` and ``most`` the
+    extremes) and the ``worst`` case, an upper bound for every table.
 
-    ``waiting`` is the mean number of people who wait for a later release. ``arithmetic`` says how the figures come about. A way that cannot begin with this table says why (``refused``).
+    ``waiting`` is the mean number of people who wait for a later release. ``arithmetic`` explains the figures.
+    ``refused`` is the reason if the setting cannot start with this table.
     """
 
     choice: Choice
@@ -81,13 +83,15 @@ class PlannedPrice:
 
     @property
     def name(self) -> str:
-        """The two settings."""
+        """The two settings as one name."""
         return f'choice="{self.choice}", balance="{self.balance}"'
 
 
 @dataclass(frozen=True, repr=False)
 class SeriesPlan(ShownAsCard):
-    """What coming releases of a table cost under each protection: ``prices``, for so many ``people`` a release. Never public: it was counted in the true values."""
+    """Predicted cost of coming releases under each setting: ``prices``, with the number of ``people`` in each release.
+    Private: it is computed from the true values.
+    """
 
     m: int
     people: tuple[int, ...]
@@ -99,7 +103,7 @@ class SeriesPlan(ShownAsCard):
         return next(each for each in self.prices if each.balance == balance)
 
     def card(self) -> Card:
-        """Counterfeits of each release under each protection, and how they come about."""
+        """Summarise for display: counterfeits of each release under each setting, and how they arise."""
         tables, notes = [], []
         for price in self.prices:
             if price.refused:
@@ -115,17 +119,17 @@ class SeriesPlan(ShownAsCard):
             tables.append(CardTable(heads, rows, price.name))
             notes += [f"{price.name}: {line}" for line in price.arithmetic]
             if max(price.waiting) > 0:
-                wait = f"People wait: up to {max(price.waiting):,.0f} in a release, which tells about their values."
+                wait = f"People wait: up to {max(price.waiting):,.0f} in a release, which discloses something about their values."
                 notes.append(f"{price.name}: {wait}")
         notes.append(
-            "Nothing was written. Newcomers and new values were taken to be like this table's, at the rates given. Keep these figures to yourself."
+            "Nothing was written. Newcomers and new values were assumed to resemble this table's, at the given rates. Do not publish these figures."
         )
         facts = {"m": self.m, "releases": len(self.people), "people": self.people[0], "rehearsals": self.rehearsals}
         return Card("Counterfeits planned", facts, tables=tables, notes=notes)
 
     @property
     def ok(self) -> bool:
-        """A plan shows prices, whatever they are."""
+        """Always True: a plan only reports costs."""
         return True
 
     def as_dict(self) -> dict[str, Any]:
@@ -145,22 +149,23 @@ def plan(
     protections: Sequence[tuple[Choice, Balance]] = PROTECTIONS,
     context: Context | None = None,
 ) -> SeriesPlan:
-    """Counterfeits of the coming ``releases`` of a table, before the first one is published; nothing is written.
+    """Predict the counterfeits of the coming ``releases`` of a table before the first one is published; nothing is written.
 
-    The publisher itself is rehearsed on this table, from which people leave, in which they change, and to which they come at the expected ``rates``: newcomers are like people of the table, new sensitive values are
-    drawn as often as the table has them. Rehearsals are seeded, so that a plan is the same each time. The first release is exact under ``balance="blocks"``, and without counterfeits
-    otherwise; later figures are as good as the rates are.
+    The publisher is simulated on this table, with people leaving, changing and arriving at the expected ``rates``:
+    newcomers are copies of the table's people, and new sensitive values are sampled with the table's frequencies.
+    Simulations are seeded, so that a plan is reproducible. The first release is exact under ``balance="blocks"``, and
+    without counterfeits otherwise; later figures are as good as the rates.
 
-    The worst case holds whatever happens. A group has at least one person, and its signature at most 2m - 1 values (a block of the declared domain, or what divides eligible rows), so that nobody
-    is beside more than 2m - 2 counterfeits.
+    The worst case always holds. A group has at least one person, and its signature at most 2m - 1 values (a block of
+    the declared domain, or a step of the assignment), so there are at most 2m - 2 counterfeits per person.
 
     Parameters:
         table: the first snapshot, with one sensitive column.
         definition: ``TauSafety(m)``.
         method: Republish, with the declared domain; its choice and balance are replaced by those that are compared.
         rates: shares of people who leave, arrive, change and return with each release.
-        releases: how many releases are planned.
-        rehearsals: how many times each way is rehearsed.
+        releases: number of releases to plan.
+        rehearsals: number of simulations of each setting.
         protections: pairs of ``choice`` and ``balance`` to compare.
 
     Example:
@@ -210,7 +215,7 @@ def plan(
 
 
 def _heights(rows: int, rates: UpdateRates, releases: int) -> list[int]:
-    """How many people each release has."""
+    """Return the number of people in each release."""
     found, away = [rows], 0
     for _ in range(releases - 1):
         leave, arrive, back = (round(found[-1] * share) for share in (rates.leave, rates.arrive, rates.back))
@@ -221,40 +226,40 @@ def _heights(rows: int, rates: UpdateRates, releases: int) -> list[int]:
 
 
 def _widest(method: Republish, m: int) -> int:
-    """The most values that a signature can have."""
+    """Return the largest number of values in a signature."""
     if method.balance == "blocks":
         return max(map(len, domain_blocks(len(method.domain or ()), m)))
     return 2 * m - 1
 
 
 def block_price(counts: Ints, m: int) -> int:
-    """Counterfeits of any release in blocks, given how often each value of the domain occurs: every block is filled up to its most frequent value."""
+    """Return the counterfeits of a release in blocks, from the counts of the domain's values: every block is filled up to its most frequent value."""
     return sum(len(block) * int(counts[block].max()) - int(counts[block].sum()) for block in domain_blocks(len(counts), m))  # fmt: skip
 
 
 def _arithmetic(
     table: Table, method: Republish, m: int, rates: UpdateRates, width: int, heights: Sequence[int]
 ) -> tuple[str, ...]:
-    most = f"At most: {width - 1} counterfeits beside each of {heights[-1]:,} people ({width - 1} x {heights[-1]:,} = {(width - 1) * heights[-1]:,} in release {len(heights)}), since a group has a person and at most {width} values."
+    most = f"At most: {width - 1} counterfeits for each of {heights[-1]:,} people ({width - 1} x {heights[-1]:,} = {(width - 1) * heights[-1]:,} in release {len(heights)}), since a group has a person and at most {width} values."
     values, people = len(method.domain or ()), table.rows
     if method.balance == "blocks":
         counts = np.bincount(method.codes(table.values(next(iter(table.sensitive)))), minlength=values)
         full = people + block_price(counts, m)
         return (
-            f"Release 1, exactly: every block has as many rows of each value as of its most frequent one, {full:,} rows in all, less {people:,} people = {full - people:,}.",
-            "Later releases: the same sum over their values; nothing adds up over releases.",
+            f"Release 1, exactly: every block has as many rows of each value as of its most frequent one, {full:,} rows in all, minus {people:,} people = {full - people:,}.",
+            "Later releases: the same sum over their values; nothing accumulates over releases.",
             most,
         )
     if method.balance == "blind":
         outside = 1 - (m - 1) / (values - 1)
         moved = people * rates.change * outside
         return (
-            f"Each release: about {people * rates.change:,.0f} changes x {outside:.2f} outside the own signature = {moved:,.0f} people with a signature of their own, and {m - 1} counterfeits beside each, until they leave.",
+            f"Each release: about {people * rates.change:,.0f} changes x {outside:.2f} outside the own signature = {moved:,.0f} people with a new signature, and {m - 1} counterfeits for each, until they leave.",
             f"And for each of about {people * rates.leave:,.0f} people who leave, up to one counterfeit until their groupmates leave too.",
             most,
         )
     return (
-        f"Each release: vacancies of about {people * rates.leave:,.0f} people who leave, less those that {people * rates.arrive:,.0f} arrivals of the same values fill.",
+        f"Each release: vacancies of about {people * rates.leave:,.0f} people who leave, minus those filled by {people * rates.arrive:,.0f} arrivals with the same values.",
         most,
     )
 
@@ -268,7 +273,7 @@ def _rehearsed(
     seed: int,
     context: Context,
 ) -> list[PublishedChange]:
-    """Publish a changing table in memory, release by release; returns what each cost."""
+    """Publish a changing table in memory, release by release; return the cost of each."""
     rng = np.random.default_rng(seed)
     sensitive = next(iter(table.sensitive))
     rows = pl.DataFrame([table.values(name) for name in (*table.quasi, sensitive)])
@@ -302,7 +307,9 @@ def _changed(
     sensitive: str,
     rng: np.random.Generator,
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """The table one release later, everybody who is away, and the next free key (the last column); newcomers are ``like`` rows of the first table, values are drawn from it."""
+    """Simulate one step: return the next table, everyone who is away, and the next free key; newcomers are ``like`` rows
+    of the first table, values are sampled from it.
+    """
     leave, arrive, change, back = (
         round(rows.height * share) for share in (rates.leave, rates.arrive, rates.change, rates.back)
     )
@@ -321,7 +328,7 @@ def _changed(
 
 
 def _other_values(old: pl.Series, like: pl.Series, rng: np.random.Generator) -> pl.Series:
-    """A value for each, drawn as often as in ``like`` and other than the ``old`` one; the old one where draws find no other."""
+    """Sample a value for each with the frequencies in ``like``, different from ``old``; keep the old one if resampling finds no other."""
     found = old
     for _ in range(_REDRAWS):
         drawn = like.gather(rng.integers(0, len(like), len(old)))

@@ -1,6 +1,7 @@
-"""A series: the releases of a table that changes, as columns. The steward's view of it; what of it is public is said field by field.
+"""A series: the releases of a changing table, as columns. The steward's view; each field states whether it is public.
 
-One release holds arrays over its people and arrays over its groups, never an object a row: a million people over 24 releases fit in memory.
+A release holds arrays over its people and over its groups, never one object per row: a million people over 24 releases
+fit in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NEW, _IN, _OUT, _ANY = range(4)
 
 
 class EventKind(IntEnum):
-    """What happened to a person of a release since the one before, with the kind of each update."""
+    """Event of a person since the previous release, with the kind of each update."""
 
     INSERTED = 0
     UNCHANGED = 1
@@ -32,17 +33,17 @@ class EventKind(IntEnum):
 
     @property
     def symbol(self) -> str:
-        """The letter of an event list; both kinds of update are ``u``."""
+        """Return the letter in an event list; both kinds of update are ``u``."""
         return "i_uur"[self]
 
     @property
     def needs(self) -> int:
-        """Where somebody must have been before: never in, in the release before, or out."""
+        """Return the required earlier status: never in, in the previous release, or out."""
         return (_NEW, _IN, _IN, _IN, _OUT)[self]
 
     @property
     def words(self) -> str:
-        """What is said to have happened."""
+        """Describe the event in words."""
         return ("new", "unchanged", "moved", "changed", "back")[self]
 
 
@@ -50,17 +51,17 @@ class EventKind(IntEnum):
 class SeriesRelease:
     """One release of a series.
 
-    Over its people, in one order, all of it private: ``people`` (their keys, each once), ``group_of`` (a group each), ``value_of`` (the true sensitive
-    value, as a code of the domain), ``quasi`` (their quasi values as given), ``events`` (an :class:`EventKind` each). ``left`` are the keys of those who
-    were in the release before and are not in this one (event ``d``).
+    Arrays over its people, in one order, all private: ``people`` (distinct keys), ``group_of``, ``value_of`` (the true
+    sensitive value, as a code of the domain), ``quasi`` (quasi values as given), ``events`` (:class:`EventKind`).
+    ``left`` are the keys of people in the previous release but not in this one (event ``d``).
 
-    Over its groups, which is what the public sees: the sensitive values of group ``g``, counterfeits included, are
-    ``values[offsets[g]:offsets[g + 1]]``, rising codes of the domain; ``counterfeits[g]`` of them are made up, and nothing public says which. The box of
-    the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column ``c``, on the scale of the column
-    (:meth:`PublishedSeries.positions`).
+    Arrays over its groups, all public: the sensitive values of group ``g``, counterfeits included, are
+    ``values[offsets[g]:offsets[g + 1]]``, increasing codes of the domain; ``counterfeits[g]`` of them are counterfeits,
+    and it is not public which. The box of the group is ``low[g, c] <= position <= high[g, c]`` for every quasi column
+    ``c``, on the scale of the column (:meth:`PublishedSeries.positions`).
 
-    Where quasi values are shown by buckets that have nothing to do with groups, ``buckets`` is the bucket of each person, and ``low`` and ``high`` are over buckets. The
-    public then sees how many people of each group are in each bucket.
+    If quasi values are published by buckets independent of groups, ``buckets`` is the bucket of each person, and
+    ``low`` and ``high`` are indexed by bucket. The number of people of each group in each bucket is then public.
     """
 
     number: int
@@ -88,9 +89,9 @@ class SeriesRelease:
         if len(self.counterfeits) != len(self.offsets) - 1 or {len(self.low), len(self.high)} != {boxes}:
             raise DataError(f"Release {self.number}: its columns about groups have different lengths.")
         if (self.box_people == 0).any() or len(self.box_people) != boxes:
-            raise DataError(f"Release {self.number}: people and boxes do not fit together.")
+            raise DataError(f"Release {self.number}: people and boxes do not match.")
         if self.offsets[0] != 0 or self.offsets[-1] != len(self.values) or (np.diff(self.offsets) < 0).any():
-            raise DataError(f"Release {self.number}: the offsets of its groups do not fit the listed values.")
+            raise DataError(f"Release {self.number}: the offsets of its groups do not match the listed values.")
         if not np.array_equal(np.bincount(self.group_of, minlength=len(self)) + self.counterfeits, self.sizes):
             raise DataError(f"Release {self.number}: people and counterfeits do not fill its groups.")
 
@@ -101,38 +102,38 @@ class SeriesRelease:
         )
 
     def __len__(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         return len(self.counterfeits)
 
     @property
     def sizes(self) -> Codes:
-        """The published rows of each group: people and counterfeits."""
+        """Return the published rows of each group: people and counterfeits."""
         sizes: Codes = np.diff(self.offsets)
         return sizes
 
     @property
     def box_of(self) -> Codes:
-        """The box that each person shows: that of the group, or of the bucket."""
+        """Return the box of each person: that of the group, or of the bucket."""
         return self.group_of if self.buckets is None else self.buckets
 
     @property
     def box_people(self) -> Codes:
-        """How many people show each box."""
+        """Return the number of people in each box."""
         people: Codes = np.bincount(self.box_of, minlength=len(self.low))
         return people
 
     def box_groups(self) -> tuple[Codes, Codes, Codes]:
-        """The pairs of a box and a group that people have, as boxes and groups, and how many people have each; what the public can count."""
+        """Return the occurring pairs of box and group, with the number of people in each; public."""
         coded, many = np.unique(self.box_of * len(self) + self.group_of, return_counts=True)
         return coded // max(len(self), 1), coded % max(len(self), 1), many
 
     def signature(self, group: int) -> frozenset[int]:
-        """The distinct published sensitive values of a group, as codes."""
+        """Return the distinct published sensitive values of a group, as codes."""
         return frozenset(self.values[self.offsets[group] : self.offsets[group + 1]].tolist())
 
 
 class HasSeries(Protocol):
-    """A history: its ``series`` are the releases that went out."""
+    """A history: ``series`` are its published releases."""
 
     @property
     def series(self) -> PublishedSeries: ...
@@ -140,11 +141,12 @@ class HasSeries(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class PublishedSeries(Sequence[SeriesRelease]):
-    """All releases of one table, first to last: a sequence of :class:`SeriesRelease`.
+    """All releases of one table, in order: a sequence of :class:`SeriesRelease`.
 
-    ``domain`` are the declared sensitive values: code ``c`` stands for ``domain[c]``. ``orders`` names the quasi columns in the order of the boxes, each
-    with its values in the order of its scale, or None for a column of numbers. Whoever was away for more than ``retention`` releases (the least that ever was in force) may be new again; 0: nobody.
-    :meth:`event_lists` says what happened to whom, :meth:`SeriesRelease.signature` what a group shows.
+    ``domain`` are the declared sensitive values: code ``c`` is ``domain[c]``. ``orders`` maps the quasi columns, in the
+    order of the boxes, to their values in the order of the scale, or None for numbers. A person away for more than
+    ``retention`` releases (the smallest ever in force) may count as new; 0: never. See :meth:`event_lists` for events,
+    and :meth:`SeriesRelease.signature` for the values of a group.
     """
 
     domain: tuple[Any, ...]
@@ -156,7 +158,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
 
     @classmethod
     def of(cls, history: HasSeries | PublishedSeries) -> PublishedSeries:
-        """The releases of a history, or those that are given."""
+        """Return the releases of a history, or the given ones."""
         return history if isinstance(history, PublishedSeries) else history.series
 
     def __repr__(self) -> str:
@@ -172,7 +174,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
     @overload
     def __getitem__(self, index: slice) -> PublishedSeries: ...
     def __getitem__(self, index: int | slice) -> SeriesRelease | PublishedSeries:
-        """A release, or a series of some of them."""
+        """Return a release, or a series of some of them."""
         if isinstance(index, slice):
             return replace(self, releases=self.releases[index])
         return self.releases[index]
@@ -181,9 +183,10 @@ class PublishedSeries(Sequence[SeriesRelease]):
         return iter(self.releases)
 
     def positions(self, quasi: pl.DataFrame) -> NDArray[np.float64]:
-        """Where quasi values lie on the scales of their columns, people by columns: numbers as they are, other values by their place in the order.
+        """Return positions of quasi values on the scales of their columns, people by columns: numbers unchanged, other
+        values by index in the order.
 
-        A value that no scale has is NaN, which lies in no box.
+        A value on no scale is NaN, which is in no box.
         """
         found = np.empty((quasi.height, len(self.orders)))
         for place, (name, order) in enumerate(self.orders.items()):
@@ -196,15 +199,15 @@ class PublishedSeries(Sequence[SeriesRelease]):
         return found
 
     def check_complete(self, what: str) -> None:
-        """Refuse to do what needs everybody's values where people were forgotten."""
+        """Refuse an operation that needs everyone's values if people were forgotten."""
         gone = len({person for release in self for person in release.people.filter(pl.Series(release.value_of < 0))})
         if gone:
             raise PolicyError(
-                f"{what} needs everybody's values, and those of {gone} people of this series were forgotten."
+                f"{what} needs everybody's values, but those of {gone} people of this series were forgotten."
             )
 
     def event_lists(self) -> dict[Any, str]:
-        """Every person's event list, a symbol a release."""
+        """Return every person's event list, one symbol per release."""
         lists: dict[Any, list[str]] = {}
         for place, release in enumerate(self.releases):
             symbols = [kind.symbol for kind in EventKind]
@@ -214,15 +217,16 @@ class PublishedSeries(Sequence[SeriesRelease]):
         return {person: "".join(symbols) for person, symbols in lists.items()}
 
     def coded_people(self) -> tuple[pl.Series, list[NDArray[np.int32]]]:
-        """Everybody who is in some release, and where the people of each release stand among them."""
+        """Return everyone in any release, and the index among them of the people of each release."""
         people = pl.concat([release.people.rename("person") for release in self]).unique(maintain_order=True)
         return people, [places_among(release.people, people).astype(np.int32) for release in self]
 
     def check_events(self, people: pl.Series, codes: Iterable[NDArray[np.int32]]) -> None:
-        """Refuse events that cannot follow each other; ``people`` and ``codes`` are those of :meth:`coded_people`.
+        """Refuse impossible sequences of events; ``people`` and ``codes`` are those of :meth:`coded_people`.
 
-        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: nothing happens to somebody before the insertion, whoever leaves was there, and whoever returns had left.
-        A series that begins with a later release may have inserted anybody before.
+        Event lists are ``_* ( i [_u]* ( d _* r [_u]* )* ( d _* )? )?``: no event precedes the insertion, only present
+        people leave, and only people who left return. If a series begins with a later release, anyone may have been
+        inserted before.
         """
         state = np.full(len(people), _NEW if self[0].number == 1 else _ANY)
         left_with = np.zeros(len(people), dtype=np.int64)
@@ -255,7 +259,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
 
     def _contradicted(self, release: SeriesRelease, person: Any, told: str) -> DataError:
         return DataError(
-            f"Release {release.number}: {person!r} {told}. Event lists of this series contradict themselves, so nothing can be said about it; restore the history from a backup, or import the "
+            f"Release {release.number}: {person!r} {told}. The event lists of this series are contradictory; restore the history from a backup, or import the "
             "releases with everybody who was in each.",
             value=person,
         )

@@ -1,4 +1,4 @@
-"""Checks of a series against its definition. Shares nothing with the publisher but the lookup of keys: it looks at who is where in each release and at nothing else."""
+"""Check a series against its definition. Shares only the key lookup with the publisher: the input is the group membership in each release."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class TauViolation:
-    """Somebody whose signature breaks a rule: the releases it happened between, and both signatures as values."""
+    """A person whose signature breaks a rule: the two releases, and both signatures as values."""
 
     person: Any
     rule: Rule
@@ -36,14 +36,14 @@ class TauViolation:
     def text(self) -> str:
         """The violation as a sentence."""
         if self.rule == "unique":
-            return f"Release {self.times[1]}: a group shows {', '.join(map(str, self.after))}, which are too few values or repeat one."
+            return f"Release {self.times[1]}: a group shows {', '.join(map(str, self.after))}, which are too few values, or one is repeated."
         first, second = (", ".join(map(str, each)) for each in (self.before, self.after))
         return f"{self.person!r} {_WORDS[self.rule]}: {{{first}}} in release {self.times[0]}, {{{second}}} in release {self.times[1]}."
 
 
 @dataclass(frozen=True, repr=False)
 class SeriesVerdict(ShownAsCard):
-    """Whether a series keeps tau-safety, with every violation."""
+    """Whether a series satisfies tau-safety, with every violation."""
 
     m: int
     hardened: bool
@@ -51,11 +51,11 @@ class SeriesVerdict(ShownAsCard):
 
     @property
     def holds(self) -> bool:
-        """No violation."""
+        """True if there is no violation."""
         return not self.violations
 
     def card(self) -> Card:
-        """The verdict, and the violations one by one."""
+        """Summarise for display: the verdict and every violation."""
         said = "holds" if self.holds else "does not hold"
         rows = [
             (str(each.person), each.rule, f"{each.times[0]} -> {each.times[1]}", each.text())
@@ -78,7 +78,7 @@ class SeriesVerdict(ShownAsCard):
 
 
 def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
-    """Check a whole series (a History or its ``series``) for uniqueness over time, with the hardened rule across changes unless ``hardened=False``."""
+    """Check a whole series (a History or its ``series``) for safety over time, with the hardened rule across changes unless ``hardened=False``."""
     series = PublishedSeries.of(history)
     found = [*find_groups_not_unique(series), *find_violations(series, hardened=hardened)]
     return SeriesVerdict(series.m, hardened, tuple(found))
@@ -92,10 +92,10 @@ def find_violations(
     gone: DeletedPeople | None = None,
     marks: PersonMarks | None = None,
 ) -> list[TauViolation]:
-    """Everybody whose signature breaks a rule between the release that they were last in and the next one that they are in.
+    """Return everyone whose signature breaks a rule between two consecutive releases that contain them.
 
-    Whether a value changed is read off the values, not off the events. ``gone`` has those who left before the first of the releases given, by their ``marks``.
-    Without ``returns`` whoever comes back is a new person, as m-invariance has it.
+    Changes are derived from the values, not from the events. ``gone`` are the people who left before the first given
+    release, by their ``marks``. Without ``returns`` a person who comes back counts as new, as in m-invariance.
     """
     found: list[TauViolation] = []
     width = max((int(release.sizes.max(initial=1)) for release in series), default=1)
@@ -112,10 +112,10 @@ def find_violations(
 
 @dataclass(frozen=True)
 class _LastSeen:
-    """Everybody seen so far: their value, the group that they were last in, and the number of that release.
+    """Everyone seen so far: their value, their last group, and the number of that release.
 
-    ``changed`` says whether an event tells that the value changed with that release. ``signatures`` are those of the groups: rising codes, padded with -1. The value of a forgotten person
-    is -1.
+    ``changed``: an event states that the value changed with that release. ``signatures`` are those of the groups:
+    increasing codes, padded with -1. The value of a forgotten person is -1.
     """
 
     people: pl.Series
@@ -133,7 +133,7 @@ class _LastSeen:
         return cls(release.people, release.value_of, release.group_of, number, changed, signatures)
 
     def signature(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The signatures of the groups of some people."""
+        """Return the signatures of the groups of some people."""
         return self.signatures[self.group[rows]]
 
     def updated(self, now: _LastSeen) -> _LastSeen:
@@ -152,7 +152,7 @@ class _LastSeen:
 def _broken_returns(
     series: PublishedSeries, hardened: bool, gone: DeletedPeople, marks: PersonMarks
 ) -> list[TauViolation]:
-    """Those who were gone before the first release given, and are in the last one."""
+    """Return violations of people who left before the first given release and are in the last one."""
     last, before = series[-1], series[0].people
     rows = np.flatnonzero(places_among(last.people, before) < 0)
     place = gone.find(marks.of(last.people.gather(rows)))
@@ -175,16 +175,17 @@ def _broken_returns(
 def _broken(
     now: _LastSeen, then: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
 ) -> list[TauViolation]:
-    """Violations among people who are in a release and were in one before."""
+    """Return violations of people who are in a release and were in an earlier one."""
     place = places_among(now.people, then.people)
     here = np.flatnonzero(place >= 0)
     there = place[here]
     same = (now.signature(here) == then.signature(there)).all(axis=1)
-    # Whoever keeps the signature breaks no rule but one: a new value outside of it, which its group cannot show.
+    # With an unchanged signature the only violation is a new value outside of it, which the group cannot show.
     here, there = here[~same], there[~same]
     old, new = then.signature(there), now.signature(here)
     back = now.number[here] != then.number[there] + 1
-    # Of forgotten people no value is known: whether it changed is read off the event, and their group shows it, so it lies in no signature that shares nothing with the group's.
+    # The values of forgotten people are unknown: the event states whether the value changed. Their group contains the
+    # value, so no signature disjoint from the group's can contain it.
     unknown = (now.value[here] < 0) | ((then.value[there] < 0) & ~back)
     changed = np.where(unknown, now.changed[here], now.value[here] != then.value[there])
     inside = (old == now.value[here][:, None]).any(axis=1) & (now.value[here] >= 0)
@@ -205,7 +206,7 @@ def _broken(
 
 
 def find_groups_not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
-    """Groups with fewer than m values, or with one twice."""
+    """Yield groups with fewer than m values, or with a repeated value."""
     for release in series:
         owner = np.repeat(np.arange(len(release)), release.sizes)
         repeats = np.zeros(len(release), dtype=bool)
@@ -217,7 +218,7 @@ def find_groups_not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
 
 
 def _signatures(release: SeriesRelease, width: int) -> NDArray[np.int32]:
-    """The set of published values of each group: rising codes, padded with -1."""
+    """Return the set of published values of each group: increasing codes, padded with -1."""
     owner = np.repeat(np.arange(len(release)), release.sizes)
     repeated = np.concatenate([[False], (np.diff(owner) == 0) & (np.diff(release.values) == 0)])
     owner, values = owner[~repeated], release.values[~repeated]

@@ -1,4 +1,4 @@
-"""Signatures: the sets of sensitive values that groups show, as rows of one matrix."""
+"""Signatures: the sets of sensitive values of groups, as rows of one matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SignatureBook:
-    """Distinct signatures: ``rows[i]`` are the rising codes of signature ``i``, padded with -1."""
+    """Distinct signatures: ``rows[i]`` are the increasing codes of signature ``i``, padded with -1."""
 
     rows: Ints
 
@@ -34,17 +34,17 @@ class SignatureBook:
         return sizes
 
     def places(self, signature: Ints, value: Ints) -> Ints:
-        """The place of each ``value`` in its ``signature``; -1 where it is not in it."""
+        """Return the index of each ``value`` in its ``signature``; -1 if absent."""
         found: Ints = find_places(self.rows, signature, value)
         return found
 
     @classmethod
     def of(cls, rows: Ints) -> tuple[SignatureBook, Ints]:
-        """The distinct ones of some padded rows, and which of them each row is."""
+        """Return the distinct padded rows, and the index of each row among them."""
         return cls(np.empty((0, 1), dtype=np.int64)).with_more(rows)
 
     def with_more(self, rows: Ints) -> tuple[SignatureBook, Ints]:
-        """A book with further padded rows, and where each of them stands in it; what is in this book stays where it is."""
+        """Return a book extended by further padded rows, and their indexes in it; existing signatures keep their index."""
         width = max(self.width, rows.shape[1])
         both = np.concatenate([_padded(self.rows, width), _padded(rows, width)])
         codes = [both[:, place] + 1 for place in range(width)]
@@ -59,7 +59,7 @@ class SignatureBook:
 
 
 def padded_rows(offsets: Ints, values: Ints) -> Ints:
-    """Values in CSR form as rows padded with -1; values of a row must rise."""
+    """Convert CSR values to rows padded with -1; values of a row must be increasing."""
     sizes = np.diff(offsets)
     width = int(sizes.max(initial=1))
     rows = np.full((len(sizes), width), -1, dtype=np.int64)
@@ -69,7 +69,7 @@ def padded_rows(offsets: Ints, values: Ints) -> Ints:
 
 
 def flat_rows(rows: Ints) -> tuple[Ints, Ints]:
-    """Padded rows in CSR form: offsets and values."""
+    """Convert padded rows to CSR: offsets and values."""
     inside = rows >= 0
     offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
     return offsets, rows[inside]

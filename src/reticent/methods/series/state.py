@@ -1,4 +1,6 @@
-"""What the publisher keeps after a release: who was where, who is gone, who waits. Private; nothing older is needed for the next release."""
+"""The publisher's state after a release: group membership, people who left, people who wait. Private; older states are not
+needed for the next release.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,10 @@ from reticent.methods.series.signatures import Ints, flat_rows, padded_rows
 
 @dataclass(frozen=True)
 class DeletedPeople:
-    """Everybody who left, under a keyed hash, with the signature of the group that they were last in: the map ``Del``.
+    """Everyone who left, under a keyed hash, with the signature of their last group: the map ``Del`` of [Anjum2013].
 
-    It is personal data: it outlives the rows that it is about. ``signatures`` are padded rows, ``since`` the numbers of the releases with which people left.
+    Personal data: it outlives the rows it is about. ``signatures`` are padded rows, ``since`` the numbers of the
+    releases with which people left.
     """
 
     marks: pl.Series = field(default_factory=lambda: pl.Series("mark", [], dtype=pl.String))
@@ -33,11 +36,11 @@ class DeletedPeople:
         return len(self.marks)
 
     def find(self, marks: pl.Series) -> Ints:
-        """Where each mark stands in the map; -1 where it does not."""
+        """Return the index of each hash in the map; -1 if absent."""
         return places_among(marks, self.marks)
 
     def changed(self, returned: Ints, marks: pl.Series, signatures: Ints, number: int) -> DeletedPeople:
-        """The map without those who ``returned`` (places) and with those who left with release ``number``."""
+        """Return the map without those who ``returned`` (indexes) and with those who left with release ``number``."""
         stay = np.ones(len(self), dtype=bool)
         stay[returned] = False
         width = max(self.signatures.shape[1], signatures.shape[1])
@@ -52,24 +55,24 @@ class DeletedPeople:
         )
 
     def remembered(self, first: int) -> DeletedPeople:
-        """The map without those who left before release ``first``: should they return, they are new."""
+        """Return the map without those who left before release ``first``: they count as new if they return."""
         kept = self.since >= first
         return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
 
     def without(self, marks: pl.Series) -> DeletedPeople:
-        """The map without some people."""
+        """Return the map without some people."""
         kept = ~self.marks.is_in(marks.implode())
         rows = kept.to_numpy()
         return DeletedPeople(self.marks.filter(kept), self.signatures[rows], self.since[rows])
 
     def frame(self) -> pl.DataFrame:
-        """The map as a table."""
+        """Return the map as a frame."""
         offsets, values = flat_rows(self.signatures)
         return pl.DataFrame({"mark": self.marks, "signature": as_lists(offsets, values), "since": self.since})
 
     @classmethod
     def read(cls, frame: pl.DataFrame, number: int) -> DeletedPeople:
-        """The map from its table, as it was after release ``number``; in a table without ``since`` everybody left with that one."""
+        """Read the map from its frame, as of release ``number``; without ``since`` everyone left with that release."""
         since = frame["since"].to_numpy() if "since" in frame.columns else np.full(frame.height, number)
         return cls(frame["mark"], padded_rows(*from_lists(frame["signature"])), since.astype(np.int64))
 
@@ -79,7 +82,7 @@ _LOWEST_KEY, _DIGITS = -(2**62), 15
 
 @dataclass(frozen=True)
 class PersonMarks:
-    """Keyed hashes of people's keys; without the ``secret`` nobody can tell whose they are."""
+    """Keyed hashes of people's keys; they cannot be linked to people without the ``secret``."""
 
     secret: bytes
 
@@ -93,14 +96,14 @@ class PersonMarks:
         return hashlib.blake2b(content, key=self.secret, digest_size=16).hexdigest()
 
     def of(self, keys: pl.Series) -> pl.Series:
-        """The mark of each key."""
+        """Return the keyed hash of each key."""
         kind = "n" if keys.dtype.is_numeric() else "t"
         texts = keys.cast(pl.String).to_list()
         made = [self.digest(f"{kind}{text}".encode()) for text in texts]
         return pl.Series("mark", made, dtype=pl.String)
 
     def replaced(self, keys: pl.Series, forgotten: pl.Series) -> pl.Series:
-        """The keys, with a keyed hash in the place of each whose mark is among the ``forgotten``: a text, or a number far below all others."""
+        """Return the keys, with those in ``forgotten`` replaced by a keyed hash: text, or an integer far below all others."""
         marks = self.of(keys)
         gone = marks.is_in(forgotten.implode())
         if not gone.any():
@@ -113,10 +116,13 @@ class PersonMarks:
 
 @dataclass(frozen=True)
 class HistoryState:
-    """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (their whole rows).
+    """The state after a release: the ``release`` itself, those who are ``gone``, and arrivals who are ``waiting`` (complete rows).
 
-    ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of columns of numbers, ``ends`` the boxes as values of the columns (of groups, or of buckets), ``orders`` the values of other columns
-    in the order of their scales. ``forgotten`` are the marks of people who were forgotten or erased: nothing else is known of them, and they stay out of the series. ``snapshot`` is a hash of the table that was published, empty for an imported release; ``facts`` is what the release cost.
+    ``domain`` are the declared sensitive values so far, ``ranges`` the fixed ranges of numeric columns, ``ends`` the
+    boxes as values of the columns (of groups, or of buckets), ``orders`` the values of other columns in the order of
+    their scales. ``forgotten`` are hashes of people who were forgotten or erased: nothing else is stored about them,
+    and they are excluded from the series. ``snapshot`` is a hash of the published table, empty for an imported release;
+    ``facts`` is the cost of the release.
     """
 
     release: SeriesRelease
@@ -132,12 +138,13 @@ class HistoryState:
 
     @property
     def signatures(self) -> Ints:
-        """The signature of each group of the release, as padded rows."""
+        """Return the signature of each group of the release, as padded rows."""
         return padded_rows(self.release.offsets, self.release.values)
 
 
 def without_people(state: HistoryState, forgotten: pl.Series, marks: PersonMarks, key: str) -> HistoryState:
-    """The state with nothing of some people but keyed hashes: keys are replaced, quasi and sensitive values removed. Groups and events stay, so that the series can still be judged.
+    """Return the state with some people reduced to keyed hashes: keys are replaced, quasi and sensitive values removed.
+    Groups and events stay, so that the series can still be judged.
 
     ``key`` is the key column of those who wait.
     """
@@ -160,15 +167,16 @@ def without_people(state: HistoryState, forgotten: pl.Series, marks: PersonMarks
 
 
 def values_held(state: HistoryState, name: str) -> set[Any]:
-    """The values of a quasi column that people of a state have, or wait with."""
+    """Return the values of a quasi column among the people of a state, waiting ones included."""
     waiting = [state.waiting[name]] if name in state.waiting.columns else []
     return {value for column in (state.release.quasi[name], *waiting) for value in column.drop_nulls().unique()}
 
 
 def with_orders(state: HistoryState, held: Mapping[str, set[Any]]) -> HistoryState:
-    """The state without values of ordered columns that nobody has any more (``held`` are the others): boxes end at the last ones that somebody has.
+    """Return the state without values of ordered columns that nobody has any more (``held`` are the others); boxes are
+    shrunk to the remaining values.
 
-    A box in which nobody's value lies any more keeps its ends: it is published as it is.
+    A box that contains none of the remaining values keeps its ends: it is already published.
     """
     ends, orders = state.ends, dict(state.orders)
     for name, kept in held.items():
@@ -193,7 +201,7 @@ def with_orders(state: HistoryState, held: Mapping[str, set[Any]]) -> HistorySta
 
 
 def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:
-    """CSR arrays as a column of lists."""
+    """Convert CSR arrays to a column of lists."""
     import pyarrow as pa
 
     lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values, pa.int32()))
@@ -201,7 +209,7 @@ def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:
 
 
 def from_lists(lists: pl.Series) -> tuple[Ints, Ints]:
-    """A column of lists as CSR arrays."""
+    """Convert a column of lists to CSR arrays."""
     sizes = lists.list.len().to_numpy().astype(np.int64)
     values = lists.list.explode(keep_nulls=False, empty_as_null=False).to_numpy().astype(np.int64)
     return starts_of(sizes), values

@@ -1,4 +1,4 @@
-"""Sensitive values that came and went between releases, and those that are missing for groups that must go on. The steward's: never public."""
+"""Sensitive values gained and lost between releases, and values missing for groups that must continue. Private to the steward."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from reticent.methods.series.series import HasSeries, PublishedSeries
 
 @dataclass(frozen=True)
 class ValueTurnover:
-    """True values of people from the release before to release ``number``, as multisets: those of both, ``gained`` and ``lost`` ones.
+    """True values of people from the previous release to release ``number``, as multisets: common, ``gained`` and ``lost``.
 
-    ``missing`` are the values that the release before published, counterfeits included, in groups of which somebody is still there, and that fewer people have now: an absence is
-    critical, since such a group must show its values again, if need be by counterfeits.
+    ``missing`` are the values that the previous release published, counterfeits included, in groups of which a person
+    is still present, and that fewer people have now. Such an absence is critical: the group must show its values again,
+    with counterfeits if necessary.
     """
 
     number: int
@@ -30,7 +31,9 @@ class ValueTurnover:
 
 
 def value_turnover(history: HasSeries | PublishedSeries) -> tuple[ValueTurnover, ...]:
-    """What happened to sensitive values, release by release from the second on, in a History or its ``series``. For the steward: true counts break the protection of counterfeits."""
+    """Return the turnover of sensitive values, release by release from the second on, of a History or its ``series``.
+    Private: true counts break the protection by counterfeits.
+    """
     series = PublishedSeries.of(history)
     series.check_complete("The turnover of values")
     found = []

@@ -60,7 +60,7 @@ const series = {
   ...shared, tables: ["data", COUNT],
   check(manifest, tables) {
     const { group, data } = checkGroups(manifest, tables, "data", (name) => [["data", [name, ...manifest.named("quasi"), ...manifest.named("sensitive")]]], false);
-    need(data.counted([group, ...manifest.named("quasi")]).length === data.counted([group]).length, "Rows of one group show different boxes.");
+    need(data.counted([group, ...manifest.named("quasi")]).length === data.counted([group]).length, "Rows of one group have different boxes.");
     checkQuasi(manifest, data);
   },
   view: (manifest, tables) => bucketView(manifest, tables.get("data"), tables.get("data"), manifest.named("group")[0]),
