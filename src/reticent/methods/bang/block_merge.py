@@ -1,4 +1,4 @@
-"""Blocks that have become too small are merged with what lies around them."""
+"""Merge underfull blocks with their surroundings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from reticent.methods.bang.directory import BangDirectory
 
 
 class MergedRegions:
-    """The regions of a directory while blocks below the minimum disappear: the deepest first, of equally deep ones the first in the order of prefixes, so that nothing depends on an order of rows.
+    """The regions of a directory while underfull blocks are removed: deepest first, ties by prefix, so that the result
+    does not depend on row order.
 
-    A block joins its buddy, if that is a region (both become the half above); or else the region around it; or else, where there is none, it grows to the half above and absorbs the least
-    dense region directly inside. The whole space has no half above and just absorbs.
+    A block joins its buddy if that is a region (both become their parent half); otherwise the enclosing region; if
+    there is none, it grows to the parent half and absorbs the least dense region directly inside. The whole space has
+    no parent half and only absorbs. Mutable: merges update it in place.
     """
 
     def __init__(self, directory: BangDirectory, rows: Ids) -> None:
@@ -37,7 +39,7 @@ class MergedRegions:
         self._known = {named: region for region, named in enumerate(zip(self.level, self.prefix, strict=True))}
 
     def thin(self, minimum: int) -> None:
-        """Merge until every block has ``minimum`` rows, or everything is one block."""
+        """Merge until every block has at least ``minimum`` rows, or a single block remains."""
         waiting = [self._turn(region) for region, rows in enumerate(self.rows) if rows < minimum]
         heapq.heapify(waiting)
         while waiting:
@@ -52,7 +54,7 @@ class MergedRegions:
                 heapq.heappush(waiting, self._turn(grown))
 
     def final(self) -> Ids:
-        """The region that each has become a part of."""
+        """Return the final region of each original region."""
         found = np.array(self.became, dtype=np.int64)
         while (found != found[found]).any():
             found = found[found]
@@ -63,7 +65,7 @@ class MergedRegions:
         return -level, self.prefix[region] << (self._depth - level), region
 
     def _merged(self, region: int) -> int | None:
-        """What a block has become by one merging; None where it is everything."""
+        """Merge a block once and return the result; None if it is the whole space."""
         level, prefix, around = self.level[region], self.prefix[region], self.around[region]
         buddy = self._known.get((level, prefix ^ 1)) if level else None
         if buddy is not None:
@@ -82,7 +84,7 @@ class MergedRegions:
         return region
 
     def _absorb(self, region: int, other: int) -> None:
-        """A region takes the rows of another one, which is none any more."""
+        """Let a region absorb the rows of another one, which ceases to exist."""
         self.rows[region] += self.rows[other]
         self.became[other] = region
         del self._known[self.level[other], self.prefix[other]]
@@ -99,7 +101,7 @@ class MergedRegions:
         self._known[level, prefix] = region
 
     def _grow(self, region: int) -> None:
-        """A region that nothing is around becomes the half above, with all that lies in that."""
+        """Grow a region without an encloser to its parent half, including everything in that."""
         level, prefix = self.level[region] - 1, self.prefix[region] >> 1
         self._move(region, level, prefix)
         low, high = (each << (self._depth - level) for each in (prefix, prefix + 1))
@@ -109,7 +111,7 @@ class MergedRegions:
                 self.inside[region].add(each)
 
     def _tighten(self, region: int) -> None:
-        """A region one half of which is a region itself shrinks to the other half."""
+        """Shrink a region to one half if the other half is a region itself."""
         while region >= 0:
             level, prefix = self.level[region] + 1, self.prefix[region] << 1
             half = next((each for each in (prefix, prefix | 1) if (level, each) in self._known), None)
@@ -129,9 +131,9 @@ class MergedRegions:
 
 
 def _numbers(keys: Words, bits: Ids) -> list[int]:
-    """The first bits of keys as numbers of any length."""
+    """Return the first bits of keys as integers of any length."""
     if len(keys) == 1:
-        # A word cannot be shifted by all of its bits.
+        # A word cannot be shifted by its full width.
         shifted = keys[0] >> np.minimum(WORD - bits, WORD - 1).astype(np.uint64)
         plain: list[int] = np.where(bits > 0, shifted, np.uint64(0)).tolist()
         return plain

@@ -1,4 +1,4 @@
-"""The space of an index: every quasi column as a line of cells, points as keys of interleaved bits, and ranges of cells as labels."""
+"""The space of an index: every quasi column as an axis of cells, points as keys of interleaved bits (Morton order), and ranges of cells as labels."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ Ids = NDArray[np.int64]
 Words = NDArray[np.uint64]
 WORD = 64
 MOST_BITS = 12
-"""The finest resolution of a column, unless breakpoints say more: 4,096 cells."""
-# The first cell of a line begins at a multiple of this part of its length, so that the lowest value that occurs does not show.
+"""Maximum resolution of a column without explicit breakpoints: 4,096 cells."""
+# The first cell of an axis begins at a multiple of this fraction of its length, so that it does not reveal the minimum.
 _ALIGNED = 8
 _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
 class ColumnAxis(ABC):
-    """One column as a line of 2^bits cells in a row. ``cell_of`` has the cell of every leaf."""
+    """One column as an axis of 2^bits cells. ``cell_of`` maps every leaf to its cell."""
 
     hierarchy: BoundHierarchy
     bits: int
@@ -59,27 +59,29 @@ class ColumnAxis(ABC):
 
     @abstractmethod
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
-        """The labels of distinct ranges of cells (rows: from the first up to, but without, the second) with their meanings, and the label of each range: different cells may hold the same values, and then look alike."""
+        """Return the labels of distinct half-open ranges of cells (rows) with their meanings, and the label index of each
+        range; ranges that cover the same values share a label.
+        """
 
     @abstractmethod
     def on(self, hierarchy: BoundHierarchy) -> ColumnAxis:
-        """The same cells for the leaves of another table; a :class:`DataError` if some value has no cell."""
+        """Return the same cells for the leaves of another table; a :class:`DataError` if a value has no cell."""
 
     @abstractmethod
     def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
-        """Where each range begins and before what it ends, as plain queries compare: values of the column, or places of its values. Null: no end."""
+        """Return the half-open bounds of each range for plain queries: values of the column, or ranks of its values. Null: unbounded."""
 
     @property
     @abstractmethod
     def places(self) -> pl.DataFrame | None:
-        """Every value with the place that :meth:`bounds` speaks of; None where bounds are values themselves."""
+        """Return every value with its rank in :meth:`bounds`; None if bounds are values themselves."""
 
 
 @dataclass(frozen=True)
 class LineAxis(ColumnAxis):
-    """Numbers, days or moments: cell ``c`` begins at ``edges[c - 1]``; the first and the last cell have no outer end.
+    """Numbers, dates or timestamps: cell ``c`` begins at ``edges[c - 1]``; the first and the last cell are unbounded.
 
-    Where values may be missing (``missing``), the first cell is theirs. ``edges`` are places on the line of the ``kind``.
+    With ``missing``, the first cell is that of null. ``edges`` are positions on the line of the ``kind``.
     """
 
     kind: ValueType
@@ -99,7 +101,7 @@ class LineAxis(ColumnAxis):
         return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
 
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
-        # Cells behind the last edge are nobody's: ranges that differ there only are the same.
+        # Cells beyond the last edge are empty: ranges that differ only there are equal.
         real = np.minimum(ranges, (ranges.max(initial=0), self._real))
         numbers: dict[tuple[int, int], int] = {}
         places = [numbers.setdefault((first, stop), len(numbers)) for first, stop in real.tolist()]
@@ -121,7 +123,7 @@ class LineAxis(ColumnAxis):
 
     @property
     def _real(self) -> int:
-        """How many cells values can lie in."""
+        """Return the number of cells that values can be in."""
         return len(self.edges) + 1
 
     def _text(self, meaning: Meaning) -> str:
@@ -137,7 +139,7 @@ class LineAxis(ColumnAxis):
         starts, stops = ranges.T
         first, last = starts <= int(self.missing), stops >= self._real
         if self.missing:
-            # Missing values alone lie before no number.
+            # A range of nulls only precedes every number.
             last |= stops == 1
         places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
         low = at_places(places[np.where(first, 0, starts - 1)], first, self.kind)
@@ -151,13 +153,13 @@ class LineAxis(ColumnAxis):
 
 @dataclass(frozen=True)
 class RankAxis(ColumnAxis):
-    """Categories in the order of the hierarchy, so that what belongs together lies together; a missing value is one of them."""
+    """Categories in hierarchy order, so that related values are adjacent; null is one of them."""
 
     order: Ids
 
     @classmethod
     def of(cls, hierarchy: BoundHierarchy) -> RankAxis:
-        """The leaves of a hierarchy, spread evenly over as few halvings as tell all of them apart."""
+        """Build from the leaves of a hierarchy, spread evenly over the fewest bits that distinguish all of them."""
         place_of = order_of(hierarchy, along_tree=True)
         bits = max(hierarchy.size - 1, 0).bit_length()
         return cls(hierarchy, bits, place_of * (1 << bits) // max(hierarchy.size, 1), np.argsort(place_of))
@@ -180,7 +182,7 @@ class RankAxis(ColumnAxis):
         return CutOrder.of(self.hierarchy)
 
     def _spans(self, ranges: Ids) -> Ids:
-        """The places of the first leaf of each range and of the first behind it (rows)."""
+        """Return the ranks of the first leaf of each range and of the first one after it (rows)."""
         found: Ids = np.searchsorted(self.cell_of[self.order], ranges.T)
         return found
 
@@ -211,7 +213,7 @@ def _check_type(known: BoundHierarchy, other: BoundHierarchy) -> None:
 
 
 def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
-    """A column of numbers, days or moments: equal widths, quantiles of its ``rows`` (by leaf), or breakpoints that are given."""
+    """Build the axis of a column of numbers, dates or timestamps: equal widths, quantiles of its ``rows`` (by leaf), or given breakpoints."""
     kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
     missing = hierarchy.leaves.is_null().to_numpy()
     known = places_of(hierarchy.leaves, kind)
@@ -235,10 +237,10 @@ def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
 
 
 def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
-    """Cells of one width, a power of two; they begin at a multiple of an eighth of the whole."""
+    """Return edges of equal width, a power of two, aligned to a multiple of an eighth of the whole."""
     if not len(known) or known.min() == known.max():
         return np.zeros(0, dtype=known.dtype), spared
-    # Numbers of Python's own do not overflow, and halves of floats do not either.
+    # Python integers do not overflow, nor do halves of floats.
     low, high = known.astype(object).min(), known.astype(object).max()
     is_real = kind is ValueType.REAL
     least, most = kind.ends()
@@ -251,9 +253,9 @@ def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDA
         bits = 1
         while bits <= MOST_BITS:
             step = width * max((1 << bits) // _ALIGNED, 1)
-            # The cell of missing values lies before all others, and these keep their round ends.
+            # The cell of nulls precedes all others, which keep their round ends.
             origin = (low - spared * width) // step * step
-            # Beyond the largest float there is no multiple to begin at.
+            # Beyond the largest float there is no multiple to align to.
             origin = origin if not is_real or math.isfinite(origin) else low - spared * width
             if (high / width - origin / width if is_real else (high - origin) // width) < (1 << bits):
                 edges = [origin + width * at for at in range(1 + spared, 1 << bits)]
@@ -263,7 +265,7 @@ def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDA
 
 
 def _quantile_edges(known: NDArray[Any], rows: Ids, spared: int) -> tuple[NDArray[Any], int]:
-    """Cells that begin at values and hold about the same number of rows each."""
+    """Return edges at values such that cells hold about the same number of rows."""
     if not len(known):
         return known, spared
     order = np.argsort(known, kind="stable")
@@ -276,7 +278,7 @@ def _quantile_edges(known: NDArray[Any], rows: Ids, spared: int) -> tuple[NDArra
 
 
 def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
-    """Breakpoints that somebody gave, rising."""
+    """Validate explicit breakpoints, which must be increasing."""
     given = list(scale)
     try:
         places = [
@@ -298,13 +300,13 @@ def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple
 
 @dataclass(frozen=True)
 class GridSpace:
-    """The quasi columns as axes of a grid. Halvings go round the axes; one that has no bits left is passed over."""
+    """The quasi columns as axes of a grid. Halvings cycle through the axes; an axis without bits left is skipped."""
 
     axes: tuple[ColumnAxis, ...]
 
     @classmethod
     def of(cls, hierarchies: Sequence[BoundHierarchy], scales: Mapping[str, Any], rows: Sequence[Ids]) -> GridSpace:
-        """The space of a table's columns: numbers, days and moments by size, anything else in the order of its hierarchy."""
+        """Build the space of a table's columns: numbers, dates and timestamps by value, others in hierarchy order."""
         for name in scales:
             if name not in {each.column for each in hierarchies}:
                 raise PolicyError(
@@ -327,22 +329,22 @@ class GridSpace:
 
     @property
     def bits(self) -> Ids:
-        """The bits of each axis."""
+        """Number of bits of each axis."""
         return np.array([axis.bits for axis in self.axes], dtype=np.int64)
 
     @cached_property
     def halvings(self) -> tuple[tuple[int, int], ...]:
-        """The axis of each halving, from the whole space to a cell, and which bit of the axis it is (0: the highest)."""
+        """The axis of each halving, from the whole space down to a cell, and its bit within the axis (0: the highest)."""
         return halvings_of(self.bits.tolist())
 
     @property
     def depth(self) -> int:
-        """The number of halvings from the whole space to a cell."""
+        """Number of halvings from the whole space to a cell."""
         return int(self.bits.sum())
 
     @cached_property
     def used(self) -> Ids:
-        """How many bits of each axis (column) a region of some level (row) has used."""
+        """Number of bits of each axis (column) used by a region of each level (row)."""
         found = np.zeros((self.depth + 1, len(self.axes)), dtype=np.int64)
         for level, (axis, bit) in enumerate(self.halvings):
             found[level + 1] = found[level]
@@ -351,15 +353,15 @@ class GridSpace:
 
     @property
     def words(self) -> int:
-        """How many words of 64 bits a key has."""
+        """Number of 64-bit words in a key."""
         return max(-(-self.depth // WORD), 1)
 
     def cells(self, codes: Sequence[Codes]) -> Ids:
-        """The cell of each point on every axis, one row an axis, given its leaves."""
+        """Return the cell of each point on every axis (rows), given its leaves."""
         return np.stack([axis.cell_of.take(each) for axis, each in zip(self.axes, codes, strict=True)])
 
     def keys(self, codes: Sequence[Codes]) -> Words:
-        """The interleaved bits of points, given their leaves, the first halving in the highest bit; one row a word."""
+        """Return the interleaved bits of points, given their leaves, the first halving in the highest bit; one row per word."""
         keys = np.zeros((self.words, len(codes[0])), dtype=np.uint64)
         for axis, (each, leaves) in enumerate(zip(self.axes, codes, strict=True)):
             spread = self._spread(axis, each.cell_of)
@@ -368,7 +370,7 @@ class GridSpace:
         return keys
 
     def cells_of(self, keys: Words) -> Ids:
-        """The cell of points on every axis, one row an axis, given their keys."""
+        """Return the cells of points on every axis (rows), given their keys."""
         cells = np.zeros((len(self.axes), keys.shape[1]), dtype=np.int64)
         for level, (axis, bit) in enumerate(self.halvings):
             found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
@@ -376,14 +378,14 @@ class GridSpace:
         return cells
 
     def keys_at(self, cells: Ids) -> Words:
-        """The same of points given by their cells, one row an axis."""
+        """Return the keys of points given by their cells, one row per axis."""
         keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
         for axis, mine in enumerate(cells):
             keys |= self._spread(axis, mine)
         return keys
 
     def _spread(self, axis: int, cells: Ids) -> Words:
-        """The bits of cells of one axis, each where the key of a point has it; one row a word."""
+        """Return the bits of one axis's cells at their positions in the key; one row per word."""
         bits, numbers = self.axes[axis].bits, cells.astype(np.uint64)
         spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
         for level, (own, bit) in enumerate(self.halvings):
@@ -393,19 +395,19 @@ class GridSpace:
         return spread
 
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
-        """The first cell of regions on every axis and the first behind them, given a cell inside each and their levels."""
+        """Return the half-open cell ranges of regions on every axis, given a cell inside each and their levels."""
         free = self.bits[:, None] - self.used[level].T
         low = cells >> free << free
         return low, low + (np.int64(1) << free)
 
 
 def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Round the axes, one halving each, passing over those whose bits are used up."""
+    """Cycle through the axes, one halving each, skipping axes whose bits are used up."""
     return tuple((axis, bit) for bit in range(max(bits, default=0)) for axis, most in enumerate(bits) if bit < most)
 
 
 def common_bits(keys: Words) -> Ids:
-    """For each key but the first how many of its first bits it shares with the key before."""
+    """Return for each key but the first the length of the common prefix with its predecessor, in bits."""
     found = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
     for start in range(0, len(found), _AT_ONCE):
         mine = found[start : start + _AT_ONCE]
@@ -425,17 +427,17 @@ def _bit_lengths(numbers: Words) -> Ids:
 
 
 def order_of_keys(keys: Words) -> Ids:
-    """The order of keys, the first word first, equal ones as they stand."""
+    """Return the stable sort order of keys, most significant word first."""
     return sort_digits([_used_bits(word) for word in keys], keys.shape[1])[0]
 
 
 def _used_bits(words: Words) -> tuple[Words, int]:
-    """Words without the bits at both ends that none of them has, and how many bits are left."""
+    """Strip the leading and trailing bits that are zero in all words, and return the number of bits left."""
     used = int(np.bitwise_or.reduce(words, initial=0))
     spared = max((used & -used).bit_length() - 1, 0)
     return words >> np.uint64(spared), used.bit_length() - spared if used else 0
 
 
 def sortable(keys: Words) -> NDArray[Any]:
-    """Keys as one array that compares as they do: the word itself, or the bytes of all words."""
+    """Return keys as one array with the same order: the word itself, or the bytes of all words."""
     return keys[0] if len(keys) == 1 else np.ascontiguousarray(keys.T.astype(">u8")).view(f"S{8 * len(keys)}").ravel()

@@ -1,4 +1,4 @@
-"""Counting queries on regions that lie inside each other: block by block where each condition is on one column."""
+"""Counting queries on nested regions: exact block by block if every condition is on one column."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ def count_regions(
     estimator: str = "uniform",
     **known: Any,
 ) -> Count:
-    """How many ``rows`` meet a condition, where each is in one of the blocks of its class; ``known`` as in :meth:`CountQuery.of`.
+    """Count the ``rows`` that meet a condition, where each row is in one of the blocks of its class; ``known`` as in :meth:`CountQuery.of`.
 
-    ``regions`` has the class, the level and the labels of every region, and ``nested`` how they lie inside each other. A row meets the condition for certain where all blocks of its class do, and
-    possibly where one of them may. ``uniform`` takes rows to be spread evenly over the blocks of their class. A condition that compares quasi columns with each other or with others is asked of regions in place
-    of blocks, so that its bounds may be wider than need be.
+    ``regions`` has the class, level and labels of every region, and ``nested`` their nesting. A row certainly meets the
+    condition if all blocks of its class do, and possibly if any block may. ``uniform`` spreads rows evenly over the
+    blocks of their class. A condition that compares quasi columns with each other or with others is evaluated on
+    regions instead of blocks, so its bounds may be wider than necessary.
     """
     group, level = regions.columns[:2]
     query = CountQuery.of(meanings, condition, estimator, **known)
@@ -60,7 +61,9 @@ def count_regions(
 def _of_blocks(
     query: CountQuery, nested: NestedRegions, regions: pl.DataFrame, split: Mapping[str, Condition], classes: pl.Series
 ) -> Covers:
-    """What conditions, each on one quasi column, cover of the classes of some rows: possible and certain exactly, block by block, and a share that agrees with both."""
+    """Return how single-column conditions cover the classes of some rows: possible and certain exactly, block by block,
+    and a share consistent with both.
+    """
     possible, certain = nested.met(split)
     everywhere = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
     may, sure = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(everywhere)
@@ -80,14 +83,14 @@ def _of_blocks(
     many, volumes = np.bincount(own), nested.volumes()
     inside, whole = np.bincount(own, nested.volumes(share)), np.bincount(own, volumes)
     some, all_ = np.bincount(own, may) > 0, np.bincount(own, sure) == many
-    # Labels may know less than blocks do, and the rest of a region is a difference of floats.
+    # Labels may be less precise than blocks, and the remainder of a region is a difference of floats.
     uniform = np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0)
     shares = np.where(all_, 1.0, np.where(some, uniform, 0.0))
     return Covers(shares, some, all_, np.bincount(own, measured) == many).at(mine)
 
 
 def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
-    """What the condition covers of each row of labels and values, computed once for equal rows."""
+    """Return how the condition covers each row of labels and values, computed once for equal rows."""
     scope = query.condition.scope
     distinct = rows.select(scope).with_row_index(_INDEX).group_by(scope, maintain_order=True).agg(_INDEX)
     rank = np.empty(rows.height, dtype=np.int64)
@@ -98,7 +101,7 @@ def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
 
 
 def _of_regions(pairs: Covers, kind: NDArray[np.int64], volume: NDArray[np.float64], count: int) -> Covers:
-    """What a condition covers of kinds of rows that may lie in several regions, given what it covers of each pair of a kind and a region."""
+    """Combine coverage over kinds of rows that may be in several regions, given the coverage of each pair of kind and region."""
     sure, may, measured = (np.bincount(kind, each, count) for each in (pairs.certain, pairs.possible, pairs.measured))
     many = np.bincount(kind, minlength=count)
     share = np.bincount(kind, pairs.share * volume, count) / np.bincount(kind, volume, count)

@@ -1,4 +1,4 @@
-"""A cut of an index: classes of blocks, what is published of each, and the draft of a release."""
+"""A cut of an index: classes made of blocks, their published form, and the draft of a release."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ COLUMN, VALUE, PLACE = "quasi column", "quasi value", "place"
 
 @dataclass(frozen=True)
 class PublishedRegions:
-    """The regions of a release: the class and the level of each, and the cells from ``lows`` up to ``highs`` on every axis (rows). ``of_block`` is the region that each block is shown in."""
+    """The regions of a release: class and level of each, and the half-open cell ranges ``lows``..``highs`` on every axis
+    (rows). ``of_block`` is the published region of each block.
+    """
 
     group: Ids
     level: Ids
@@ -50,14 +52,16 @@ class PublishedRegions:
 
 @dataclass(frozen=True)
 class ClusterRanges:
-    """The range of cells that each of some clusters has on one axis: the distinct ranges as numbers (``codes``: first cell times side plus end), and the place of each cluster's among them."""
+    """The cell ranges of clusters on one axis: the distinct ranges encoded as integers (``codes``: first cell times side
+    plus end), and the index of each cluster's range.
+    """
 
     codes: Ids
     of_cluster: NDArray[Any]
 
     @classmethod
     def along(cls, space: GridSpace, lows: NDArray[Any], highs: NDArray[Any]) -> tuple[ClusterRanges, ...]:
-        """The ranges of boxes on every axis."""
+        """Return the ranges of boxes on every axis."""
         found = []
         for axis, low, high in zip(space.axes, lows, highs, strict=True):
             side = axis.cells + 1
@@ -68,9 +72,10 @@ class ClusterRanges:
 
 @dataclass(frozen=True)
 class AxisLabels:
-    """What classes show on one axis: the distinct ``labels`` with their ``meanings``, and which of them each class shows.
+    """Labels of classes on one axis: the distinct ``labels`` with their ``meanings``, and the label of each class.
 
-    ``codes`` are the distinct ranges of cells that were described, as numbers (first cell times ``side`` plus end), those of classes first.
+    ``codes`` are the distinct described cell ranges as integers (first cell times ``side`` plus end), those of classes
+    first.
     """
 
     labels: list[str]
@@ -81,13 +86,15 @@ class AxisLabels:
 
     @property
     def ranges(self) -> Ids:
-        """The ranges that were described (rows)."""
+        """The described ranges (rows)."""
         return _ranges_of(self.codes, self.side)
 
 
 @dataclass(frozen=True)
 class RegionLabels(AxisLabels):
-    """What classes and regions show on one axis: labels of classes come first, with the same numbers; region ``r`` shows label ``of_region[r]`` and is the range ``range_of[r]``."""
+    """Labels of classes and regions on one axis: class labels come first, with the same numbers; region ``r`` has label
+    ``of_region[r]`` and is the range ``range_of[r]``.
+    """
 
     of_region: Ids
     range_of: Ids
@@ -95,10 +102,12 @@ class RegionLabels(AxisLabels):
 
 @dataclass(frozen=True, eq=False)
 class BangCut:
-    """A cut of an index: every block in one of ``count`` classes (``group``), each of which passed what was asked. Nothing was scanned to make it.
+    """A cut of an index: every block in one of ``count`` classes (``group``), each of which satisfies the definition. Made
+    without scanning the table.
 
-    ``clusters`` has the cluster of the order of merging that every class is; a cluster below the number of blocks is a block. ``guarded``: classes were parted as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive
-    values asked for a larger ``k`` than counts did.
+    ``clusters`` is the dendrogram cluster of every class; a cluster number below the number of blocks is a block.
+    ``guarded``: classes were split as far as their sensitive values allow, from ``k`` people on. ``raised``: sensitive
+    values required a larger ``k`` than counts did.
     """
 
     index: BangIndex
@@ -111,7 +120,7 @@ class BangCut:
 
     @classmethod
     def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False, raised: bool = False) -> BangCut:
-        """Clusters as classes, in the order of their first blocks, so that numbers tell nothing but where they lie."""
+        """Build a cut from clusters as classes, numbered by their first block, so that numbers disclose only positions."""
         tree = index.dendrogram
         group, count = tree.classes(clusters), len(clusters)
         firsts = np.empty(count, dtype=np.int64)
@@ -123,24 +132,24 @@ class BangCut:
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
-        """Every block is a class: no order of merging is needed."""
+        """Build the cut in which every block is a class: needs no dendrogram."""
         every = np.arange(len(index.directory))
         return cls(index, every, len(every), every, k)
 
     @cached_property
     def groups(self) -> Groups:
-        """The classes, with their sensitive values."""
+        """The classes with their sensitive values."""
         return self.index.blocks.merged(self.group.astype(np.int32), self.count)
 
     @property
     def labels(self) -> Ids:
-        """The class of every distinct point of the table, in the order of the points of the index."""
+        """The class of every distinct point of the table, in the order of the index."""
         self._check_points()
         return self.group[self.index.region_of]
 
     @cached_property
     def published(self) -> PublishedRegions:
-        """The regions of the classes: none that lies in a region of its own class, and no two that are halves of one."""
+        """The published regions of the classes: none inside a region of its own class, and no two halves of one region."""
         directory = self.index.directory
         level, became = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
         loops = loops_for(len(directory) * len(directory.space.axes))
@@ -153,7 +162,7 @@ class BangCut:
 
     @cached_property
     def extents(self) -> tuple[Ids, Ids]:
-        """The cells between which the rows of every published region truly lie: the first on each axis (row), and the first behind."""
+        """The half-open cell ranges that the rows of every published region actually occupy on each axis (row)."""
         shown, index = self.published, self.index
         cells = index.space.cells(index.units.codes)
         owner = shown.of_block[index.region_of]
@@ -171,7 +180,7 @@ class BangCut:
 
     @cached_property
     def axes(self) -> tuple[AxisLabels, ...]:
-        """What classes show on every axis: the range from the first cell of their regions to the last."""
+        """The labels of classes on every axis: the range from the first cell of their regions to the last."""
         found = []
         for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
             mine = ranges.of_cluster.take(self.clusters)
@@ -186,7 +195,7 @@ class BangCut:
 
     @property
     def losses(self) -> dict[str, float]:
-        """The loss of every column: the mean over rows of (leaves that the class shows - 1) / (leaves - 1)."""
+        """The loss of every column: the mean over rows of (leaves covered by the class - 1) / (leaves - 1)."""
         rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
         found = {}
         for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
@@ -198,11 +207,11 @@ class BangCut:
 
     @cached_property
     def region_axes(self) -> tuple[RegionLabels, ...]:
-        """What classes and regions show on every axis."""
+        """The labels of classes and regions on every axis."""
         shown, found = self.published, []
         for axis, mine, lows, highs in zip(self.index.space.axes, self.axes, shown.lows, shown.highs, strict=True):
             theirs, which = _numbered(lows * mine.side + highs, mine.side * mine.side)
-            # Ranges of classes are described first, so that they have the same labels as without those of regions.
+            # Ranges of classes are described first, so that their labels are the same as without regions.
             fresh = ~np.isin(theirs, mine.codes)
             codes = np.concatenate([mine.codes, theirs[fresh]])
             number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), theirs)]
@@ -213,7 +222,7 @@ class BangCut:
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
-        """What each class stands for beyond its labels: one region with holes, or several."""
+        """The shape of each class beyond its labels: one region with holes, or several."""
         shown = self.published
         many = np.bincount(shown.group, minlength=self.count)
         order = np.argsort(shown.group, kind="stable")
@@ -222,7 +231,7 @@ class BangCut:
         kinds = tuple(ValueType.published(axis.hierarchy.leaves.dtype) for axis in self.index.space.axes)
         levels = shown.level
         holes = [Nested(each) for each in range(self.index.space.depth + 1)]
-        # Most classes have one region: its level is all that there is to say.
+        # Most classes have one region, described by its level alone.
         found: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
         for each in np.flatnonzero(many > 1).tolist():
             mine = order[starts[each] : starts[each + 1]]
@@ -233,7 +242,9 @@ class BangCut:
         return tuple(found)
 
     def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
-        """How many combinations of leaves each class holds, or of those ``asked`` for on each axis: a block has those of its region but for the regions directly inside."""
+        """Return how many combinations of leaves each class contains, or of the leaves ``asked`` for on each axis: a block
+        excludes the regions directly inside its region.
+        """
         directory = self.index.directory
         wanted = [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes] if asked is None else asked
         volume = np.ones(len(directory))
@@ -247,7 +258,7 @@ class BangCut:
         return found
 
     def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
-        """The public table of regions: class, level, labels, and between which values (or places of values) each lies, for plain queries."""
+        """Return the public table of regions: class, level, labels, and bounds by value (or rank) for plain queries."""
         shown = self.published
         columns = [pl.Series(numbered, shown.group + 1), pl.Series(level, shown.level)]
         for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
@@ -267,7 +278,7 @@ class BangCut:
         return pl.DataFrame(columns)
 
     def _extent_columns(self, taken: list[str]) -> Iterator[pl.Series]:
-        """The plain bounds of extents, as those of regions."""
+        """Yield the plain bounds of extents, in the form of region bounds."""
         for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
             side = axis.cells + 1
             codes, which = np.unique(lows * side + highs, return_inverse=True)
@@ -282,7 +293,7 @@ class BangCut:
                 yield each.gather(which.ravel()).alias(name)
 
     def places(self) -> pl.DataFrame:
-        """The public table of values in their order, for the columns that are not numbers or dates."""
+        """Return the public table of ordered values, for columns that are not numbers or dates."""
         schema = {COLUMN: pl.String, VALUE: pl.String, PLACE: pl.Int64}
         parts = [
             axis.places.select(
@@ -295,14 +306,14 @@ class BangCut:
 
     @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
-        """For every column what each label stands for."""
+        """Return the meaning of each label of every column."""
         return {
             axis.hierarchy.column: dict(zip(each.labels, each.meanings, strict=True))
             for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
         }
 
     def recoding(self, table: Table) -> Regions:
-        """Where every point of the table goes."""
+        """Return the recoding of every point of the table."""
         columns = tuple(
             RegionColumn(
                 axis.hierarchy.column,
@@ -324,12 +335,12 @@ class BangCut:
         )
 
     def release(self, table: Table, definition: GroupDefinition, context: Context | None = None) -> Draft:
-        """The draft of a release of the table that the index was built of."""
+        """Return the draft of a release of the indexed table."""
         run = GroupRun.of(self.index.method, table, definition, context)
         return self.grouping(run.table, run.definition).draft(run)
 
     def grouping(self, table: Table, definition: GroupDefinition) -> Grouping:
-        """The classes of the table that the index was built of."""
+        """Return the classes of the indexed table."""
         self._check_points()
         recoding, index = self.recoding(table), self.index
         nobody = SuppressedGroups(np.zeros(self.count, dtype=bool))
@@ -356,7 +367,7 @@ class BangCut:
         )
 
     def _completed(self, definition: GroupDefinition, numbered: str, level: str, draft: Draft) -> Draft:
-        """The draft with the tables of regions, and what other releases of the table are judged by."""
+        """Return the draft with the tables of regions, and the check against other releases of the table."""
         tables = {"places": FrameRows(self.places()), "regions": FrameRows(self.regions(numbered, level))}
         return replace(
             draft,
@@ -373,7 +384,7 @@ class BangCut:
             )
 
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-        """The classes as somebody sees them who knows some columns: those that look alike there are one."""
+        """Return the classes as seen by an adversary who knows only some columns: classes with equal labels there are merged."""
         if len(places) == len(self.axes):
             return np.arange(self.count), self.groups
         chosen: Sequence[AxisLabels] = [self.axes[place] for place in places]
@@ -385,12 +396,12 @@ class BangCut:
 
 
 def _ranges_of(codes: Ids, side: int) -> Ids:
-    """The first cell and the end (columns) of each of some ranges (rows) that are given as numbers."""
+    """Decode ranges from integers: first cell and end (columns) of each range (rows)."""
     return np.stack(np.divmod(codes, side), axis=1)
 
 
 def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:
-    """The distinct codes below ``space``, rising, and the place of each code among them: by a table of all that there could be, where it is small."""
+    """Return the distinct codes below ``space``, sorted, and the index of each code; by a lookup table if ``space`` is small."""
     if space > _LARGEST_TABLE:
         distinct, which = np.unique(codes, return_inverse=True)
         return distinct, which.ravel()
@@ -402,7 +413,7 @@ def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:
 
 
 def _missing_word(meaning: Meaning) -> str:
-    """Whether a missing value lies in a range of cells: ``only``, ``too`` or ``no``."""
+    """Return whether null is in a range of cells: ``only``, ``too`` or ``no``."""
     if isinstance(meaning, Missing):
         return "only"
     return "too" if isinstance(meaning, OrMissing) or meaning.as_json() == {"all": True} else "no"

@@ -1,6 +1,7 @@
-"""Several cuts of one index that go out are one series: they are judged on their common refinement, by all that they promise together.
+"""Several released cuts of one index form a series: they are judged on their common refinement, against all their claims.
 
-Cuts for several k lie inside each other, so that an adversary who holds all of them knows no more than the finest tells: of promised group sizes the smallest counts. Any other promise must hold for the common parts of all cuts.
+Cuts for different k are nested, so an adversary who holds all of them learns no more than from the finest: of claimed
+group sizes the smallest applies. Any other claim must hold on the common refinement.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _INDEX = "bang index"
 
 
 def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
-    """What the ledger keeps of a cut: enough to make it again from the same index."""
+    """Return the ledger's record of a cut: enough to recompute it from the same index."""
     return {
         _INDEX: cut.index.fingerprint,
         "k": cut.k,
@@ -34,7 +35,9 @@ def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
 
 
 def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[PriorDisclosure]) -> Judgement:
-    """Whether a cut may go out beside others of the same index: an adversary who holds all of them knows everybody's class in each, and so their common parts."""
+    """Judge whether a cut may be released in addition to others of the same index: an adversary who holds all of them
+    knows everyone's class in each, hence the common refinement.
+    """
     if not given or any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
         return alone(given)
     try:
@@ -59,7 +62,7 @@ def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[Prior
 
 
 def _together(parts: Sequence[GroupDefinition]) -> tuple[GroupDefinition, ...]:
-    """All promises, of group sizes the smallest."""
+    """Return all claims together, with the smallest of the claimed group sizes."""
     sizes = [part for part in parts if isinstance(part, KAnonymity)]
     return (*(part for part in parts if part not in sizes), *sorted(sizes, key=lambda part: part.k)[:1])
 
@@ -70,6 +73,6 @@ def _promises(details: Mapping[str, Any]) -> GroupDefinition:
 
 
 def _group(cut: BangCut, details: Mapping[str, Any], wanted: GroupDefinition) -> Ids:
-    """The class of every block in an earlier cut of the same index."""
+    """Return the class of every block in an earlier cut of the same index."""
     k = int(details["k"])
     return (cut.index.guarded(wanted, k) if details["guarded"] else cut.index.at(k)).group

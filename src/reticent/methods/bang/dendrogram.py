@@ -1,4 +1,4 @@
-"""The order in which blocks are merged, and cuts through it: classes of at least k rows for any k, without a look at the data."""
+"""The dendrogram of blocks, and cuts through it: classes of at least k rows for any k, without reading the data."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from reticent.methods.bang.directory import BangDirectory
 MergeOrder = Literal["balanced", "gridclus", "closest"]
 ORDERS: tuple[MergeOrder, ...] = ("balanced", "gridclus", "closest")
 Wanted = Callable[[Ids], NDArray[np.bool_]]
-"""Says of some clusters whether each may stand alone."""
+"""Predicate over clusters: True if a cluster may be a class."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dendrogram:
-    """Mergings of ``b`` blocks: clusters below ``b`` are blocks, and cluster ``b + i`` is made of the two of ``pairs[i]``. The last one is everything.
+    """Merges of ``b`` blocks: clusters below ``b`` are blocks, and cluster ``b + i`` is the union of ``pairs[i]``. The last one is everything.
 
-    ``rows`` has the rows of every cluster, and ``lows`` and ``highs`` the box around it: its cells on each axis (row), from the first up to, but without, the second.
-    Cluster ``c`` is the stretch of the ``order`` of blocks from ``starts[c]`` up to, but without, ``stops[c]``.
+    ``rows`` is the number of rows of every cluster, and ``lows``..``highs`` its bounding box: a half-open cell range on
+    each axis (row). Cluster ``c`` is the segment ``starts[c]``..``stops[c]`` (half-open) of the ``order`` of blocks.
     """
 
     pairs: Ids
@@ -39,7 +39,7 @@ class Dendrogram:
 
     @classmethod
     def of(cls, directory: BangDirectory, how: MergeOrder) -> Dendrogram:
-        """The mergings of the blocks of a directory."""
+        """Merge the blocks of a directory."""
         count, axes = len(directory), len(directory.space.axes)
         near = directory.neighbours
         loops = loops_for(2 * near.shape[1] * axes)
@@ -59,7 +59,7 @@ class Dendrogram:
             head = np.where(np.diff(starts) > 0, starts[:-1], -1)
             made = loops.balanced(rows, volume, lows, highs, sides, head, link, beside, pairs)
         elif how == "gridclus":
-            # The neighbours of a block, the densest first.
+            # The neighbours of a block, densest first.
             owners = np.repeat(np.arange(count), np.diff(starts))
             beside = beside[np.lexsort((beside, -density[beside], owners))]
             falling = np.lexsort((np.arange(count), -density))
@@ -73,11 +73,11 @@ class Dendrogram:
         return cls(pairs, rows[:every], lows[:, :every], highs[:, :every], order, starts, stops)
 
     def __len__(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         return len(self.order)
 
     def standing(self, wanted: Wanted) -> Ids:
-        """The clusters of a cut: from everything downwards a cluster is parted while both of its parts are as ``wanted``."""
+        """Return the clusters of a cut: from the root down, a cluster is split while both parts are ``wanted``."""
         blocks, kept = len(self), []
         open_ = np.array([2 * blocks - 2])
         while len(open_):
@@ -90,14 +90,15 @@ class Dendrogram:
 
     @cached_property
     def smaller(self) -> Ids:
-        """The rows of the smaller part of every merging."""
+        """The rows of the smaller part of every merge."""
         found: Ids = self.rows[self.pairs].min(axis=1) if len(self.pairs) else np.zeros(0, dtype=np.int64)
         return found
 
     def at(self, k: int) -> Ids:
-        """The clusters of the cut in which each has at least ``k`` rows (all rows together may be fewer).
+        """Return the clusters of the cut in which each has at least ``k`` rows (the whole table may have fewer).
 
-        They are the largest clusters of which a part has fewer rows, and the blocks that are in none of them: nothing else ends where no such cluster goes on.
+        They are the maximal clusters with a part of fewer rows, and the blocks in none of them: a cut can end nowhere
+        else.
         """
         blocks = len(self)
         whole = np.flatnonzero(self.smaller < k) + blocks
@@ -114,14 +115,14 @@ class Dendrogram:
         return found
 
     def classes(self, clusters: Ids) -> Ids:
-        """The class of every block: the place of its cluster among ``clusters``, which have every block in one of them."""
+        """Return the class of every block: the index of its cluster among ``clusters``, which partition the blocks."""
         along = np.argsort(self.starts[clusters])
         group = np.empty(len(self), dtype=np.int64)
         group[self.order] = np.repeat(along, (self.stops - self.starts)[clusters][along])
         return group
 
     def merged(self, blocks: Groups, clusters: Ids) -> Groups:
-        """Some clusters, which have no block in common, as groups; the blocks of no cluster are left aside."""
+        """Return disjoint clusters as groups; blocks in no cluster are ignored."""
         many = (self.stops - self.starts)[clusters]
         places = np.repeat(self.starts[clusters], many)
         places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)

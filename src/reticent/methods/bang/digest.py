@@ -1,4 +1,4 @@
-"""A digest of counted rows that does not depend on their order and adds up over the parts of a table."""
+"""An order-independent hash of counted rows that is additive over the parts of a table."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from reticent.base.packing import mixed
 from reticent.core import FrequencySet
 
 _LANES = 2
-# So many points at once stay in the cache.
+# This many points fit in the cache.
 _AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
 class RowDigest:
-    """The sum, over all rows, of 128 pseudo-random bits that belong to a row's values; further counts of a point (people, population, weight) are summed alike.
+    """The sum over all rows of 128 pseudo-random bits derived from a row's values; other counts of a point (people,
+    population, weight) are summed likewise.
 
-    Tables with other rows have another digest, but for a chance of 2^-128; a table that was made so that the digests agree is not found.
+    Different tables collide with probability 2^-128; a table constructed to collide is not detected.
     """
 
     lanes: tuple[int, ...]
 
     @classmethod
     def of(cls, units: FrequencySet) -> RowDigest:
-        """The digest of the rows that were counted."""
+        """Return the digest of counted rows."""
         return cls(tuple(_sum_of(units, lane) for lane in range(_LANES)))
 
     def __add__(self, other: RowDigest) -> RowDigest:
-        """The digest of the rows of both."""
+        """Return the digest of the rows of both."""
         return RowDigest(tuple((one + more) % 2**64 for one, more in zip(self.lanes, other.lanes, strict=True)))
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ def _sum_of(units: FrequencySet, lane: int) -> int:
 
 
 def _drawn(seed: str, size: int) -> NDArray[np.uint64]:
-    """Pseudo-random words, the same for the same seed."""
+    """Return pseudo-random words, a function of the seed."""
     start = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
     step = np.uint64(0x9E3779B97F4A7C15)
     return mixed(np.uint64(start) + step * np.arange(1, size + 1, dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""The directory of an index: regions, one inside the other, the blocks that they leave to each other, and who lies in which."""
+"""The directory of an index: nested regions, their blocks, and the block of every point."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from reticent.methods.bang._kernels import loops_for
 from reticent.methods.bang.cell_space import GridSpace, Ids, Words, common_bits, order_of_keys, sortable
 from reticent.methods.bang.partial import PartialTrie
 
-# A block has 10 to 35 neighbours in tables of people.
+# In microdata a block has 10 to 35 neighbours.
 _MOST_BESIDE = 35
-# So many keys or regions at once stay in the cache.
+# This many keys or regions fit in the cache.
 _AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class KeyTrie:
-    """The binary trie of the keys of a table: its ``root``, how many first bits the keys below each inner node share, both children, and the number and ``level`` of the region whose top a node is (-1: none)."""
+    """The binary trie of a table's keys: its ``root``, the common prefix length below each inner node, both children, and
+    the number and ``level`` of the region whose top is a node (-1: none).
+    """
 
     root: int
     shared: NDArray[Any]
@@ -35,22 +37,22 @@ class KeyTrie:
 
 
 class KeyLeaves:
-    """The keys of a table as leaves of a trie: parts with fewer than ``minimum`` rows, which no region can divide, are one leaf each.
+    """The keys of a table as leaves of a trie: maximal parts with fewer than ``minimum`` rows, which no region can split, are one leaf each.
 
-    Keys come sorted, in one portion or in several, so that a table's need not be in memory together. It has state because they do; what there is, is asked for in the end.
+    Mutable: sorted keys are added in one or several portions, so that a table's keys need not be in memory at once.
     """
 
     def __init__(self, space: GridSpace, minimum: int) -> None:
         self.space, self.minimum = space, minimum
         self._state = np.zeros(3, dtype=np.int64)
-        # No two open parts share the same number of bits with the part before.
+        # No two open parts have the same common prefix length with their predecessor.
         self._open = np.zeros((3, space.depth + 3), dtype=np.int64)
         self._last = np.zeros((space.words, 0), dtype=np.uint64)
         self._keys = np.zeros((0, space.words), dtype=np.uint64)
         self._first, self._rows = (np.zeros(0, dtype=np.int64) for _ in range(2))
 
     def add(self, keys: Words, rows: Ids) -> None:
-        """Take the next keys, rising and none below those before, with their rows; a key may come several times."""
+        """Add the next keys, sorted and not below earlier ones, with their rows; a key may be repeated."""
         many = keys.shape[1]
         if not many:
             return
@@ -59,7 +61,7 @@ class KeyLeaves:
         self._last, count = keys[:, -1:].copy(), int(self._state[1])
         if count + many > len(self._rows):
             for each in (self._keys, self._first, self._rows):
-                # In its place: the leaves of a large table are not held twice.
+                # In place, so that the leaves of a large table are not held twice.
                 each.resize((max(count + many, len(each) * 5 // 4), *each.shape[1:]), refcheck=False)
         self._loops(many).prune(
             self.space.depth,
@@ -88,7 +90,7 @@ class KeyLeaves:
 
     @cached_property
     def first(self) -> Ids:
-        """How many keys came before those of each leaf."""
+        """The number of keys before those of each leaf."""
         return self._first[: self._closed()]
 
     @cached_property
@@ -99,11 +101,12 @@ class KeyLeaves:
 
 @dataclass(frozen=True, eq=False)
 class BangDirectory:
-    """Recorded regions, in the order of their prefixes, those around before those inside.
+    """Regions in prefix order, enclosing ones before enclosed ones.
 
-    Region ``r`` holds the cells from ``lows[:, r]`` up to, but without, ``highs[:, r]``, and is the innermost for its *block*: those of them that are in no region inside it.
-    ``level`` is the number of its halvings, ``encloser`` the region around it (-1: none), ``rows`` the rows of its block. ``trie`` is what the regions were found in.
-    ``tried`` are the rows that each block had when it was last found that it cannot be split (None: those that it has).
+    Region ``r`` has the cells ``lows[:, r]``..``highs[:, r]`` (half-open). Its *block* is what remains of it without
+    the regions inside. ``level`` is the number of its halvings, ``encloser`` the region around it (-1: none), ``rows``
+    the rows of its block. ``trie`` is the trie in which the regions were found. ``tried`` is the number of rows each
+    block had when it was last found unsplittable (None: the current number).
     """
 
     space: GridSpace
@@ -117,7 +120,7 @@ class BangDirectory:
 
     @classmethod
     def built(cls, space: GridSpace, codes: Sequence[Codes], sizes: Ids, minimum: int) -> tuple[BangDirectory, Ids]:
-        """The canonical directory of points (their leaves and rows), whatever order these come in; and the region of every point."""
+        """Build the canonical directory of points (their leaves and rows), independent of their order, and the region of every point."""
         keys = space.keys(codes)
         order = order_of_keys(keys)
         leaves = KeyLeaves(space, minimum)
@@ -132,7 +135,7 @@ class BangDirectory:
 
     @classmethod
     def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, NDArray[np.int32]]:
-        """The canonical directory of the keys that were added to some leaves; and the region of every leaf."""
+        """Build the canonical directory of keys added to leaves, and the region of every leaf."""
         space, keys, many = leaves.space, leaves.keys, len(leaves.rows)
         shared = common_bits(keys).astype(np.int16)
         loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
@@ -157,9 +160,9 @@ class BangDirectory:
 
     @classmethod
     def recorded(cls, space: GridSpace, lows: Ids, level: Ids, rows: Ids, tried: Ids) -> tuple[BangDirectory, Ids]:
-        """The directory of regions that are given by a first cell and a level each, in any order; and the number that each has in it.
+        """Rebuild the directory of regions given by first cell and level, in any order, and the number of each region in it.
 
-        The corners of the regions are enough to tell where they lie in each other: no region inside another one has both corners of it.
+        The corners of the regions determine the nesting: no region inside another contains both of its corners.
         """
         lows, highs = space.boxes(lows, level)
         trie = PartialTrie.of(space.keys_at(np.concatenate([lows, highs - 1], axis=1)), space.depth)
@@ -174,7 +177,7 @@ class BangDirectory:
         return made, region[top]
 
     def holding(self, keys: Words) -> Ids:
-        """The innermost region of every key: the last that begins at or before it, or one around that."""
+        """Return the innermost region of every key: the last that begins at or before it, or one of its enclosers."""
         (starts, ends), asked = self._ends, sortable(keys)
         found: Ids = np.searchsorted(starts, asked, side="right") - 1
         while True:
@@ -185,12 +188,12 @@ class BangDirectory:
 
     @cached_property
     def _ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The keys of the first and of the last cell of every region."""
+        """Return the keys of the first and the last cell of every region."""
         return sortable(self.space.keys_at(self.lows)), sortable(self.space.keys_at(self.highs - 1))
 
     @cached_property
     def neighbours(self) -> NDArray[np.int32]:
-        """Pairs of regions that share a face, or of which one lies directly inside the other: all of them, each once, in no order."""
+        """Return all pairs of regions that share a face, or of which one is directly inside the other; each once, in no order."""
         assert self.trie is not None
         count, trie = len(self), self.trie
         loops = loops_for(_MOST_BESIDE * count * len(self.space.axes))
@@ -199,7 +202,7 @@ class BangDirectory:
             trie.root, trie.left, trie.right, trie.level, trie.region, one, other, held, inside, branch
         )
         one, other, held, inside, branch = (each[:nodes] for each in (one, other, held, inside, branch))
-        # A node that holds no region parts its keys, and is no leaf.
+        # A node without a region separates its keys, so it is not a leaf.
         levels, parting = self.level[inside], held < 0
         levels[parting] = trie.shared[branch[parting]]
         lows, highs = (each.T.astype(np.int32, order="C") for each in self.space.boxes(self.lows[:, inside], levels))
@@ -220,11 +223,11 @@ class BangDirectory:
 
     @cached_property
     def volumes(self) -> NDArray[np.float64]:
-        """The share of the space that each block has: that of its region without the regions directly inside it."""
+        """Return the share of the space of each block: its region without the regions directly inside."""
         own: NDArray[np.float64] = np.ldexp(1.0, -self.level)
         inner = np.flatnonzero(self.encloser >= 0)
         found: NDArray[np.float64] = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(self))
-        # Where nearly all of a region is inside others, the difference of floats tells nothing.
+        # If nearly all of a region is covered by others, the difference of floats is meaningless.
         for region in np.flatnonzero(found <= own * 1e-9).tolist():
             mine = self.level[inner[self.encloser[inner] == region]]
             exact = Fraction(1, 2 ** int(self.level[region])) - sum(Fraction(1, 2 ** int(each)) for each in mine)
@@ -235,11 +238,11 @@ class BangDirectory:
 
 
 def halving_arrays(space: GridSpace) -> tuple[Ids, Ids]:
-    """The axis of each halving, and by how much a cell is shifted to bring the halving's bit to the end."""
+    """Return the axis of each halving, and the shift that brings its bit to the lowest position."""
     halvings = np.array(space.halvings, dtype=np.int64).reshape(-1, 2)
     return halvings[:, 0].copy(), space.bits[halvings[:, 0]] - 1 - halvings[:, 1]
 
 
 def _key_under(tops: Ids, keys: int) -> Ids:
-    """A key under each of some nodes of the trie: inner node ``i`` has key ``i`` under it, and leaf ``keys - 1 + i`` is key ``i``."""
+    """Return a key under each trie node: inner node ``i`` has key ``i`` under it, and leaf ``keys - 1 + i`` is key ``i``."""
     return np.where(tops >= keys - 1, tops - (keys - 1), tops)

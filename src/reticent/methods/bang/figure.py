@@ -1,4 +1,4 @@
-"""Regions one inside the other, drawn in two of their columns."""
+"""Draw nested regions in two of their columns."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_DRAWN = 600
 _MOST_LISTED = 50
 _MOST_MARKS = 12
 _LONGEST = 6
-# The width of a letter as a share of an axis.
+# Width of a letter as a share of an axis.
 _WIDE = 0.013
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
 class _DrawnRegion:
-    """A region: its level, what its sides stand for, and how many people its class has."""
+    """A region: its level, the meanings of its sides, and the number of people in its class."""
 
     level: int
     sides: tuple[Meaning, ...]
@@ -36,9 +36,10 @@ class _DrawnRegion:
 
 
 def regions_in_two_columns(seen: AdversaryView) -> Figure | None:
-    """The regions of a release in the two columns that part them most, numbers and dates before others; None where groups are no such regions, or fewer than two columns part them.
+    """Draw the regions of a release in the two columns that split them most, numbers and dates preferred; None if groups
+    are not regions, or fewer than two columns split them.
 
-    Of very many regions those of the largest classes are drawn.
+    Of very many regions, those of the largest classes are drawn.
     """
     regions = list(_regions(seen))
     lines = [_line([each.sides[place] for each in regions]) for place in range(len(seen.columns))]
@@ -91,7 +92,7 @@ def _regions(seen: AdversaryView) -> Iterator[_DrawnRegion]:
 
 
 class _DrawnLine(ABC):
-    """A column as a line: into how many ``parts`` regions cut it, its axis, and where a side of a region lies on it."""
+    """A column as a line: the number of ``parts`` that regions split it into, its axis, and the span of a side of a region."""
 
     parts: int
 
@@ -101,11 +102,11 @@ class _DrawnLine(ABC):
 
     @abstractmethod
     def span(self, side: Meaning, axis: ChartAxis) -> tuple[float, float]:
-        """Between which places of the axis a side lies."""
+        """Return the span of a side on the axis."""
 
 
 class _MeasuredLine(_DrawnLine):
-    """Numbers, days or moments, with room beyond the outermost ends for regions that have none there."""
+    """Numbers, dates or timestamps, with margins for unbounded regions."""
 
     def __init__(self, ends: Sequence[Any]) -> None:
         self.places = {_place(end): end for end in ends}
@@ -132,7 +133,9 @@ class _MeasuredLine(_DrawnLine):
 
 
 class _RankedLine(_DrawnLine):
-    """Values that are no numbers, in an order in which every region holds neighbours: regions are halves of halves, so that their sets of values lie inside each other or apart."""
+    """Non-numeric values, in an order in which every region is contiguous: regions result from repeated halving, so their
+    value sets are nested or disjoint.
+    """
 
     def __init__(self, sides: Sequence[Meaning]) -> None:
         sets = sorted({each: None for each in map(_values, sides) if each}, key=lambda each: (-len(each), str(each)))
@@ -157,7 +160,7 @@ class _RankedLine(_DrawnLine):
 
 
 def _line(sides: Sequence[Meaning]) -> _DrawnLine:
-    """A column as a line, by what its regions are called."""
+    """Build the line of a column from the meanings of its regions."""
     ends = [value for side in sides for value in side.written()]
     if ends and all(isinstance(end, int | float | date) and not isinstance(end, bool) for end in ends):
         return _MeasuredLine(ends)
@@ -171,7 +174,7 @@ def _place(end: Any) -> float:
 
 
 def _values(side: Meaning) -> tuple[Any, ...]:
-    """The values that a side lists, null among them; none where it stands for all."""
+    """Return the values listed by a side, null included; empty if it covers all values."""
     match side:
         case Value(value):
             return (value,)
@@ -183,7 +186,7 @@ def _values(side: Meaning) -> tuple[Any, ...]:
 
 
 def _readable(marks: Sequence[tuple[float, str]], low: float, high: float) -> list[tuple[float, str]]:
-    """Marks that do not run into each other: at most a few, and each as far from the one before as its text is long."""
+    """Select at most a few axis marks whose texts do not overlap."""
     found: list[tuple[float, str]] = []
     for place, text in marks[:: -(-len(marks) // _MOST_MARKS)]:
         if not found or (place - found[-1][0]) / (high - low) >= _WIDE * max(len(text), len(found[-1][1])):
@@ -192,7 +195,7 @@ def _readable(marks: Sequence[tuple[float, str]], low: float, high: float) -> li
 
 
 def _counted(regions: Sequence[_DrawnRegion]) -> str:
-    """What is said of regions that are alike in both columns."""
+    """Return the caption of regions that are equal in both columns."""
     if len(regions) > 1:
         return f"{len(regions)} regions that differ in other columns"
     return f"level {regions[0].level}, a class of {regions[0].people:,} people"

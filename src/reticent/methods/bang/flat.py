@@ -1,4 +1,4 @@
-"""Flat rows: a release whose classes are one region each, as one table with a column for the level."""
+"""Flat rows: a release in which every class is one region, as a single table with a level column."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def flat_rows(public: PublicSide) -> pl.DataFrame:
-    """The rows of a release in regions, each with the number, the level, the labels and the plain bounds of its region, and the sensitive values.
+    """Return the rows of a release in regions, each with number, level, labels and plain bounds of its region, and the sensitive values.
 
-    It is made of public files alone, so that it shows nothing more than they do. Somebody is found by filtering every column and keeping the rows of the greatest level. Classes that were merged
-    from several blocks have several regions, which no single row can show: these are refused.
+    Made from public files alone, so it discloses nothing more. To look up a point, filter every column and keep the
+    rows of the highest level. Classes merged from several blocks have several regions, which a single row cannot
+    represent: these are refused.
     """
     manifest = public.manifest
     if manifest.format != "regions":

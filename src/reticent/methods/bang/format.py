@@ -1,4 +1,6 @@
-"""The format ``regions``: rows with the number of their class, and the regions of every class; of the regions that hold a point the one of the greatest level has it."""
+"""The format ``regions``: rows with the number of their class, and the regions of every class. A point belongs to the
+region of the highest level that contains it.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,12 @@ _GUARDS = ("quasi", "raised", "sensitive")
 
 
 class RegionsFormat(GroupFormat):
-    """Three tables. ``data`` has a row for everybody: the number of the class, between which labels its regions lie, and the sensitive values. ``regions`` has a row for every
-    region: its class, its level, its labels, and the same as plain bounds for queries. ``places`` has the values of columns that are no numbers in the order that bounds speak of.
+    """Three tables. ``data`` has a row per record: class number, labels that bound its regions, and the sensitive values.
+    ``regions`` has a row per region: class, level, labels, and plain bounds for queries. ``places`` lists the values of
+    non-numeric columns in the order that bounds refer to.
 
-    A class may have several regions, and a region has holes where regions of a greater level lie inside it, so that two classes may show the same labels: the number tells them apart.
+    A class may have several regions, and a region has holes where regions of a higher level are inside it. So two
+    classes may have the same labels: the number distinguishes them.
     """
 
     name: ClassVar[str] = "regions"
@@ -41,7 +45,7 @@ class RegionsFormat(GroupFormat):
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
         regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
         own = [name for name in regions if name not in quasi]
-        # Extents have as many columns as bounds, and stand behind them.
+        # Extents have as many columns as bounds, and follow them.
         bounds = own[2 : 2 + (len(own) - 2) // 2] if draft.details.get("compact") else own[2:]
         missing = [name for name in bounds if name.endswith(" missing")]
         return {
@@ -83,7 +87,9 @@ class RegionsFormat(GroupFormat):
             _check_extents(nested)
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """What a release shows; of a later release of a table that grows also the people who are new since the one before, who must satisfy the definition on their own."""
+        """Return the evidence of a release; for a later release of a growing table also the people who are new, who must
+        satisfy the definition on their own.
+        """
         found = super().evidence(public, about)
         number = self.place_in_series(public) or 1
         if number > 1 and about.earlier:
@@ -103,7 +109,7 @@ class RegionsFormat(GroupFormat):
         return f"This is release {number} of a table that grows. That people who were new in it satisfy what is promised on their own shows only beside the releases before: verify all folders together, first to last."
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
-        # Classes may show the same labels; who knows a person's values knows the region that has them.
+        # Classes may have equal labels; an adversary who knows a person's values knows the region.
         return _DATA, manifest.named("group")
 
     def seen(
@@ -127,7 +133,7 @@ class RegionsFormat(GroupFormat):
         (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
         regions, meanings = public.rows[_REGIONS].frame(), public.meanings
         if is_compact(public.manifest):
-            # Rows lie between the extents of their region, which are asked like labels.
+            # Rows are within the extents of their region, which are queried like labels.
             told = _extent_meanings(regions, public.rows[_PLACES].frame(), public.manifest.columns)
             regions = regions.with_columns(
                 pl.Series(name, [str(at) for at in range(regions.height)], dtype=pl.String) for name in told
@@ -144,7 +150,7 @@ class RegionsFormat(GroupFormat):
         )
 
     def known(self, public: PublicSide) -> dict[str, Any]:
-        """What a counting query may use besides tables and labels: of columns that are no numbers, all values are listed."""
+        """Return public knowledge for counting queries beyond tables and labels: all values of non-numeric columns are listed."""
         column, value, place = public.manifest.named("place")
         listed = public.rows[_PLACES].frame().sort(place)
         own = {str(name): values[value].to_list() for (name,), values in listed.group_by(column, maintain_order=True)}
@@ -154,7 +160,7 @@ class RegionsFormat(GroupFormat):
         return {**found, "domains": {**found["domains"], **own}}
 
     def reader(self, public: PublicSide) -> NestedRegions:
-        """The regions, to be asked which class holds a point (``at``) and which classes a range meets (``within``)."""
+        """Return the regions, to query which class contains a point (``at``) and which classes a range meets (``within``)."""
         from reticent.release import domains_of
 
         manifest, regions = public.manifest, public.rows[_REGIONS].frame()
@@ -252,7 +258,9 @@ def _check_details(manifest: Manifest) -> None:
 
 
 def _check_bounds(public: PublicSide, regions: pl.DataFrame, classes: pl.DataFrame) -> None:
-    """Plain bounds say what the labels of regions say: for numbers and dates in their own values, for anything else in places of the table 'places'. Rows show the range from the first region of their class to the last."""
+    """Check that plain bounds match the labels of regions (values for numbers and dates, ranks in the table 'places'
+    otherwise), and that rows show the range from the first region of their class to the last.
+    """
     listed = public.rows[_PLACES].frame()
     column, value, place = public.manifest.named("place")
     own = bound_columns(public.manifest)
@@ -285,7 +293,7 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame, classes: pl.DataFra
 
 
 def _spans(steps: SteppedColumn, regions: pl.DataFrame, classes: pl.DataFrame) -> bool:
-    """Whether every class, the last ones of a column in steps, reaches from the first to the last of its regions, the first ones."""
+    """True if every class (the last entries of a column in steps) spans from the first to the last of its regions (the first entries)."""
     many, number = regions.height, classes.columns[0]
     ranges = pl.DataFrame({number: regions[number], "low": steps.lows[:many], "high": steps.highs[:many]})
     hulls = ranges.group_by(number).agg(pl.col("low").min(), pl.col("high").max())
@@ -296,12 +304,12 @@ def _spans(steps: SteppedColumn, regions: pl.DataFrame, classes: pl.DataFrame) -
 
 
 def is_compact(manifest: Manifest) -> bool:
-    """Whether regions show between which values their people truly lie."""
+    """True if regions publish the extents of their people."""
     return "compact" in manifest.details
 
 
 def extent_columns(manifest: Manifest) -> dict[str, list[str]]:
-    """The columns of extents of each quasi column: as many as those of its bounds, in the same order."""
+    """Return the extent columns of each quasi column: as many as its bounds, in the same order."""
     extents, bounds = list(manifest.named("extent")), bound_columns(manifest)
     if len(extents) != sum(map(len, bounds.values())):
         raise DataError("manifest.json: every column of bounds of the table 'regions' has one of extents.")
@@ -312,7 +320,7 @@ def extent_columns(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def _check_extents(nested: NestedRegions) -> None:
-    """Extents are not empty and lie in their regions."""
+    """Check that extents are not empty and within their regions."""
     for column, filled in zip(nested.columns, nested.filled, strict=True):
         if not ((column.lows <= filled.lows) & (filled.lows < filled.highs) & (filled.highs <= column.highs)).all():
             raise DataError(f"The extents of column {column.name!r} in the table 'regions' do not lie in its bounds.")
@@ -321,14 +329,14 @@ def _check_extents(nested: NestedRegions) -> None:
 def _extent_meanings(
     regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]
 ) -> dict[str, list[Meaning]]:
-    """What the extents of every region stand for, column by column."""
+    """Return the meanings of the extents of every region, column by column."""
     roles = {each.name: each.role for each in columns}
     column, value, place = (each.name for each in columns if each.role == "place")
     bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]
     extents, found = [name for name in regions.columns if roles[name] == "extent"], {}
     for described in (each for each in columns if each.role == "quasi"):
         order = places.filter(pl.col(column) == described.name).sort(place)[value].to_list()
-        # Where values may be missing, a third column says whether they are among them.
+        # If values may be missing, a third column states whether null is included.
         width = 3 if len(bounds) > 2 and roles[bounds[2]] == "missing" else 2
         mine, extents, bounds = extents[:width], extents[width:], bounds[width:]
         made: dict[tuple[Any, ...], Meaning] = {}
@@ -339,7 +347,7 @@ def _extent_meanings(
 
 
 def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, missing: str = "no") -> Meaning:
-    """What lies from one bound up to another: values, or places among those of an order."""
+    """Return the meaning of a half-open range: values, or ranks in an order."""
     if order:
         texts = order[low:high]
         values = [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
@@ -352,7 +360,7 @@ def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, m
 
 
 def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
-    """The shape of every class by its number: its regions, and between which values their people lie."""
+    """Return the shape of every class by its number: its regions with the extents of their people."""
     quasi = [column for column in columns if column.role == "quasi"]
     number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
     names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
@@ -367,7 +375,7 @@ def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[Ma
 
 
 def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
-    """The columns of plain bounds of each quasi column: two, and a third one where values may be missing."""
+    """Return the plain bound columns of each quasi column: two, and a third if values may be missing."""
     bounds, missing = list(manifest.named("bound")), set(manifest.named("missing"))
     quasi = manifest.named("quasi")
     if len(bounds) != 2 * len(quasi):
@@ -382,7 +390,7 @@ def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None, int]) -> tuple[Any, Any, str]:
-    """Where a label begins and before what it ends (None: no end), and whether a missing value is under it."""
+    """Return the half-open bounds of a label (None: unbounded), and whether it covers null."""
     if order:
         listed = meaning.listed(column.kind)
         if listed is None:
@@ -408,7 +416,7 @@ def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None,
 
 
 def _shapes(regions: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
-    """The shape of every class by its number: a region with holes, or several."""
+    """Return the shape of every class by its number: a region with holes, or several."""
     quasi = [column for column in columns if column.role == "quasi"]
     number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
     names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)

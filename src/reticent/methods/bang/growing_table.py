@@ -1,7 +1,8 @@
-"""A table that grows, as a series of releases: the folder that remembers it, and the draft of the next release.
+"""A growing table as a series of releases: the folder with its state, and the draft of the next release.
 
-The first release fixes regions and the order of merging. A state is written aside before the ledger hears of it, and the true one is what the ledger says: a process that is killed leaves the series before
-or after a release. People who wait are not remembered; they are in the table and in no release.
+The first release fixes regions and dendrogram. A state is written before the ledger is updated, and the ledger
+determines the valid one: a killed process leaves the series before or after a release. People who wait are not stored;
+they are in the table and in no release.
 """
 
 from __future__ import annotations
@@ -57,10 +58,12 @@ _LARGEST_STATE = 1 << 24
 
 @dataclass(frozen=True)
 class GrowingState:
-    """What is kept after a release: everybody who is out (``people``: key, values, and the number of the release that they came with), the ``clusters`` that are the classes, and what was promised.
+    """State after a release: everyone published so far (``people``: key, values, and the number of their first release),
+    the ``clusters`` of the classes, and the claims.
 
-    ``token`` names the series, ``first`` the version whose folder has the frozen index, ``follows`` the version before. ``anonymity`` is the BCF-anonymity of all releases so far,
-    ``ledger`` the fingerprint of the ledger that the series belongs to.
+    ``token`` names the series, ``first`` the version whose folder has the fixed index, ``follows`` the previous
+    version. ``anonymity`` is the BCF-anonymity of all releases so far, ``ledger`` the fingerprint of the series'
+    ledger.
     """
 
     token: str
@@ -77,7 +80,7 @@ class GrowingState:
     ledger: str = ""
 
     def told(self) -> dict[str, Any]:
-        """The few figures, as plain data."""
+        """The scalar figures, as plain data."""
         return {
             "layout": _LAYOUT,
             **{name: value for name, value in self.__dict__.items() if name not in ("people", "clusters")},
@@ -86,12 +89,12 @@ class GrowingState:
 
 @dataclass(frozen=True)
 class GrowingFolder:
-    """The private folder of a series: a folder for the state after each release. Only its owner may read it."""
+    """The private folder of a series, with one folder per state; readable by its owner only."""
 
     path: Path
 
     def write(self, version: str, state: GrowingState, index: BangIndex | None) -> dict[str, str]:
-        """Write a state aside under a name that is never used again; the first one has the index. Returns the hashes of the files, which the index has of its own."""
+        """Write a state under a name that is never reused, the first one with the index. Return the hashes of the files (the index has its own)."""
         files = {
             _STATE: json.dumps(state.told(), ensure_ascii=False).encode(),
             _PEOPLE: as_parquet(state.people),
@@ -111,7 +114,7 @@ class GrowingFolder:
         return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
 
     def read(self, version: str, files: Mapping[str, str]) -> GrowingState:
-        """The state of a version; one of which a file is missing, damaged, or not one of ``files`` by its hash, is a :class:`DataError`."""
+        """Read the state of a version; a missing, damaged or unexpected file raises a :class:`DataError`."""
         folder = self.path / version
         try:
             for name, expected in files.items():
@@ -129,15 +132,15 @@ class GrowingFolder:
             ) from None
 
     def index(self, state: GrowingState) -> BangIndex:
-        """The index of the first release."""
+        """Return the index of the first release."""
         return open_index(self.path / state.first / _INDEX)
 
     def newest(self) -> str | None:
-        """The last version that is whole, where no ledger says which is true; for previews."""
+        """Return the last complete version if no ledger decides; for previews."""
         return max((each.name for each in self._versions()), default=None)
 
     def check_ledger(self, ledger: str, known: SeriesState | None) -> None:
-        """Refuse a ledger that is not the one of the series, or an older copy of it, which would begin the series again."""
+        """Refuse a ledger that is not the series' own, or an older copy of it, which would restart the series."""
         try:
             every = [_told(each) for each in self._versions()]
         except (OSError, ValueError):
@@ -152,7 +155,7 @@ class GrowingFolder:
             )
 
     def sweep(self, version: str, state: GrowingState) -> None:
-        """Remove states of the series that can never be true: those up to the true one's number that do not lead to it."""
+        """Remove obsolete states: those up to the valid one's number that are not its ancestors."""
         try:
             every = {each.name: _told(each) for each in self._versions()}
         except (OSError, ValueError):
@@ -177,7 +180,7 @@ def _told(folder: Path) -> dict[str, Any]:
 
 
 def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> str | None:
-    """Why a table cannot be published as one that grows, told without a look at a row."""
+    """Return why a table cannot be published as a growing one, from declarations alone, without reading a row."""
     if table.dataset is None:
         return "Bang: a table that grows is a series in the ledger, and this table has no name. Pass dataset= to the table."
     if table.key is None or table.several_rows:
@@ -200,7 +203,7 @@ def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> s
 
 
 def grown(method: Bang, minimum: int, run: GroupRun) -> Grouping:
-    """The next release of a table that grows."""
+    """Return the next release of a growing table."""
     assert method.grow is not None
     context = run.context
     folder = GrowingFolder(Path(method.grow))
@@ -249,7 +252,9 @@ def _first(folder: GrowingFolder, method: Bang, minimum: int, run: GroupRun) -> 
 
 @dataclass(frozen=True)
 class GrownRelease:
-    """A release of a series, and what it leaves behind: the ``state`` after it in a folder named ``version``, with the ``index`` if it is the first. ``known`` gives the ledger's state."""
+    """A release of a series with its ``state`` in a folder named ``version``, and the ``index`` if it is the first.
+    ``known`` returns the ledger's state.
+    """
 
     folder: GrowingFolder
     version: str
@@ -261,13 +266,13 @@ class GrownRelease:
     def of(
         cls, folder: GrowingFolder, state: GrowingState, context: Context, index: BangIndex | None = None
     ) -> GrownRelease:
-        """The release that a state is after."""
+        """Return the release that leads to a state."""
         version = f"{state.number:04d}-{secrets.token_hex(8)}"
         state = replace(state, first=state.first or version, ledger=context.ledger)
         return cls(folder, version, state, index, context.series)
 
     def placed(self, made: Grouping, facts: Mapping[str, int]) -> Grouping:
-        """The classes with their place in the series."""
+        """Return the classes with their position in the series."""
         noted = {SERIES: self.state.token, "number": self.state.number}
         outcome = self if self.known is not None else None
         return replace(
@@ -278,13 +283,13 @@ class GrownRelease:
         )
 
     def stored(self) -> SeriesState:
-        """Write the state aside."""
+        """Write the state."""
         files = self.folder.write(self.version, self.state, self.index)
         details = {"number": self.state.number, "files": files}
         return SeriesState(SERIES, self.version, details, follows=self.state.follows)
 
     def discard(self) -> None:
-        """Remove the state again, unless the ledger names it."""
+        """Remove the state again, unless the ledger refers to it."""
         true = None if self.known is None else self.known(SERIES)
         if true is None or true.version != self.version:
             shutil.rmtree(self.folder.path / self.version, ignore_errors=True)
@@ -299,7 +304,7 @@ def _placed(made: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Gr
 
 
 def _beside(state: GrowingState) -> PriorCheck:
-    """A release goes out beside the earlier ones of its series and beside nothing else."""
+    """Return the check that a release follows only earlier ones of its own series."""
 
     def judge(given: Sequence[PriorDisclosure]) -> Judgement:
         mine = [each for each in given if each.details.get(SERIES) == state.token]
@@ -324,7 +329,7 @@ def _nothing_new(given: Sequence[PriorDisclosure]) -> Judgement:
 
 
 class _Growth:
-    """A later release: who is out already, who is new, and who of these enters."""
+    """A later release: people already published, new people, and which of these enter."""
 
     def __init__(
         self,
@@ -338,7 +343,7 @@ class _Growth:
         self.table, self.definition, self.context = run.table, run.definition, run.context
 
     def grouping(self) -> Grouping:
-        """The classes of everybody who is out and of the new people who enter."""
+        """Return the classes of published people and of the new people who enter."""
         if _promises(self.definition) != self.state.promises:
             raise PolicyError(
                 "Bang: the releases of a table that grows promise the same. Ask for the definition of the first release, or begin another series: another folder and another data set of other people."
@@ -366,7 +371,7 @@ class _Growth:
         enters = fresh & admission.enters[tree.classes(admission.clusters)[region]]
         facts = {"new": int(enters.sum()), "waiting": int((fresh & ~enters).sum())}
         if not enters.any():
-            # The last release again: what is recorded already keeps its number.
+            # The last release again: its people keep their cohort numbers.
             again = self._cut(frozen, self.table.only(pl.Series(~fresh)), self.state)
             placed = _placed(again, self.state, facts)
             return replace(placed, completed=lambda draft: replace(again.completed(draft), beside=_nothing_new))
@@ -387,7 +392,7 @@ class _Growth:
         return GrownRelease.of(self.folder, state, self.context).placed(self._cut(frozen, kept, state), facts)
 
     def _cohorts(self) -> Ids:
-        """The number of the release that everybody came with, 0 for new people; whoever is out must be there as before."""
+        """Return the number of everyone's first release, 0 for new people; published people must be unchanged."""
         known, key = self.state.people, self.table.key
         now = _columns(self.table)
         name = _cohort(self.table)
@@ -420,7 +425,7 @@ class _Growth:
         return both.to_numpy().astype(np.int64)
 
     def _cut(self, frozen: BangIndex, table: Table, state: GrowingState) -> Grouping:
-        """A table in the classes of a state."""
+        """Return a table in the classes of a state."""
         units = count_table(table, self.context)
         space = _space_on(frozen.space, table)
         directory = replace(frozen.directory, space=space)
@@ -441,7 +446,9 @@ class _Growth:
         values: Sequence[NDArray[Any]],
         clusters: Ids,
     ) -> int:
-        """The BCF-anonymity of all releases with this one, which must not be below what is promised; and new people are judged once more, as an adversary who subtracts finds them."""
+        """Return the BCF-anonymity of all releases with this one, which must not be below the claim; new people are judged
+        again as an adversary finds them by subtraction.
+        """
         tree = frozen.dendrogram
         then, now = tree.classes(self.state.clusters), tree.classes(clusters)
         kept = ~fresh | enters
@@ -468,7 +475,7 @@ def _not_growth(what: str) -> DataError:
 
 
 def _columns(table: Table) -> pl.DataFrame:
-    """What is remembered of everybody: the key, and the values that are published in some form."""
+    """Return the stored columns: the key, and the values published in some form."""
     assert table.key is not None
     return table.frame.select(list(dict.fromkeys([table.key, *table.quasi, *table.sensitive])))
 
@@ -478,5 +485,5 @@ def _cohort(table: Table) -> str:
 
 
 def _space_on(space: GridSpace, table: Table) -> GridSpace:
-    """The frozen cells for the values of a table."""
+    """Return the fixed cells for the values of a table."""
     return GridSpace(tuple(axis.on(each) for axis, each in zip(space.axes, table.hierarchies, strict=True)))

@@ -1,7 +1,8 @@
-"""Rows that come to an index, and rows that leave it, before anything of it is published.
+"""Insert rows into an index and delete them, before anything of it is published.
 
-Only blocks that a batch touches are looked at: its rows go to the region of the longest prefix, blocks that become too large are split by the rule of the build on their own rows, and
-blocks that become too small are merged. The result depends on the rows of a batch and not on their order. It may differ from an index that is built of all rows at once.
+Only blocks touched by a batch are visited: its rows go to the region with the longest prefix, overfull blocks are split
+by the build rule on their own rows, and underfull blocks are merged. The result does not depend on the order of rows
+within a batch. It may differ from an index built from all rows at once.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def with_rows(index: BangIndex, table: Table, context: Context) -> BangIndex:
-    """The index with the rows of a table more."""
+    """Return the index with the rows of a table added."""
     return _changed(index, table, context, 1)
 
 
 def without_rows(index: BangIndex, table: Table, context: Context) -> BangIndex:
-    """The index with the rows of a table less; they must all be in it."""
+    """Return the index with the rows of a table removed; all of them must be in it."""
     return _changed(index, table, context, -1)
 
 
@@ -61,7 +62,7 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
 
 
 def _sharing_cells(space: GridSpace, units: FrequencySet, region_of: Ids, met: Ids, keys: Words) -> NDArray[np.bool_]:
-    """Which points lie in a cell of a batch, given the regions and the keys that it meets: only they can be points of the batch too."""
+    """Mask the points in a cell of a batch, given its regions and keys: only these can be points of the batch too."""
     touched = np.zeros(int(region_of.max()) + 1, dtype=bool)
     touched[met] = True
     near = np.flatnonzero(touched[region_of])
@@ -72,26 +73,27 @@ def _sharing_cells(space: GridSpace, units: FrequencySet, region_of: Ids, met: I
 
 
 class _Blocks:
-    """A directory whose blocks have other rows now; some may be too small, and some too large."""
+    """A directory with changed row counts; some blocks may be underfull or overfull. Mutable: :meth:`settled` splits and merges in place."""
 
     def __init__(
         self, space: GridSpace, units: FrequencySet, region_of: Ids, directory: BangDirectory, rows: Ids
     ) -> None:
         self.space, self.units, self.region_of = space, units, region_of
         self.lows, self.level, self.rows = directory.lows, directory.level, rows
-        # A block from which rows left was not tried at more rows than it has.
+        # A block that lost rows was not tried with more rows than it has.
         self.tried = np.minimum(directory.rows if directory.tried is None else directory.tried, rows)
         self.encloser = directory.encloser
         self.directory = directory
 
     def settled(self, index: BangIndex, context: Context) -> BangIndex:
-        """The index of which no block is too small, and none could be split that was not tried."""
+        """Return the index without underfull blocks, and without splittable blocks that were not tried."""
         context.step("merging small blocks")
         if (self.rows < index.minimum).any() and len(self.rows) > 1:
             self._thin(index.minimum)
         context.step("splitting large blocks")
         many, least = self.rows, index.minimum
-        # Blocks of fewer than twice the least rows were never tried, and those of three times as many can be split unless their rows share cells.
+        # Blocks with fewer than twice the minimum were never tried, and those with three times the minimum can be split
+        # unless their rows share cells.
         again = (
             (self.tried < 2 * least) | (many >= self.tried + least) | ((self.tried < 3 * least) & (many >= 3 * least))
         )
@@ -114,7 +116,7 @@ class _Blocks:
         self.region_of = place[final[self.region_of]]
         around = np.array(thinned.around, dtype=np.int64)[alive]
         self.encloser = np.where(around >= 0, place[around], -1)
-        # A region that has grown or shrunk lies where its new prefix says; the first cell of an old one may be outside.
+        # A region that grew or shrank is located by its new prefix; the first cell of an old one may be outside.
         lows, moved = self.lows.copy(), np.array(sorted(thinned.moved), dtype=np.int64)
         prefixes = [thinned.prefix[each] for each in moved.tolist()]
         lows[:, moved] = _first_cells(self.space, prefixes, np.array(thinned.level, dtype=np.int64)[moved])
@@ -122,7 +124,7 @@ class _Blocks:
         self.level, self.rows, self.tried = level, np.array(thinned.rows, dtype=np.int64)[alive], tried[alive]
 
     def _split(self, due: NDArray[np.bool_], minimum: int) -> None:
-        """Split the blocks that are ``due``: in the trie of their own rows, and of the corners of the regions directly inside them."""
+        """Split the ``due`` blocks in the trie of their own rows and the corners of the regions directly inside them."""
         around = np.where(self.encloser >= 0, self.encloser, 0)
         held = np.flatnonzero((self.encloser >= 0) & due[around] & ~due)
         points = np.flatnonzero(due[self.region_of])
@@ -155,7 +157,7 @@ class _Blocks:
 
 
 def _first_cells(space: GridSpace, prefixes: Sequence[int], level: Ids) -> Ids:
-    """The first cell of every region, given its prefix as a number."""
+    """Return the first cell of every region, given its prefix as an integer."""
     cells, depth = np.zeros((len(space.axes), len(prefixes)), dtype=np.int64), space.depth
     starts = [prefix << (depth - each) for prefix, each in zip(prefixes, level.tolist(), strict=True)]
     for place, (axis, bit) in enumerate(space.halvings):
@@ -165,7 +167,7 @@ def _first_cells(space: GridSpace, prefixes: Sequence[int], level: Ids) -> Ids:
 
 
 def _check_roles(index: BangIndex, table: Table) -> None:
-    """The rows of an index and of a batch are told apart and counted alike."""
+    """Check that the rows of an index and of a batch are identified and counted alike."""
     if not index.has_points:
         raise PolicyError(
             "Bang: this index was made of a table larger than memory and knows its blocks only, so that rows cannot come to it or leave it. Build another one of all rows."
@@ -187,7 +189,7 @@ def _check_roles(index: BangIndex, table: Table) -> None:
 def _on_common_values(
     index: BangIndex, table: Table, batch: FrequencySet
 ) -> tuple[GridSpace, FrequencySet, FrequencySet]:
-    """The space, the points of the index and those of a batch, all on the values that either has."""
+    """Return the space, the points of the index and those of a batch, over the union of their values."""
     axes: list[ColumnAxis] = []
     hierarchies = []
     for axis, new, recipe in zip(index.space.axes, batch.hierarchies, table.quasi.values(), strict=True):
@@ -223,7 +225,7 @@ def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: Sensitive
 def _refitted(
     units: FrequencySet, hierarchies: Sequence[BoundHierarchy], columns: Sequence[SensitiveColumn]
 ) -> FrequencySet:
-    """The same points, numbered by the leaves and the sensitive values of others, which have all of theirs."""
+    """Renumber points by the leaves and sensitive values of others, which include all of theirs."""
     codes = tuple(
         each if known is other else other.codes(known.leaves).take(each)
         for each, known, other in zip(units.codes, units.hierarchies, hierarchies, strict=True)

@@ -1,7 +1,9 @@
-"""The index of a table larger than memory: its keys are sorted on the disk, and what is kept in memory are leaves, regions and blocks.
+"""Index of a table larger than memory: keys are sorted on disk, and only leaves, regions and blocks are in memory.
 
-Two passes over the rows. The first spools the keys of the points, sorted by chunks; merged in portions they become the leaves of the trie, in which the regions are found. The second gives every row to the block of its
-region. The result is the index that all points together would give, but for the points: it can be saved and cut for any k, and a cut tells its classes, but not the class of every point.
+Two passes over the rows. The first spools the keys of the points in sorted chunks; merged in portions they become the
+leaves of the trie, in which the regions are found. The second assigns every row to the block of its region. The result
+is the index of all points, but without the points: it can be saved and cut for any k, and a cut yields its classes, but
+not the class of every point.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from reticent.table import SensitiveColumn, Table
 if TYPE_CHECKING:
     from reticent.methods.bang.method import Bang
 
-# What a point takes while sets of points are added up, in rows of a table in memory; measured by ``python -m benchmarks bang large``.
+# Memory per point while frequency sets are summed, in rows of an in-memory table; measured by ``python -m benchmarks
+# bang large``.
 _ROWS_OF_A_POINT = 4
 _PORTION = 1 << 21
 _SAMPLED = 256
@@ -41,7 +44,7 @@ _MOST_COUNTS, _CELLS_AT_ONCE = 1 << 26, 1 << 24
 def index_of_stream(
     method: Bang, minimum: int, table: Table, context: Context, most_points: int | None = None
 ) -> BangIndex:
-    """The index of a streamed table: with its points, unless these are more than ``most_points`` (as many as fit into memory, if not given)."""
+    """Return the index of a streamed table: with its points, unless there are more than ``most_points`` (default: as many as fit in memory)."""
     if most_points is None:
         most_points = most_rows(len(table.quasi) + len(table.sensitive)) // _ROWS_OF_A_POINT
     chunks = count_chunks(table, context, "counting rows")
@@ -59,7 +62,7 @@ def index_of_stream(
 
 
 def _sum(parts: list[FrequencySet]) -> FrequencySet:
-    """Frequency sets added up, neighbours first."""
+    """Sum frequency sets pairwise."""
     while len(parts) > 1:
         pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
         parts = [each[0] if len(each) == 1 else each[0] + each[1] for each in pairs]
@@ -91,10 +94,10 @@ def _index_of_many(
     directory, owner = BangDirectory.of_leaves(leaves)
     blocks = BlockCounts(len(directory))
     starts = sortable(leaves.keys)
-    # Of the leaves only their keys are needed from here on.
+    # From here on only the keys of the leaves are needed.
     del leaves
     for chunk in count_chunks(table, context, "counting the rows of blocks"):
-        # The keys of a leaf stand together, so that a key is in the last leaf that begins at or before it.
+        # The keys of a leaf are contiguous, so a key belongs to the last leaf that begins at or before it.
         leaf = np.searchsorted(starts, sortable(space.keys(chunk.codes)), side="right") - 1
         blocks.add(chunk, owner[leaf].astype(np.int64))
     del starts, owner
@@ -113,9 +116,9 @@ def _index_of_many(
 
 
 class KeySpool:
-    """Keys with their rows on the disk: runs that are sorted each, read again in portions that rise.
+    """Keys with row counts on disk: sorted runs, read back merged in increasing portions.
 
-    It has state because runs are added one by one. Of every run a sample of keys stays in memory, by which portions are laid out.
+    Mutable: runs are added one by one. A sample of the keys of every run stays in memory to lay out the portions.
     """
 
     def __init__(self, space: GridSpace, folder: Path) -> None:
@@ -124,7 +127,7 @@ class KeySpool:
         self._samples: list[NDArray[np.uint64]] = []
 
     def add(self, keys: Words, rows: Ids) -> None:
-        """Write a run of keys, which come in any order."""
+        """Write a run of keys, given in any order."""
         if not len(rows):
             return
         order = order_of_keys(keys)
@@ -134,7 +137,7 @@ class KeySpool:
         self._samples.append(keys[0, ::_SAMPLED].copy())
 
     def portions(self) -> Iterator[tuple[Words, Ids]]:
-        """All keys, rising, each once with its rows, a few million at a time."""
+        """Yield all distinct keys, sorted, with their rows, a few million at a time."""
         samples = np.sort(np.concatenate(self._samples)) if self._samples else np.zeros(0, dtype=np.uint64)
         steps = np.unique(samples[:: _PORTION // _SAMPLED])[1:]
         cuts = [self._cuts(run, steps) for run in range(len(self._lengths))]
@@ -149,12 +152,12 @@ class KeySpool:
         return self._folder / f"run-{run}"
 
     def _cuts(self, run: int, steps: NDArray[np.uint64]) -> list[int]:
-        """Where the portions of a run begin, and where the last ends."""
+        """Return the offsets of the portions of a run, and its end."""
         first = np.memmap(self._path(run), dtype=np.uint64, mode="r", shape=(self._lengths[run],))
         return [0, *np.searchsorted(first, steps).tolist(), self._lengths[run]]
 
     def _read(self, run: int, low: int, high: int) -> Words:
-        """Some keys of a run, one row a word, and their rows in the last."""
+        """Read some keys of a run, one row per word, with their rows in the last."""
         found = np.empty((self._words + 1, high - low), dtype=np.uint64)
         for word in range(self._words + 1):
             offset = 8 * (word * self._lengths[run] + low)
@@ -163,7 +166,7 @@ class KeySpool:
 
 
 def _distinct(keys: Words, rows: Ids) -> tuple[Words, Ids]:
-    """Sorted keys, each once, with the sum of its rows."""
+    """Return sorted distinct keys with summed rows."""
     if not len(rows):
         return keys, rows
     fresh = np.concatenate([[True], common_bits(keys) < 64 * len(keys)])
@@ -178,9 +181,9 @@ def _bytes(keys: Words, rows: Ids) -> Iterator[bytes]:
 
 
 class BlockCounts:
-    """The rows and sensitive values of blocks, added up chunk by chunk. It has state because it grows.
+    """Rows and sensitive values of blocks, summed chunk by chunk. Mutable: it grows.
 
-    Of every block a count of each joint value, where there is room for all of them; otherwise only those that occur.
+    For every block a dense count of joint values if it fits, otherwise a sparse one.
     """
 
     def __init__(self, blocks: int) -> None:
@@ -193,7 +196,7 @@ class BlockCounts:
         self._values: Ids = np.zeros(0, dtype=np.int64)
 
     def add(self, units: FrequencySet, region_of: Ids) -> None:
-        """Take the points of a chunk, each in a block."""
+        """Add the points of a chunk, each in a block."""
         if not len(self._values):
             self._columns = units.domain.columns
             space = prod(column.size for column in self._columns)
@@ -220,7 +223,7 @@ class BlockCounts:
             self._cells = [self._summed()]
 
     def groups(self) -> Groups:
-        """The blocks, with the joint values that occur in the order in which a count of all rows has them."""
+        """Return the blocks, with their joint values in the order of a count over all rows."""
         sizes = [column.size for column in self._columns]
         space = max(prod(sizes), 1)
         if self._every is not None:
@@ -242,7 +245,7 @@ class BlockCounts:
         return Groups(self._sizes, found, found.total(domain.size), domain, self._extras)
 
     def _summed(self) -> tuple[Ids, Ids]:
-        """The cells, rising, each once with its rows."""
+        """Return the distinct cells, sorted, with summed rows."""
         keys = np.concatenate([each for each, _ in self._cells])
         counts = np.concatenate([each for _, each in self._cells])
         order = np.argsort(keys)

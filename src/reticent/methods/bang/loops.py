@@ -1,9 +1,10 @@
-"""The loops of an index: its canonical build, the blocks around a block, the order of merging, and what is published of merged blocks.
+"""The inner loops of an index: canonical build, neighbours of blocks, dendrogram, and the published regions of merged blocks.
 
-They are plain, so that they run as they stand on small tables and compiled on large ones (:mod:`reticent.methods.bang._kernels`). Nothing here knows columns or labels.
+Plain Python, interpreted on small tables and compiled on large ones (:mod:`reticent.methods.bang._kernels`). Columns and labels are unknown here.
 
-*Build*. All of it works on the binary trie of the sorted keys: inner nodes are places where keys part, leaves are keys. A region is the part of the space
-under a prefix, and its *top* is the highest node inside it; no two regions have the same top, since each has rows that no other has.
+*Build*. It works on the binary trie of the sorted keys: inner nodes are branch points, leaves are keys. A region is the
+part of the space under a prefix, and its *top* is the highest node inside it; no two regions have the same top, since
+each has rows that no other has.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ def prune(
     first: Any,
     rows: Any,
 ) -> None:
-    """Put together what can never be split: every largest part of the trie of sorted keys with fewer than ``minimum`` rows becomes one leaf.
+    """Merge what can never be split: every maximal part of the trie of sorted keys with fewer than ``minimum`` rows becomes one leaf.
 
-    No split goes below such a part. A region that is split has 2 ``minimum`` rows or more; the walk goes to the larger half, and stops where a half has at most half of the rows, as one below ``minimum`` has;
-    and a half below ``minimum`` is not recorded. So the trie of the leaves gives the same regions as that of the keys.
+    No split goes below such a part. A region that is split has at least 2 ``minimum`` rows; the descent goes to the
+    larger half, and stops where a half has at most half of the rows, as one below ``minimum`` has; and a half below
+    ``minimum`` is not recorded. So the trie of the leaves gives the same regions as that of the keys.
 
-    Keys of ``depth`` bits may come in several portions, the smallest first. ``before`` is how many first bits each shares with the one before (-1: there is none). ``state`` has the number of parts that are open, the number of leaves, and that of the
-    keys before. An open part shares ``bound`` bits with the part before, begins at a leaf (``begin``), and has ``held`` rows. A leaf has the first of its ``keys``, that key's number and its rows.
-    :func:`close` ends the last parts.
+    Keys of ``depth`` bits may come in several portions, smallest first. ``before`` is the common prefix length with the
+    previous key (-1: none). ``state`` has the number of open parts, of leaves, and of earlier keys. An open part shares
+    ``bound`` bits with the part before, begins at a leaf (``begin``), and has ``held`` rows. A leaf has the first of
+    its ``keys``, that key's number and its rows. :func:`close` ends the last parts.
     """
     for key in range(len(sizes)):
         if before[key] >= depth:
-            # The same cell once more.
+            # The same cell again.
             held[state[0] - 1] += sizes[key]
             rows[state[1] - 1] += sizes[key]
             continue
@@ -53,7 +56,7 @@ def prune(
 
 
 def close(depth: int, minimum: int, state: Any, bound: Any, begin: Any, held: Any, rows: Any) -> None:
-    """Join the open parts that share more than ``depth`` bits with the one before."""
+    """Merge the open parts that share more than ``depth`` bits with their predecessor."""
     top = state[0]
     while top > 1 and bound[top - 1] > depth:
         top -= 1
@@ -65,9 +68,10 @@ def close(depth: int, minimum: int, state: Any, bound: Any, begin: Any, held: An
 
 
 def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
-    """Fill the trie of ``n`` sorted keys, of which neighbours share ``shared`` first bits; return its root.
+    """Build the trie of ``n`` sorted keys with common prefix lengths ``shared``; return its root.
 
-    Inner node ``i`` parts keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes the nodes, parents before children.
+    Inner node ``i`` separates keys ``i`` and ``i + 1``; the leaf of key ``i`` is node ``n - 1 + i``. ``order`` becomes
+    the nodes, parents before children.
     """
     inner = len(shared)
     stack = np.empty(inner + 1, dtype=left.dtype)
@@ -111,9 +115,9 @@ def weigh(left: Any, right: Any, order: Any, sizes: Any, held: Any) -> None:
 
 
 def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any) -> None:
-    """Split regions until none can be: ``level[node]`` becomes the level of the region whose top is the node, -1 where there is none.
+    """Split regions exhaustively: ``level[node]`` becomes the level of the region whose top is the node, -1 if none.
 
-    ``held`` starts as the rows under every node; in the end it has the rows of each region at its top, those inside it that are in no region further inside.
+    ``held`` starts as the rows under every node; at the end it has, at the top of each region, the rows of its block.
     """
     level[:] = -1
     level[root] = 0
@@ -125,7 +129,9 @@ def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: 
 def divide_further(
     waiting: Any, count: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any
 ) -> None:
-    """The same from some regions on, of which the first ``count`` of ``waiting`` are the tops, the next one last: ``held`` has at every node the rows of its innermost region."""
+    """Continue splitting from given regions, whose tops are the first ``count`` of ``waiting`` (the next one last):
+    ``held`` has at every node the rows of its innermost region.
+    """
     inner = len(shared)
     while count > 0:
         count -= 1
@@ -152,7 +158,7 @@ def divide_further(
 
 
 def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held: Any) -> None:
-    """Fill ``held`` with the rows under every node that are in no region whose top lies below it."""
+    """Fill ``held`` with the rows under every node that are in no region whose top is below it."""
     inner = len(left)
     for place in range(len(order) - 1, -1, -1):
         node = order[place]
@@ -164,7 +170,7 @@ def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held:
 
 
 def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
-    """The node of the half that parts the rows of a region best, of those that hold more than the other half each time, and its rows; -1 where there is none."""
+    """Return the node of the most balanced half of a region along the descent to the larger half, and its rows; -1 if none."""
     node, best, best_half, nearest = top, -1, 0, rows
     while node < inner:
         one, other = left[node], right[node]
@@ -180,7 +186,7 @@ def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any
 
 
 def _tightened(top: int, inner: int, shared: Any, left: Any, right: Any, held: Any, level: Any) -> int:
-    """A region one half of which is a region itself shrinks to the other half; its top then."""
+    """Shrink a region to one half if the other half is a region itself; return its new top."""
     while top < inner and shared[top] == level[top]:
         one, other = left[top], right[top]
         if level[one] == level[top] + 1:
@@ -197,7 +203,7 @@ def _tightened(top: int, inner: int, shared: Any, left: Any, right: Any, held: A
 
 
 def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: Any, encloser: Any) -> None:
-    """Number the regions in the order of the walk (``region[node]``), with the region around each, and fill ``owner`` with the innermost region of each key."""
+    """Number the regions in walk order (``region[node]``) with their enclosers, and fill ``owner`` with the innermost region of each key."""
     count = 0
     for place in range(len(order)):
         node = order[place]
@@ -212,15 +218,16 @@ def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: 
             owner[node - inner] = region[node]
 
 
-# Blocks around a block.
+# Neighbours of a block.
 
 
 def outlined(
     root: int, left: Any, right: Any, level: Any, region: Any, one: Any, other: Any, held: Any, inside: Any, branch: Any
 ) -> int:
-    """The trie with those nodes alone that are the top of a region, or part regions; returns how many there are, the root first.
+    """Reduce the trie to nodes that are the top of a region or separate regions; return their number, the root first.
 
-    Node ``i`` has the parts ``one[i]`` and ``other[i]`` (-1: none), holds region ``held[i]`` (-1: none) and has region ``inside[i]`` in it; where it holds none, it is node ``branch[i]`` of the whole trie.
+    Node ``i`` has the parts ``one[i]`` and ``other[i]`` (-1: none), is the top of region ``held[i]`` (-1: none) and is
+    inside region ``inside[i]``; if it is no top, it is node ``branch[i]`` of the whole trie.
     """
     inner, count, waiting = len(left), 0, 1
     walk, made = np.empty(len(level), dtype=np.int32), np.full(len(level), -1, dtype=np.int32)
@@ -251,10 +258,12 @@ def outlined(
 
 
 def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int, first: Any, second: Any) -> int:
-    """Fill ``first`` and ``second`` with all pairs of regions that share a face, each once; returns how many there are, of which only so many are written as there is room.
+    """Fill ``first`` and ``second`` with all pairs of regions that share a face, each once; return their number, of which
+    only as many are written as fit.
 
-    Whatever the number of columns, none is left out. Two parts of a node have no cell in common. Regions in them can share a face only if the boxes around the parts do, so that whatever does not is passed over with all that is in it.
-    Nodes come parts before wholes; ``lows[i]`` and ``highs[i]`` are the box of node ``i``. No way down has more than ``height`` nodes.
+    Complete for any number of columns. Two parts of a node are disjoint. Regions in them can share a face only if the
+    bounding boxes of the parts do, so other pairs are pruned with everything inside. Nodes are ordered parts before
+    wholes; ``lows[i]`` and ``highs[i]`` are the box of node ``i``. No path has more than ``height`` nodes.
     """
     count = 0
     pairs, below = np.empty((2 * height + 4, 2), dtype=np.int64), np.empty(2 * height + 4, dtype=np.int64)
@@ -269,7 +278,7 @@ def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int
             if not _faces(lows, highs, mine, theirs):
                 continue
             if held[mine] >= 0:
-                # This region beside everything in the other part.
+                # This region against everything in the other part.
                 below[0] = theirs
                 deep = 1
                 while deep > 0:
@@ -293,7 +302,7 @@ def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int
 
 
 def _faces(lows: Any, highs: Any, one: int, other: int) -> bool:
-    """Whether two boxes without a common cell share a face: they meet along one axis, and overlap along all others."""
+    """True if two disjoint boxes share a face: they touch along one axis, and overlap along all others."""
     met = 0
     for axis in range(lows.shape[1]):
         apart = max(lows[one, axis], lows[other, axis]) - min(highs[one, axis], highs[other, axis])
@@ -307,7 +316,7 @@ def _faces(lows: Any, highs: Any, one: int, other: int) -> bool:
 
 
 def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
-    """Fill ``beside`` with the neighbours of each block, given pairs: those of block ``i`` from ``starts[i]`` up to ``starts[i + 1]``."""
+    """Fill ``beside`` with the neighbours of each block in CSR form, from pairs: those of block ``i`` are ``starts[i]``..``starts[i + 1]``."""
     blocks = len(starts) - 1
     for place in range(len(one)):
         starts[one[place] + 1] += 1
@@ -323,16 +332,17 @@ def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
         free[theirs] += 1
 
 
-# Merging: clusters 0 .. b - 1 are the blocks, and cluster b + i is what the i-th merging made of two.
+# Merging: clusters 0 .. b - 1 are the blocks, and cluster b + i is the result of the i-th merge.
 
 
 def balanced(
     rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, head: Any, link: Any, beside: Any, pairs: Any
 ) -> int:
-    """The smallest cluster is merged with the neighbour of which it is least to the eye: the sum of the sides of their common box, times 1 + 0.2 |difference of log densities|.
+    """Merge the smallest cluster with its best neighbour: minimal sum of the sides of the common box, times 1 + 0.2 |difference of log densities|.
 
-    ``rows``, ``volume``, ``lows`` and ``highs`` have room for all clusters. ``head`` is the first of each block's neighbours, ``link`` the next of each, ``beside`` the neighbour.
-    ``pairs`` becomes the two parts of each merging; returned is their number, less than all where blocks are not connected.
+    ``rows``, ``volume``, ``lows`` and ``highs`` have room for all clusters. ``head`` is the first of each block's
+    neighbours, ``link`` the next of each, ``beside`` the neighbour (linked lists). ``pairs`` becomes the two parts of
+    each merge; returns their number, which is smaller if blocks are not connected.
     """
     blocks = len(head)
     now, stamp = np.arange(2 * blocks), np.full(2 * blocks, -1, dtype=np.int64)
@@ -357,7 +367,7 @@ def balanced(
         while entry >= 0:
             after, root = link[entry], current(now, beside[entry])
             if root == mine or stamp[root] == mine:
-                # One of its own, or one seen already: it is dropped.
+                # Itself, or a duplicate: dropped.
                 if before < 0:
                     first[mine] = after
                 else:
@@ -386,7 +396,7 @@ def balanced(
 
 
 def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, order: Any, pairs: Any) -> int:
-    """Blocks become active in ``order``, that of falling density, and join every active cluster beside them, the densest neighbour first (gridclus)."""
+    """Activate blocks in ``order`` of decreasing density, and merge each with every active neighbouring cluster, densest first (gridclus)."""
     blocks = len(order)
     now, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
     made = 0
@@ -403,7 +413,7 @@ def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, besid
 
 
 def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, pairs: Any) -> int:
-    """The two neighbours with the smallest difference of densities are merged, and have a density of their own then (closest)."""
+    """Merge the two neighbours with the smallest difference of densities, and update the density (closest)."""
     blocks = len(starts) - 1
     now = np.arange(2 * blocks)
     around_it = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
@@ -434,7 +444,7 @@ def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: A
 
 
 def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, pairs: Any) -> None:
-    """Clusters that have no neighbours left are merged too: the smallest with the one that gives the smallest common box, until all are one."""
+    """Merge clusters without neighbours too: the smallest with the one that gives the smallest common box, until one remains."""
     blocks = len(pairs) + 1
     now = np.arange(2 * blocks)
     for merging in range(made):
@@ -463,7 +473,7 @@ def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: A
 
 
 def current(now: Any, cluster: int) -> int:
-    """What something has become a part of, in the end (it is itself where it has not); the way there is shortened."""
+    """Return the cluster that an element finally belongs to (union-find with path compression)."""
     root = cluster
     while now[root] != root:
         root = now[root]
@@ -475,7 +485,7 @@ def current(now: Any, cluster: int) -> int:
 
 
 def join(one: int, other: int, fresh: int, rows: Any, volume: Any, lows: Any, highs: Any, now: Any) -> None:
-    """Two clusters become a fresh one."""
+    """Merge two clusters into a new one."""
     now[one] = now[other] = fresh
     rows[fresh], volume[fresh] = rows[one] + rows[other], volume[one] + volume[other]
     lows[:, fresh] = np.minimum(lows[:, one], lows[:, other])
@@ -483,7 +493,7 @@ def join(one: int, other: int, fresh: int, rows: Any, volume: Any, lows: Any, hi
 
 
 def spread_of(lows: Any, highs: Any, sides: Any, one: int, other: int) -> float:
-    """The sum of the sides of the common box of two clusters, each side as a share of its axis."""
+    """Return the sum of the sides of the common box of two clusters, each as a share of its axis."""
     total = 0.0
     for axis in range(len(sides)):
         high, low = max(highs[axis, one], highs[axis, other]), min(lows[axis, one], lows[axis, other])
@@ -492,12 +502,12 @@ def spread_of(lows: Any, highs: Any, sides: Any, one: int, other: int) -> float:
 
 
 def gap_between(rows: Any, volume: Any, one: int, other: int) -> float:
-    """How far the densities of two clusters are apart."""
+    """Return the difference of the densities of two clusters."""
     return float(abs(rows[one] / volume[one] - rows[other] / volume[other]))
 
 
 def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
-    """Fill ``order`` with the blocks such that every cluster is a stretch of it, from ``starts`` to ``stops``."""
+    """Fill ``order`` with the blocks such that every cluster is the segment ``starts``..``stops`` of it."""
     blocks = len(order)
     for cluster in range(2 * blocks - 1):
         stops[cluster] = (
@@ -513,13 +523,13 @@ def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
             order[starts[cluster]] = cluster
 
 
-# What is published of merged blocks.
+# Published regions of merged blocks.
 
 
 def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any, became: Any) -> None:
-    """Drop regions that lie in a region of their own group, and join halves of one group: ``became[r]`` is the region that region ``r`` is published as.
+    """Drop regions inside a region of their own group, and join halves of one group: ``became[r]`` is the published region of region ``r``.
 
-    ``level`` becomes that of what is published. Regions come in the order of their prefixes, those around before those inside.
+    ``level`` becomes that of the published region. Regions are in prefix order, enclosing ones first.
     """
     before, inside = np.full(len(group), -1, dtype=np.int64), np.full(len(group) + 1, -1, dtype=np.int64)
     for region in range(len(group)):
@@ -540,7 +550,7 @@ def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_
 
 
 def _halves(one: int, other: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
-    """Whether two regions are the halves of one, and of one group."""
+    """True if two regions are the halves of one, and of one group."""
     if group[one] != group[other] or level[one] != level[other] or level[one] == 0:
         return False
     halving = level[one] - 1

@@ -1,4 +1,4 @@
-"""The method ``Bang``: classes cut from a spatial index of the table."""
+"""The method ``Bang``: equivalence classes cut from a spatial index of the table."""
 
 from __future__ import annotations
 
@@ -32,22 +32,27 @@ GUARDS: tuple[Guard, ...] = ("quasi", "sensitive")
 
 @dataclass(frozen=True)
 class Bang(GroupMethod):
-    """Local recoding by a spatial index: the space of the quasi columns is halved again and again, and dense parts become regions inside larger ones (R-BA).
+    """Local recoding by a spatial index: the space of the quasi columns is halved repeatedly, and dense parts become
+    regions nested inside larger ones.
 
-    Blocks have at least ``minimum`` people (5, or fewer where a smaller k is asked for) and are merged, in an ``order``, into classes that satisfy the definition: one index gives a
-    release for any larger k (:meth:`build`). ``balanced`` merges the smallest class first; ``gridclus`` (densest blocks first) and ``closest`` (least difference of density) are there for comparison.
-    ``scales`` says where the cells of a column of numbers or dates begin: ``"equal"`` widths, ``"quantile"``, or a list of values.
-    ``index`` is the folder of a saved index (:meth:`BangIndex.save`) of the same table, which has a minimum, an order and scales of its own: nothing is built again.
+    Blocks have at least ``minimum`` people (5, or fewer for a smaller k) and are merged, in an ``order``, into classes
+    that satisfy the definition: one index gives a release for any larger k (:meth:`build`). ``balanced`` merges the
+    smallest class first; ``gridclus`` (densest blocks first) and ``closest`` (smallest difference of density) are for
+    comparison. ``scales`` sets the cell boundaries of a column of numbers or dates: ``"equal"`` widths,
+    ``"quantile"``, or a list of values. ``index`` is the folder of a saved index (:meth:`BangIndex.save`) of the same
+    table, which has its own minimum, order and scales: nothing is rebuilt.
 
-    ``grow`` is the private folder of a table to which people are only added: the first release fixes regions, and in later ones new people enter classes in which those who are new satisfy the definition
-    on their own. ``few`` others ``wait`` for a later release, or classes ``merge`` until nobody has to.
-    ``compact`` also shows, for every region, between which values its people truly lie.
+    ``grow`` is the private folder of a table to which people are only added: the first release fixes regions, and in
+    later ones new people enter classes in which the new people satisfy the definition on their own. With ``few="wait"``
+    all others wait for a later release; with ``"merge"`` classes are merged until nobody has to. ``compact`` also
+    publishes, for every region, the extents of its people's values.
 
-    Guarantee: every class satisfies the definition, which must be one that merging classes cannot break.
-    Adversary: who knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then fails a definition on sensitive values, all classes are
-    cut for a larger k, and the certificate claims nothing against an adversary who knows the algorithm. ``guard="sensitive"`` cuts as far as every class allows, and claims no more.
-    Cost: n log n for the index; a further cut looks at blocks only.
-    Source: [Anjum2013], chapter 3 (BangA), with corrections.
+    Guarantee: every class satisfies the definition, which must be monotone (preserved when classes are merged).
+    Adversary: knows quasi values and the algorithm. Regions are split by counts of quasi values alone; if a class then
+    fails a definition on sensitive values, all classes are cut for a larger k, and the certificate claims nothing
+    against an adversary who knows the algorithm. ``guard="sensitive"`` splits as far as every class allows, with the
+    same restriction. Cost: O(n log n) for the index; a further cut visits only blocks. Source: [Anjum2013], chapter 3
+    (BangA), with corrections; [Freeston1987] for the BANG file.
 
     Example:
         >>> import reticent as rt
@@ -93,7 +98,9 @@ class Bang(GroupMethod):
                 )
 
     def build(self, table: Table, context: Context | None = None) -> BangIndex:
-        """The index of a table: one scan, and then a release for any k of at least ``minimum``. A saved one (``index``) is opened, and compared with the table."""
+        """Return the index of a table: one scan, and then a release for any k of at least ``minimum``. A saved one
+        (``index``) is opened, and compared with the table.
+        """
         context = context or Context()
         reason = self._refused(table)
         if reason is not None:
@@ -106,16 +113,18 @@ class Bang(GroupMethod):
 
     @staticmethod
     def open(path: str | Path) -> BangIndex:
-        """A saved index, for drafts of any k; the table is not needed. To publish from it, pass its folder as ``index``."""
+        """Open a saved index, for drafts of any k; the table is not needed. To publish from it, pass its folder as ``index``."""
         return open_index(path)
 
     @staticmethod
     def flat(release: Any) -> pl.DataFrame:
-        """A release (or its public side) whose classes are one region each, as one table: the level beside labels, bounds and sensitive values; a class of several regions is a :class:`PolicyError`."""
+        """Return a release (or its public side) whose classes are one region each as a single table: level, labels, bounds
+        and sensitive values; a class of several regions raises a :class:`PolicyError`.
+        """
         return flat_rows(getattr(release, "public", release))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         several = rows_of_people("Bang", table)
         if several is not None:
             return several
@@ -149,7 +158,7 @@ class Bang(GroupMethod):
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """The finest cut that satisfies the definition."""
+        """Return the finest cut that satisfies the definition."""
         minimum = self.minimum or max(min(_SMALLEST, run.definition.least_rows()), 1)
         if self.grow is not None:
             return grown(self, minimum, run)
@@ -160,7 +169,7 @@ class Bang(GroupMethod):
         return index.passing(run.definition, run.context).grouping(run.table, run.definition)
 
     def _opened(self, table: Table, context: Context) -> BangIndex:
-        """The saved index, if it is that of the table; classes are guarded as this method says."""
+        """Open the saved index if it is that of the table; classes are guarded as this method requires."""
         assert self.index is not None
         context.step("opening the index")
         index = open_index(self.index)

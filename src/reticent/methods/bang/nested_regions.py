@@ -1,7 +1,7 @@
-"""Regions one inside the other, read from a release alone: which class holds a point, and which classes a condition meets.
+"""Nested regions, read from a release alone: the class of a point, and the classes that a condition meets.
 
-The ends of all labels cut every column into steps, and a region is a range of steps in each. Of the regions that hold a point the one of the greatest level has it; the rest of a region, without the
-regions directly inside it, is its block.
+The ends of all labels split every column into steps, and a region is a range of steps in each. A point belongs to the
+region of the highest level that contains it; a region without the regions directly inside it is its block.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from reticent.table import Interval, Meaning, Missing, Value, ValueType
 Ids = NDArray[np.int64]
 StepSet = NDArray[np.bool_]
 _MOST_HALVINGS = 64
-"""No column has more cells than this many halvings tell apart."""
+"""Maximum number of halvings of a column."""
 
 
 @dataclass(frozen=True)
 class SteppedColumn:
-    """One column: what each of its steps stands for, and the steps from ``lows`` up to ``highs`` of every region."""
+    """One column: the meaning of each step, and the half-open step range ``lows``..``highs`` of every region."""
 
     name: str
     steps: tuple[Meaning, ...]
@@ -39,9 +39,9 @@ class SteppedColumn:
 
     @classmethod
     def of(cls, name: str, kind: ValueType, bounds: pl.DataFrame, order: Sequence[str | None]) -> SteppedColumn:
-        """A column from the plain bounds of its regions: where each begins, before what it ends and, if there is a third column, whether a missing value is in it.
+        """Build a column from the plain bounds of its regions: begin, end and, if there is a third column, whether null is included.
 
-        ``order`` has the values of a column whose bounds are places of values; it is empty where bounds are values themselves.
+        ``order`` lists the values if bounds are ranks; it is empty if bounds are values.
         """
         low, high = bounds.to_series(0), bounds.to_series(1)
         if order:
@@ -59,37 +59,37 @@ class SteppedColumn:
         return cls(name, tuple(steps), lows, highs)
 
     def met(self, condition: Condition, domain: Domain | None) -> tuple[StepSet, StepSet]:
-        """The steps in which a condition on this column alone may be met, and those in which it is for certain."""
+        """Return the steps in which a condition on this column alone may be met, and those in which it is certainly met."""
         codes = {self.name: np.arange(len(self.steps))}
         found = condition.covers(codes, {self.name: self.steps}, {} if domain is None else {self.name: domain})
         return found.possible, found.certain
 
     @property
     def listed(self) -> bool:
-        """Whether every step is one value, so that a condition is met by all of it or by nothing."""
+        """True if every step is a single value, so that a condition is met by all of it or none."""
         return not any(isinstance(step, Interval) for step in self.steps)
 
     def holds(self, step: Ids) -> StepSet:
-        """Which regions hold a step, if there is one (the first is taken)."""
+        """Mask the regions that contain a step (the first of the given ones, if any)."""
         if not len(step):
             return np.zeros(len(self.lows), dtype=bool)
         found: StepSet = (self.lows <= step[0]) & (step[0] < self.highs)
         return found
 
     def held(self, steps: StepSet) -> Ids:
-        """How many of some steps every region has."""
+        """Count how many of some steps every region contains."""
         before = np.concatenate([[0], np.cumsum(steps)])
         found: Ids = before[self.highs] - before[self.lows]
         return found
 
 
 def stepped_values(kind: ValueType, texts: Sequence[str | None]) -> list[Any]:
-    """The values of a column, given the texts by which the table of places lists them."""
+    """Parse the values of a column from their texts in the table of places."""
     return [text == "true" if kind is ValueType.BOOLEAN and text is not None else text for text in texts]
 
 
 def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
-    """The number of each end among the cuts, from 1; ``otherwise`` where there is no end."""
+    """Return the rank of each end among the cuts, from 1; ``otherwise`` if unbounded."""
     numbered = pl.DataFrame({"end": cuts, "place": np.arange(1, len(cuts) + 1)})
     found = ends.to_frame("end").join(numbered, on="end", how="left", maintain_order="left")["place"]
     return found.fill_null(otherwise).to_numpy().astype(np.int64)
@@ -97,10 +97,10 @@ def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class NestedRegions:
-    """The regions of a release: the ``level`` of each and the ``group`` (the number of its class), column by column in steps.
+    """The regions of a release: the ``level`` and the ``group`` (class number) of each, column by column in steps.
 
-    ``rows`` says how many rows every class has. ``domains`` are what is publicly known of the columns' values. Where regions show between which values their people lie, ``filled`` has these
-    extents, column by column in steps; elsewhere it is empty.
+    ``rows`` is the number of rows of every class. ``domains`` is public knowledge about the columns' values. ``filled``
+    has the extents of people in steps if they are published; otherwise it is empty.
     """
 
     columns: tuple[SteppedColumn, ...]
@@ -111,7 +111,9 @@ class NestedRegions:
     filled: tuple[SteppedColumn, ...] = ()
 
     def at(self, **values: Any) -> int | None:
-        """The class of a point, given its value in every column: that of the innermost region that holds it. None where none does, or where nobody is in that region by its extents."""
+        """Return the class of a point, given its value in every column: that of the innermost region containing it. None
+        if there is none, or if the point is outside that region's extents.
+        """
         point = pl.DataFrame({name: [value] for name, value in values.items()})
         held = np.ones(len(self.level), dtype=bool)
         filled = np.ones(len(self.level), dtype=bool)
@@ -130,7 +132,9 @@ class NestedRegions:
         return int(self.group[innermost]) if filled[innermost] else None
 
     def within(self, condition: str | Condition) -> list[int]:
-        """The classes that own a part of what a condition on quasi columns describes, in rising order; each part of the condition is about one column."""
+        """Return the classes that own a part of what a condition on quasi columns describes, sorted; each part of the
+        condition must be about one column.
+        """
         asked = Condition.parse(condition) if isinstance(condition, str) else condition
         for name in asked.scope:
             self.column(name)
@@ -143,14 +147,14 @@ class NestedRegions:
         return sorted(set(self.group.filter(pl.Series(self.blocks(possible) > 0)).to_list()))
 
     def column(self, name: str) -> SteppedColumn:
-        """A column by its name."""
+        """Return a column by name."""
         for each in self.columns:
             if each.name == name:
                 return each
         raise DataError(f"There is no quasi column {name!r}.{did_you_mean(name, [each.name for each in self.columns])}")
 
     def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
-        """Column by column the steps in which its condition may be met, and those in which it is for certain."""
+        """Return for each column the steps in which its condition may be met, and those in which it is certainly met."""
         every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
         found = [
             column.met(conditions[column.name], self.domains.get(column.name))
@@ -161,7 +165,9 @@ class NestedRegions:
         return [may for may, _ in found], [sure for _, sure in found]
 
     def blocks(self, steps: Sequence[StepSet]) -> NDArray[Any]:
-        """How many cells of some steps (in all columns together) every block has, as whole numbers of any size: those of its region, or of its extents, without those in the regions directly inside."""
+        """Count the cells of some steps (in all columns together) in every block, as exact integers: those of its region,
+        or of its extents, without those of the regions directly inside.
+        """
         inner = np.flatnonzero(self.encloser >= 0)
         around = self.encloser[inner]
         own, nested = np.ones(len(self.level), dtype=object), np.ones(len(inner), dtype=object)
@@ -174,10 +180,12 @@ class NestedRegions:
         return own
 
     def volumes(self, share: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """The volume of every block, or of what a condition covers of it, given its ``share`` of each region; a halving halves it."""
+        """Return the volume of every block, or of the part that a condition covers, given its ``share`` of each region;
+        each halving halves the volume.
+        """
         own = np.ldexp(1.0 if share is None else share, -self.level)
         if self.filled:
-            # People are spread over the extents, of which nobody knows how much lies in holes.
+            # People are spread over the extents; how much of these is in holes is unknown.
             return own
         inner = np.flatnonzero(self.encloser >= 0)
         found = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(own))
@@ -185,7 +193,7 @@ class NestedRegions:
 
     @cached_property
     def encloser(self) -> Ids:
-        """The region directly around each, -1 where there is none: the innermost other one that holds its first cell."""
+        """The region directly around each, -1 if none: the innermost other one that contains its first cell."""
         owners, many = number(
             *pack([column.lows for column in self.columns], [len(each.steps) for each in self.columns], len(self.level))
         )
@@ -203,7 +211,7 @@ class NestedRegions:
         asked = QueriedPeople((), tuple(covers), tuple(values), np.ones(many, dtype=np.int64), np.arange(many))
         pairs = [(fits.people[fits.person], fits.place) for fits in asked.fits(codes)]
         corner, place = (np.concatenate(each) for each in zip(*pairs, strict=True))
-        # The regions of a corner in the order of their levels: each lies in the one before it, if it holds the same corner at all.
+        # The regions of a corner sorted by level: each is inside its predecessor if it contains the corner.
         order = np.lexsort((self.level[place], corner))
         corner, place = corner[order], place[order]
         found = np.full(len(self.level), -1, dtype=np.int64)
@@ -213,9 +221,11 @@ class NestedRegions:
         return found
 
     def check(self) -> None:
-        """Whether every point is somebody's: regions that meet lie one inside the other, the inner one with the greater level, and together they cover everything; a :class:`DataError` says what is wrong.
+        """Check that the regions cover every point: intersecting regions are nested, the inner one with the higher level,
+        and together they cover the space; otherwise raise a :class:`DataError`.
 
-        A region of level ``l`` is what ``l`` halvings leave, so that it holds 2^-l of the space: those around all others hold all of it, and those inside a region leave a part of it.
+        A region of level ``l`` results from ``l`` halvings, so it has the share 2^-l of the space: outermost regions
+        cover all of it, and the regions inside another leave a part of it.
         """
         if (self.level > _MOST_HALVINGS * len(self.columns)).any():
             raise DataError(
@@ -232,7 +242,7 @@ class NestedRegions:
                 "Regions of the table 'regions' overlap. Of two regions that meet, one must lie inside the other and have the greater level."
             )
         every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
-        # Regions cover everything, and extents only what people fill.
+        # Regions cover everything, extents only what is occupied.
         blocks = (replace(self, filled=()) if self.filled else self).blocks(every)
         if sum(blocks) != math.prod(len(each) for each in every):
             raise DataError("The regions of the table 'regions' do not cover everything: some points lie in no region.")
@@ -252,9 +262,10 @@ class NestedRegions:
 
 
 def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
-    """Whether regions directly inside the same one share no cell.
+    """True if regions directly inside the same one are disjoint.
 
-    Halvings leave regions that cuts through the whole can tell apart: they are cut, axis after axis, wherever no region is cut through, until each is alone.
+    Regions from halvings can be separated by cuts through the whole: cut, axis after axis, wherever no region is
+    crossed, until each is alone.
     """
     rest = np.arange(len(around))
     _, part = np.unique(around, return_inverse=True)
@@ -265,7 +276,7 @@ def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
         low, high = (part[order] * side + each[axis, rest[order]] for each in (lows, highs))
         begins = np.ones(len(rest), dtype=bool)
         begins[1:] = low[1:] >= np.maximum.accumulate(high)[:-1]
-        # A part begins anew where another part does; within a part, behind everything before.
+        # A part starts where another part does; within a part, after everything before.
         begins[1:] |= part[order][1:] != part[order][:-1]
         fresh = np.cumsum(begins) - 1
         unchanged = 0 if fresh[-1] > len(np.unique(part)) - 1 else unchanged + 1
@@ -275,7 +286,9 @@ def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
 
 
 def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, Condition] | None:
-    """What a condition asks of each of some columns, and of all others together (under an empty name); None if a part of it is about several of these columns, or about one and others."""
+    """Split a condition into its parts for each of some columns, and for all others together (under an empty name); None
+    if a part involves several of these columns, or one of them and others.
+    """
     found: dict[str, list[Condition]] = {}
     for part in condition.conjuncts:
         mine = [name for name in part.scope if name in columns]

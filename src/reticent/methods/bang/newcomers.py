@@ -1,7 +1,8 @@
-"""Who of the people that came since the last release enters the next one, and in which classes.
+"""Admission of new people to the next release, and their classes.
 
-An adversary who holds two releases of a table that grows subtracts one from the other: what is left of a class are its new people. So those who are new in a class satisfy the definition on their own, or they wait.
-Classes are clusters of the first release's order of merging, and later ones are made of whole earlier ones.
+An adversary who holds two releases of a growing table subtracts them: what remains of a class are its new people. So
+the new people of a class must satisfy the definition on their own, or they wait. Classes are clusters of the first
+release's dendrogram, and later ones are unions of earlier ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ FEW: tuple[Few, ...] = ("wait", "merge")
 
 @dataclass(frozen=True)
 class Admission:
-    """The clusters that are the classes of the next release, and in which of them new people enter. ``raised``: sensitive values asked for more new people in a class than counts did."""
+    """The clusters that become the classes of the next release, and in which of them new people enter. ``raised``:
+    sensitive values required more new people in a class than counts did.
+    """
 
     clusters: Ids
     enters: NDArray[np.bool_]
@@ -33,10 +36,11 @@ class Admission:
 
 @dataclass(frozen=True)
 class CohortGuard:
-    """The rule by which new people enter: ``least`` of them in a class, all of whom satisfy the ``definition``.
+    r"""The admission rule: at least ``least`` new people in a class, who together satisfy the ``definition``.
 
-    Quasi values alone decide who waits, but for one number: where new people of some class fail, the least number rises for all classes. ``by_class`` lets every
-    class decide for itself. ``few`` says what becomes of classes with too few new people: these wait, or the classes are ``merge``\\ d until nobody has to.
+    Quasi values alone decide who waits, except for one number: if the new people of a class fail, the minimum is raised
+    for all classes. ``by_class`` lets every class decide for itself. ``few`` chooses what happens to classes with too
+    few new people: these wait, or the classes are ``merge``\\ d until nobody has to.
     """
 
     definition: GroupDefinition
@@ -45,7 +49,7 @@ class CohortGuard:
     few: Few
 
     def admit(self, tree: Dendrogram, clusters: Ids, fresh: Groups) -> Admission:
-        """Who enters, given the ``clusters`` of the last release and the new people of every block."""
+        """Decide who enters, given the ``clusters`` of the last release and the new people of every block."""
         least, total = self.least, int(fresh.sizes.sum())
         while least <= total:
             standing = clusters
@@ -65,7 +69,7 @@ class CohortGuard:
     def _stands(
         self, tree: Dendrogram, whole: NDArray[np.bool_], fresh: Groups, least: int, clusters: Ids
     ) -> NDArray[np.bool_]:
-        """Which clusters may stand alone: made of ``whole`` classes, with enough new people or none."""
+        """Mask the clusters that may be classes: unions of ``whole`` classes, with enough new people or none."""
         groups = tree.merged(fresh, clusters)
         enough = groups.sizes >= least
         if self.by_class:
@@ -74,7 +78,7 @@ class CohortGuard:
         return found
 
     def _failing(self, groups: Groups) -> NDArray[np.bool_]:
-        """The classes with new people who fail; the definition is one that judges class by class."""
+        """Mask the classes whose new people fail; the definition judges each class separately."""
         filled = groups.sizes > 0
         found = np.zeros(len(groups), dtype=bool)
         if filled.any():
@@ -83,7 +87,7 @@ class CohortGuard:
 
 
 def clusters_of(tree: Dendrogram, group: Ids) -> Ids:
-    """The clusters that the classes of blocks are."""
+    """Return the clusters that correspond to the classes of blocks."""
     along = group[tree.order]
     starts = np.flatnonzero(np.concatenate([[True], along[1:] != along[:-1]]))
     stops = np.append(starts[1:], len(along))
@@ -94,10 +98,12 @@ def clusters_of(tree: Dendrogram, group: Ids) -> Ids:
 
 
 def matched_at_once(before: Groups, after: Groups, inside: Ids) -> tuple[int, int | None]:
-    """BCF-anonymity of two releases, the classes of the first of which lie ``inside`` classes of the second: the fewest rows of an earlier class that can all be rows of the later one at the same
-    time, and the fewest rows of a class with new people that need not be anybody's of before (None: nobody is new).
+    """Return the BCF-anonymity of two releases, the classes of the first ``inside`` classes of the second: the fewest rows
+    of an earlier class that can all be rows of the later one at the same time, and the fewest rows of a class with new
+    people that need not match anyone of the first (None: nobody is new).
 
-    Since no row of another class can be a counterpart, both follow from sums over sensitive values of the smaller count.
+    No row of another class can be a counterpart, so both follow from sums over sensitive values of the smaller count.
+    Source: [Fung2008].
     """
     size = after.domain.size
     cells, known = before.histograms, after.histograms
@@ -111,7 +117,7 @@ def matched_at_once(before: Groups, after: Groups, inside: Ids) -> tuple[int, in
 
 
 def _made_of(tree: Dendrogram, clusters: Ids) -> NDArray[np.bool_]:
-    """Which clusters are made of whole ones of some ``clusters``."""
+    """Mask the clusters that are unions of ``clusters``."""
     ends = np.zeros(len(tree) + 1, dtype=bool)
     ends[tree.starts[clusters]] = ends[-1] = True
     found: NDArray[np.bool_] = ends[tree.starts] & ends[tree.stops]

@@ -1,4 +1,4 @@
-"""The trie of some keys, and regions found in it: where the regions of a directory lie in each other, and how some blocks are split further."""
+"""The trie of a subset of keys, and regions found in it: the nesting of a directory's regions, and further splits of blocks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from reticent.methods.bang._kernels import loops_for
 from reticent.methods.bang.cell_space import Ids, Words, common_bits, order_of_keys
 
 Levels = NDArray[np.int32]
-"""A small number for each node of a trie."""
+"""A small integer for each node of a trie."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartialTrie:
     """The binary trie of some keys. ``place`` is the leaf of every given key (equal ones share it), ``first`` a given key for each leaf.
 
-    Inner node ``i`` parts leaves ``i`` and ``i + 1``, which share ``shared[i]`` first bits; leaf ``i`` is node ``inner + i``. ``walk`` has the nodes, parents before children.
+    Inner node ``i`` separates leaves ``i`` and ``i + 1``, which share a prefix of ``shared[i]`` bits; leaf ``i`` is
+    node ``inner + i``. ``walk`` lists the nodes, parents before children.
     """
 
     place: Ids
@@ -35,7 +36,7 @@ class PartialTrie:
 
     @classmethod
     def of(cls, keys: Words, depth: int) -> PartialTrie:
-        """The trie of keys (columns) of ``depth`` bits, in any order."""
+        """Build the trie of keys (columns) of ``depth`` bits, in any order."""
         order = order_of_keys(keys)
         shared = common_bits(keys[:, order])
         fresh = np.concatenate([[True], shared < depth])
@@ -52,11 +53,11 @@ class PartialTrie:
 
     @property
     def inner(self) -> int:
-        """How many nodes have children."""
+        """The number of inner nodes."""
         return len(self.shared)
 
     def tops(self, key: Ids, level: Ids) -> Ids:
-        """The highest node inside each of some regions, given one of the keys inside it and its level."""
+        """Return the top (highest node inside) of each region, given a key inside it and its level."""
         node = self.inner + self.place[key]
         while True:
             above = self.parent[node].astype(np.int64)
@@ -67,11 +68,13 @@ class PartialTrie:
             node = np.where(up, above, node)
 
     def key_under(self, node: Ids) -> Ids:
-        """A given key under each node."""
+        """Return a given key under each node."""
         return self.first[np.where(node >= self.inner, node - self.inner, node)]
 
     def nested(self, level: Levels) -> tuple[Ids, Ids, Ids, Ids]:
-        """The regions whose tops have a ``level``, in the order of their prefixes: their tops, the region around each (-1: none), the region of every node, and the innermost of every given key."""
+        """Return the regions whose tops have a ``level``, in prefix order: their tops, enclosers (-1: none), the region of
+        every node, and the innermost of every given key.
+        """
         tops: Ids = self.walk[level[self.walk] >= 0].astype(np.int64)
         region = np.zeros(len(self.walk), dtype=np.int32)
         owner, encloser = np.zeros(self.inner + 1, dtype=np.int64), np.zeros(len(tops), dtype=np.int64)
@@ -79,13 +82,15 @@ class PartialTrie:
         return tops, encloser, region.astype(np.int64), owner[self.place]
 
     def levels(self, tops: Ids, level: Ids) -> Levels:
-        """The levels of regions at their tops, -1 at all other nodes."""
+        """Return the levels of regions at their tops, -1 at all other nodes."""
         found = np.full(len(self.walk), -1, dtype=np.int32)
         found[tops] = level
         return found
 
     def divided(self, level: Levels, weights: Ids, waiting: Ids, minimum: int) -> tuple[Levels, Ids]:
-        """Split the regions whose tops are ``waiting``, first to last, as far as both parts keep ``minimum`` rows; ``weights`` are the rows of every given key. The new levels, and the rows of each region at its top."""
+        """Split the regions whose tops are ``waiting``, in order, while both parts keep ``minimum`` rows; ``weights`` are
+        the rows of every given key. Return the new levels, and the rows of each region at its top.
+        """
         level, held = level.copy(), np.zeros(len(self.walk), dtype=np.int64)
         self.loops.weigh_apart(
             self.left, self.right, self.walk, sum_by(self.place, weights, self.inner + 1), level, held

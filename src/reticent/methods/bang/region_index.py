@@ -1,4 +1,4 @@
-"""An index of a table: built once, cut for any k."""
+"""The index of a table: built once, cut for any k."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class IndexParts:
-    """What an index finds out of its points when it is first asked for, and what one knows that was opened, or has no points."""
+    """Lazily computed parts of an index; present from the start if the index was loaded or has no points."""
 
     blocks: Groups
     digest: RowDigest
@@ -42,10 +42,11 @@ class IndexParts:
 
 @dataclass(frozen=True, eq=False)
 class BangIndex:
-    """The blocks of a table, each with at least ``minimum`` rows, and the order in which they merge: the source of any number of releases.
+    """The blocks of a table, each with at least ``minimum`` rows, and their dendrogram: the source of any number of releases.
 
-    ``units`` are the distinct points of the table, and ``region_of`` the region in whose block each lies. Building looks at quasi values and counts alone. An index that was opened ``knows`` its parts.
-    Of a table with more points than fit into memory, an index has blocks, and no points (:mod:`reticent.methods.bang.large_index`).
+    ``units`` are the distinct points of the table, and ``region_of`` the region of each. Building uses quasi values and
+    counts only. A loaded index ``knows`` its parts. The index of a table with more points than fit in memory has blocks
+    but no points (:mod:`reticent.methods.bang.large_index`).
     """
 
     method: Bang
@@ -58,7 +59,7 @@ class BangIndex:
 
     @classmethod
     def of(cls, method: Bang, minimum: int, units: FrequencySet, context: Context) -> BangIndex:
-        """The index of counted points."""
+        """Build the index of counted points."""
         context.step("laying out columns")
         space = GridSpace.of(units.hierarchies, method.scales, _rows_of_values(method, units))
         context.step("splitting regions")
@@ -67,18 +68,19 @@ class BangIndex:
 
     @property
     def has_points(self) -> bool:
-        """Whether the index knows the points of its table, and not only its blocks."""
+        """True if the index has the points of its table, not only its blocks."""
         return len(self.region_of) > 0
 
     def insert(self, table: Table, context: Context | None = None) -> BangIndex:
-        """Another index with the rows of a table more, which has the same roles: each goes to the region that holds it, and blocks that become too large are split.
+        """Return a new index with the rows of a table added, which has the same roles: each row goes to its region, and overfull blocks are split.
 
-        Only the blocks that the rows go to are looked at. For an index of which nothing was published: a table that grows while it is published needs ``Bang(grow=...)``.
+        Only affected blocks are visited. For an index of which nothing was published: use ``Bang(grow=...)`` for a
+        table that grows between releases.
         """
         return with_rows(self, table, context or Context())
 
     def delete(self, table: Table, context: Context | None = None) -> BangIndex:
-        """Another index without the rows of a table, which are all in this one; blocks that become too small are merged."""
+        """Return a new index without the rows of a table, all of which must be in this one; underfull blocks are merged."""
         return without_rows(self, table, context or Context())
 
     @cached_property
@@ -90,40 +92,40 @@ class BangIndex:
 
     @cached_property
     def dendrogram(self) -> Dendrogram:
-        """The order in which blocks merge."""
+        """The dendrogram of the blocks."""
         known = None if self.knows is None else self.knows.dendrogram
         return known or Dendrogram.of(self.directory, self.method.order)
 
     @cached_property
     def block_ranges(self) -> tuple[ClusterRanges, ...]:
-        """What blocks cover on every axis."""
+        """The cell ranges of blocks on every axis."""
         return ClusterRanges.along(self.space, self.directory.lows, self.directory.highs)
 
     @cached_property
     def cluster_ranges(self) -> tuple[ClusterRanges, ...]:
-        """What clusters of blocks cover on every axis, worked out once for all cuts."""
+        """The cell ranges of clusters on every axis, computed once for all cuts."""
         return ClusterRanges.along(self.space, self.dendrogram.lows, self.dendrogram.highs)
 
     @cached_property
     def digest(self) -> RowDigest:
-        """What the rows of the table are known by."""
+        """The order-independent hash of the table's rows."""
         return RowDigest.of(self.units) if self.knows is None else self.knows.digest
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that the index was built of: other rows, or other parameters, make another one."""
+        """A hash of all inputs of the index: other rows or parameters give another one."""
         scales = self.method.describe().get("scales", {})
         found = hashlib.sha256(repr((self.minimum, self.method.order, sorted(scales.items()))).encode())
         for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
             found.update(repr((name, values.dtype, values.to_list())).encode())
         found.update(str(self.digest).encode())
-        # Rows that came one after the other may have made other regions than all at once.
+        # Rows added one after the other may have made other regions than all at once.
         for each in (self.directory.lows, self.directory.level):
             found.update(np.ascontiguousarray(each, dtype=np.int64).data)
         return found.hexdigest()
 
     def check_table(self, counted: Iterable[FrequencySet]) -> None:
-        """Refuse a table, given counts that add up to its own, that is not the one that the index was built of."""
+        """Refuse a table, given its counts, that is not the indexed one."""
         digest, extras = RowDigest((0, 0)), set[str]()
         for units in counted:
             self._check_columns(units)
@@ -149,13 +151,15 @@ class BangIndex:
                     raise _another(f"column {name!r} had other values or another type then")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the index to a folder that :func:`reticent.methods.bang.open_index` and ``Bang(index=path)`` take. Keep it private: it holds the points of the table with their counts."""
+        """Write the index to a folder that :func:`reticent.methods.bang.open_index` and ``Bang(index=path)`` take. Keep it
+        private: it contains the points of the table with their counts.
+        """
         from reticent.methods.bang.storage import save_index
 
         return save_index(self, path, overwrite=overwrite)
 
     def draft(self, k: int) -> BangCut:
-        """A cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
+        """Return a cut whose classes have at least ``k`` people each; nothing is scanned, published or recorded."""
         whole(k, "Bang: k", low=1)
         if k < self.minimum:
             raise PolicyError(
@@ -168,14 +172,16 @@ class BangIndex:
         return self.at(k)
 
     def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
-        """The finest cut that satisfies a definition.
+        """Return the finest cut that satisfies a definition.
 
-        Without a guard on sensitive values, classes are cut by counts alone, and all of them for one larger k if any fails. That no class failed shows in the classes themselves, so
-        that the making tells nothing; a larger k tells whoever knows the algorithm that some class failed, and the cut says so (``raised``). With ``guard="sensitive"`` a class is parted wherever both parts pass.
+        Without a guard on sensitive values, classes are cut by counts alone, and for one larger k if any class fails.
+        If no class fails, that is visible in the classes themselves, so the process discloses nothing; a larger k
+        discloses to an adversary who knows the algorithm that some class failed, and the cut records this (``raised``).
+        With ``guard="sensitive"`` a class is split wherever both parts pass.
         """
         k = max(self.minimum, definition.least_rows())
         if k == self.minimum and self.directory.rows.min() >= k and definition.holds(self.blocks):
-            # Nothing needs to be merged, so that there is no order to be found.
+            # Nothing needs to be merged, so no dendrogram is needed.
             return BangCut.of_blocks(self, k)
         context.step("merging blocks", note=f"{len(self.directory):,} blocks")
         dendrogram = self.dendrogram
@@ -201,11 +207,11 @@ class BangIndex:
         return replace(self.at(int(sizes[low])), raised=low > 0 or self.method.guard == "sensitive")
 
     def at(self, k: int) -> BangCut:
-        """The cut by counts alone."""
+        """Return the cut by counts alone."""
         return BangCut.of(self, self.dendrogram.at(k), k)
 
     def guarded(self, definition: GroupDefinition, k: int) -> BangCut:
-        """Classes that are parted wherever both parts pass; parts of the definition that judge all classes together are not asked here."""
+        """Return classes split wherever both parts pass; parts of the definition that judge all classes together are ignored here."""
         local = together_of(tuple(part for part in definition.parts() if part.local))
         dendrogram = self.dendrogram
 
@@ -220,7 +226,7 @@ class BangIndex:
 
 
 def _rows_of_values(method: Bang, units: FrequencySet) -> Sequence[Ids]:
-    """The rows of every value of each column, if some scale asks for them; otherwise none are counted."""
+    """Return the rows of every value of each column if a scale needs them; otherwise empty."""
     if any(isinstance(scale, str) and scale == "quantile" for scale in method.scales.values()):
         return units.column_sizes
     return [np.zeros(each.size, dtype=np.int64) for each in units.hierarchies]

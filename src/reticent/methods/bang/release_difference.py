@@ -1,6 +1,7 @@
-"""Two releases of a table that grows, subtracted from each other as anybody can: who is new in every class.
+"""The difference of two releases of a growing table, as anyone can compute it: the new people of every class.
 
-Both have regions of the same halvings, so that their regions together lie one inside the other. What a region leaves to those inside it belongs to one class of each release.
+Both have regions from the same halvings, so their regions together are nested. A block of the union belongs to one
+class of each release.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _CLASS, _LEVEL, _ROWS = "the class", "the level", "the rows"
 
 
 def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int, definition: Definition) -> None:
-    """Refuse a release whose classes are not made of whole ones of the release before, or whose new people do not satisfy the definition on their own."""
+    """Refuse a release whose classes are not unions of earlier ones, or whose new people do not satisfy the definition on their own."""
     series = [each.form.place_in_series(each) for each in earlier]
     if series != list(range(1, number)):
         raise DataError(
@@ -38,7 +39,7 @@ def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int,
 
 
 def newcomers(before: PublicSide, after: PublicSide) -> Groups:
-    """The people who are new since the release before, in the classes of a release; classes without any are left out."""
+    """Return the people who are new since the previous release, by class; classes without any are omitted."""
     sensitive = list(after.manifest.named("sensitive"))
     if any(before.manifest.named(role) != after.manifest.named(role) for role in ("quasi", "sensitive")):
         raise DataError("The release before has other quasi or sensitive columns.")
@@ -56,7 +57,7 @@ def newcomers(before: PublicSide, after: PublicSide) -> Groups:
 
 
 def _rows_by_class(side: PublicSide) -> pl.DataFrame:
-    """How many rows of each class have which sensitive values."""
+    """Count the rows of each class by sensitive values."""
     (number,), sensitive = side.manifest.named("group"), list(side.manifest.named("sensitive"))
     counted, times = side.rows["data"].counted([number, *sensitive])
     return counted.select(
@@ -65,7 +66,7 @@ def _rows_by_class(side: PublicSide) -> pl.DataFrame:
 
 
 def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
-    """The class of a release in which each class of the release before lies whole; a :class:`DataError` where there is none."""
+    """Map each class of the previous release to the class of this one that contains it; a :class:`DataError` if there is none."""
     quasi, count = after.manifest.named("quasi"), before.rows["regions"].height
     told = [_regions_of(each) for each in (before, after)]
     if not before.rows["places"].frame().equals(after.rows["places"].frame()) or told[0].schema != told[1].schema:
@@ -104,7 +105,7 @@ def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
 
 
 def _regions_of(side: PublicSide) -> pl.DataFrame:
-    """The class, the level and the plain bounds of every region."""
+    """Return class, level and plain bounds of every region."""
     (number,), (level,) = side.manifest.named("group"), side.manifest.named("level")
     bounds = [name for each in bound_columns(side.manifest).values() for name in each]
     frame = side.rows["regions"].frame()
@@ -114,7 +115,7 @@ def _regions_of(side: PublicSide) -> pl.DataFrame:
 
 
 def _innermost(together: NestedRegions, place: Ids, groups: Ids, asked: Ids) -> Ids:
-    """The class that some blocks have in one of two releases, whose regions stand at some places among those of both."""
+    """Return the class of blocks in one of two releases, whose regions have the given indexes among those of both."""
     known = np.full(len(together.level), -1, dtype=np.int64)
     known[place] = groups
     at = asked.copy()

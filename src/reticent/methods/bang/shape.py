@@ -1,4 +1,4 @@
-"""Shapes of regions that lie inside each other: boxes with holes."""
+"""Shapes of nested regions: boxes with holes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nested(Shape):
-    """A box with holes where boxes of a greater ``level`` lie inside it: the innermost has the point."""
+    """A box with holes where boxes of a higher ``level`` are inside it: a point belongs to the innermost."""
 
     level: int
 
@@ -33,7 +33,7 @@ class Nested(Shape):
         return self.level
 
     def known(self, columns: Sequence[str]) -> Shape:
-        """A hole does not show in fewer columns: people beside it look the same there."""
+        """Return the shape in fewer columns, where holes are not visible."""
         return LabelBox()
 
     def as_json(self) -> dict[str, Any]:
@@ -48,9 +48,10 @@ class Nested(Shape):
 
 @dataclass(frozen=True)
 class Patched(Shape):
-    """Several boxes, each with holes where boxes of a greater level lie inside it: a cell whose labels only say between which ends all of them lie.
+    """Several boxes, each with holes where boxes of a higher level are inside it; the labels of the class only bound all of them.
 
-    ``boxes`` has for each its level and what its sides stand for, in the order of the ``columns``, whose values are of the ``kinds``.
+    ``boxes`` has for each its level and the meanings of its sides, in the order of the ``columns``, whose values are of
+    the ``kinds``.
     """
 
     columns: tuple[str, ...]
@@ -59,7 +60,7 @@ class Patched(Shape):
 
     @classmethod
     def test(cls, shapes: Sequence[Patched], points: pl.DataFrame) -> PairDepth:
-        """The deepest box of a shape that holds the point."""
+        """Return the deepest box of a shape that contains the point."""
         lengths = np.array([len(shape.boxes) for shape in shapes], dtype=np.int64)
         starts = starts_of(lengths)
         levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
@@ -69,7 +70,7 @@ class Patched(Shape):
             numbers: dict[int, int] = {}
             own = np.empty(len(levels), dtype=np.int64)
             for at, meaning in enumerate(each[place] for shape in shapes for _, each in shape.boxes):
-                # Shapes of one release share their meanings, so that these are told apart by what they are, not by what they say.
+                # Shapes of one release share their meaning objects, so these are compared by identity.
                 own[at] = numbers.setdefault(id(meaning), len(numbers))
                 meanings[id(meaning)] = meaning
             sides.append((_covered(list(meanings.values()), points[name], name), own))
@@ -88,7 +89,7 @@ class Patched(Shape):
         return depth
 
     def known(self, columns: Sequence[str]) -> Shape:
-        """What is left of the boxes in fewer columns; holes do not show there."""
+        """Return the boxes in fewer columns, where holes are not visible."""
         kept = [place for place, name in enumerate(self.columns) if name in columns]
         boxes = dict.fromkeys((0, tuple(sides[place] for place in kept)) for _, sides in self.boxes)
         names, kinds = tuple(self.columns[place] for place in kept), tuple(self.kinds[place] for place in kept)
@@ -106,7 +107,7 @@ class Patched(Shape):
 
     @classmethod
     def read_patches(cls, given: Any, where: str) -> Patched:
-        """The boxes that :meth:`as_json` wrote; anything else is a :class:`DataError`."""
+        """Parse what :meth:`as_json` wrote; anything else raises a :class:`DataError`."""
         try:
             kinds = tuple(ValueType(each) for each in given["kinds"])
             boxes = tuple(
@@ -123,14 +124,16 @@ class Patched(Shape):
 
 @dataclass(frozen=True)
 class Compacted(Shape):
-    """Boxes with holes, as those of :class:`Patched`, and for each the ``extents`` between which its people truly lie: who is inside a box and outside its extents is nobody, also where another box lies around."""
+    """Boxes with holes, as in :class:`Patched`, and for each the ``extents`` of its people: nobody is inside a box but
+    outside its extents, even if another box encloses it.
+    """
 
     patches: Patched
     extents: tuple[tuple[Meaning, ...], ...]
 
     @classmethod
     def test(cls, shapes: Sequence[Compacted], points: pl.DataFrame) -> PairDepth:
-        """The deepest box that holds the point, if its extents do too."""
+        """Return the deepest box that contains the point, if its extents do too."""
         around = Patched.test([shape.patches for shape in shapes], points)
         filled = [
             Patched(
@@ -144,13 +147,13 @@ class Compacted(Shape):
 
         def depth(point: Numbers, shape: Numbers) -> Numbers:
             deep = around(point, shape)
-            # Boxes of one shape that hold a point lie in each other, and the innermost one's extents decide.
+            # The boxes of one shape that contain a point are nested, and the extents of the innermost decide.
             return np.where((deep < 0) | (within(point, shape) == deep), deep, -2 - deep)
 
         return depth
 
     def known(self, columns: Sequence[str]) -> Shape:
-        """The extents in fewer columns, where neither holes nor boxes around show."""
+        """Return the extents in fewer columns, where neither holes nor enclosing boxes are visible."""
         boxes = tuple((0, sides) for sides in self.extents)
         return Patched(self.patches.columns, self.patches.kinds, boxes).known(columns)
 
@@ -166,7 +169,7 @@ class Compacted(Shape):
 
     @classmethod
     def _read(cls, given: Any, where: str) -> Compacted:
-        """The boxes and extents that :meth:`as_json` wrote."""
+        """Parse the boxes and extents that :meth:`as_json` wrote."""
         patches = Patched.read_patches(given, where)
         try:
             extents = tuple(
@@ -181,7 +184,7 @@ class Compacted(Shape):
 
 
 def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tuple[NDArray[np.bool_], Numbers]:
-    """Which meaning (row) covers which distinct value (column), and the place of each value among the distinct ones."""
+    """Return which meaning (row) covers which distinct value (column), and the index of each value among the distinct ones."""
     distinct = values.unique(maintain_order=True)
     numbered = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct))})
     places = values.to_frame("value").join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")
@@ -190,6 +193,6 @@ def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tup
     for at, meaning in enumerate(meanings):
         found[at, meaning.covers(index)] = True
     if not any(covers_missing(each) and not isinstance(each, Anything) for each in meanings):
-        # Where no box is about missing values, a null is a detail that nobody told.
+        # If no box is about missing values, a null is an unknown detail.
         found[:, distinct.is_null().to_numpy()] = True
     return found, places["place"].to_numpy().astype(np.int64)

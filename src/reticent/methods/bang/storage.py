@@ -1,6 +1,7 @@
-"""The folder of a saved index: a description, and arrays that are memory-mapped when it is opened.
+"""The folder of a saved index: a description, and arrays that are memory-mapped on opening.
 
-The folder is private: it holds the values, the points and the counts of the table. It appears whole or not at all, its owner alone may read it, and every file is checked against its hash before anything is used.
+The folder is private: it holds values, points and counts of the table. It is written atomically, readable by its owner
+only, and every file is checked against its hash before use.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from reticent.methods.bang.method import Bang
 
 VERSION = 1
-"""The layout of the folder. A change that older programs would misread takes the next number."""
+"""Layout version of the folder; increased by changes that older programs would misread."""
 
 _KIND = "bang index"
 _DESCRIPTION = "index.json"
@@ -43,7 +44,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -> Path:
-    """Write an index to a new folder, or in the place of an older index with ``overwrite``; whole or not at all."""
+    """Write an index to a new folder, or replace an older index with ``overwrite``; atomic."""
     target = Path(path)
     _check_target(target, overwrite)
     arrays, frames = _arrays_of(index), _frames_of(index)
@@ -72,7 +73,7 @@ def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -
 
 
 def open_index(path: str | Path) -> BangIndex:
-    """The index that was saved in a folder. A file that is missing, cut short or changed, and a layout of another version, is a :class:`DataError` that says so."""
+    """Open the index saved in a folder. A missing, truncated or changed file, or another layout version, raises a :class:`DataError`."""
     folder = Path(path)
     told = _described(folder)
     _check_files(folder, told["files"])
@@ -83,7 +84,7 @@ def open_index(path: str | Path) -> BangIndex:
 
 
 def is_index(folder: Path) -> bool:
-    """Whether a folder is a saved index."""
+    """True if a folder is a saved index."""
     try:
         return isinstance(_described(folder), Mapping)
     except ReticentError:
@@ -165,7 +166,7 @@ def _contents(arrays: Arrays, frames: Mapping[str, pl.DataFrame]) -> Iterator[tu
 
 
 def _npy(array: NDArray[Any]) -> Iterator[bytes]:
-    """An array as a file of numpy, a few megabytes at a time."""
+    """Yield an array in .npy format, a few megabytes at a time."""
     plain, head = np.ascontiguousarray(array), io.BytesIO()
     np.lib.format.write_array_header_1_0(head, np.lib.format.header_data_from_array_1_0(plain))
     yield head.getvalue()
@@ -174,7 +175,7 @@ def _npy(array: NDArray[Any]) -> Iterator[bytes]:
         yield flat[start : start + (1 << 20)].tobytes()
 
 
-# From an index to arrays and frames, and back.
+# Between an index and arrays or frames.
 
 
 def _arrays_of(index: BangIndex) -> Arrays:
@@ -258,7 +259,7 @@ def _opened(folder: Path, told: Mapping[str, Any]) -> BangIndex:
 
 
 def _array(folder: Path, name: str) -> NDArray[Any]:
-    """A saved array, memory-mapped: what is written to it stays in memory, so that compiled loops take it like any other."""
+    """Return a saved array, memory-mapped copy-on-write, so that compiled loops accept it like any other."""
     place = folder / f"{name}.npy"
     small = place.stat().st_size < _SMALL
     return np.asarray(np.load(place, mmap_mode=None if small else "c", allow_pickle=False))
