@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_refused_before_any_row_is_scanned(definition, meth
 
 
 def test_a_plan_that_is_not_good_enough_is_refused():
-    with pytest.raises(PolicyError, match="does not keep what it promises"):
+    with pytest.raises(PolicyError, match="does not satisfy the definition"):
         rt.publish(people(), OnePersonRatio("3/2"), noisy())
 
 

@@ -190,7 +190,7 @@ def test_draft_release_and_folder_show_the_same(job, releases):
         assert (seen.sets, seen.made, sorted(seen.reference)) == (first.sets, first.made, sorted(first.reference))
     drafted, recoding = job.method.draft(job.table(), job.definition, Context()), release.private.recoding
     if not release.private.evidence.groups:
-        with pytest.raises(PolicyError, match="seen once it is published"):
+        with pytest.raises(PolicyError, match="cannot be viewed before it is published"):
             adversary_view_of(drafted)
         return
     assert all(seen.looks() == first.looks() for seen in shown)
@@ -464,13 +464,13 @@ def test_a_claim_that_the_deadline_leaves_no_time_for_is_not_rechecked(releases)
     folder = releases(JOBS["Lattice"])[1]
     found = rt.verify(folder, context=Context(deadline=0.0))
     assert (found.holds, found.failures) == (False, ())
-    assert {check.detail for check in found.checks if check.claim} == {"The time that was given was up."}
+    assert {check.detail for check in found.checks if check.claim} == {"The time limit was reached."}
 
 
 def test_no_deadline_keeps_publish_from_judging_what_the_files_show(monkeypatch):
     """A table whose public side fails is not published, however late it is."""
     monkeypatch.setattr("reticent.release.publication._judge_draft", lambda *_: None)
-    with pytest.raises(PolicyError, match="does not keep what it promises"):
+    with pytest.raises(PolicyError, match="does not satisfy the definition"):
         rt.publish(people(dataset=None), rt.KAnonymity(61), _Careless(), context=Context(deadline=0.0))
 
 

@@ -47,9 +47,9 @@ def test_an_estimate_far_from_the_truth_claims_no_margin(texans: Path, reticent:
     found = reticent("query", "release", "state = 'Texas'")
     assert found.code == 0, found.err
     first, second = found.out.splitlines()[0], " ".join(found.out.split("\n")[1:])
-    assert first == "For certain between 0 and 1,000 of 1,000 published rows."
+    assert first == "Certainly between 0 and 1,000 of 1,000 published rows."
     assert "Estimate: 100, if people are spread evenly over the values that a label stands for" in second
-    assert "only the bounds are sure" in second
+    assert "only the bounds are certain" in second
     assert "standard error" not in found.out
     told = reticent("query", "release", "state = 'Texas'", "--json").json
     assert told["assumes"] == "people are spread evenly over the values that a label stands for"
@@ -63,7 +63,7 @@ def test_what_the_labels_decide_is_exact_and_assumes_nothing(texans: Path, retic
     assert found.out.strip() == "Exactly 500 of 1,000 published rows."
     assert reticent("query", "release", "ill = 'yes'", "--json").json["assumes"] is None
     most = reticent("query", "release", "state = 'Texas'", "--estimator", "intersect")
-    assert "1,000 rows could meet it." in most.out
+    assert "At most 1,000 rows meet it." in most.out
 
 
 def test_a_bucketized_release_says_what_it_assumes_between_its_tables(texans: Path, reticent: Command) -> None:

@@ -69,7 +69,7 @@ def test_a_publisher_and_a_recipient_go_all_the_way(keys: Path, reticent: Comman
     assert reticent("verify", "release", "--trust", "trust.json").code == 0
     (keys / "old.json").write_bytes(old)
     back = reticent("keys", "update", "trust.json", "old.json")
-    assert (back.code, "version 2 is known already" in back.err) == (2, True)
+    assert (back.code, "version 2 is already known" in back.err) == (2, True)
 
     revoked = reticent(
         "keys",

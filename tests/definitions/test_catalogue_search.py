@@ -371,7 +371,7 @@ def test_people_are_not_counted_in_files_that_show_rows(tmp_path):
     release = rt.publish(table, definition, rt.Lattice())
     release.save(tmp_path / "release")
     assert rt.assess(release, definition).value == {"p": 2, "k": 2}
-    with pytest.raises(PolicyError, match=r"PSensitive\(p=2, k=2\) counts people, and the published files show rows"):
+    with pytest.raises(PolicyError, match=r"PSensitive\(p=2, k=2\) counts people, but the published files show rows"):
         rt.assess(tmp_path / "release", definition)
     assert rt.assess(tmp_path / "release", MEligible(1)).value == 1
     assert "claim PSensitive(p=2, k=2), counting rows" in [

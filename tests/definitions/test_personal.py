@@ -130,7 +130,7 @@ def test_wishes_are_met_and_leave_no_trace(method, tmp_path):
     claim = found[f"claim {definition.parts()[0]}"]
     assert (claim.status, claim.detail) == (
         "not re-checked",
-        "It depends on what people asked for, which is not published.",
+        "It depends on the people's own requests, which are not published.",
     )
     assert found["claim KAnonymity(k=3)"].status == "holds"
     assert "publisher's word" in release.certificate["claims"][0]["does_not_cover"]

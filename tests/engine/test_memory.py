@@ -237,7 +237,7 @@ def test_a_source_that_changes_while_it_is_read_is_not_published(tmp_path: Path)
     changing.held = StreamRows(changing.schema, shrinking, changing.held.known)
     with pytest.raises(
         DataError,
-        match="The source changed while it was read: 3000 rows were to be published, and then there were 1500",
+        match="The source changed while it was read: it had 3000 rows, then 1500",
     ):
         publish(changing, KAnonymity(2), scratch=tmp_path)
     del counted

@@ -132,7 +132,7 @@ def test_what_is_missing_or_wrong_is_named_without_a_password(tmp_path: Path, mo
             read_frame(address, table="people")
         assert "secret" not in str(caught.value)
     release = rt.publish(table(), rt.KAnonymity(5))
-    with pytest.raises(PolicyError, match="together with the table"):
+    with pytest.raises(PolicyError, match="and the table name"):
         release.save(tmp_path / "release", to="sqlite://")
     with pytest.raises(PolicyError, match="environment variable NO_SUCH is not set"):
         release.save(tmp_path / "release", to="env:NO_SUCH", table="x")

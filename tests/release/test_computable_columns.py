@@ -139,7 +139,7 @@ def test_a_sensitive_band_of_known_columns_has_no_guarantee(name: str) -> None:
     frame = stays().with_columns(made.alias(name))
     table = rt.Table(frame, quasi=quasi, sensitive=name)
     definition = rt.KAnonymity(5) & rt.DistinctLDiversity(2)
-    with pytest.raises(rt.PolicyError, match=f"sensitive column '{name}' .*DistinctLDiversity.*cannot be promised"):
+    with pytest.raises(rt.PolicyError, match=f"sensitive column '{name}' .*DistinctLDiversity.*cannot hold"):
         rt.publish(table, definition, RANGES)
     alone = rt.Table(frame, quasi=quasi[1:], sensitive=name)
     assert rt.publish(alone, definition, RANGES).certificate["claims"]
@@ -254,7 +254,7 @@ def test_verify_fails_where_a_computable_column_parts_a_class(tmp_path: Path) ->
         next(each for each in manifest["columns"] if each["name"] == "bmi")["computable_from"] = ["admitted"]
 
     failures = rt.verify(spoiled(folder, says_so)).failures
-    assert any(check.name == "computable columns" and "fail what is promised" in check.detail for check in failures)
+    assert any(check.name == "computable columns" and "fail a claim" in check.detail for check in failures)
 
 
 def test_closing_is_idempotent_and_names_only_what_is_known() -> None:
@@ -293,7 +293,7 @@ def test_whoever_computes_the_exact_value_knows_the_coarse_one(coarser: str) -> 
     known = ["born", "age", "died"]
     table = rt.Table(frame, quasi=known, sensitive="lived", coarsen={"lived": COARSER[coarser]})
     promise = rt.KAnonymity(5) & rt.DistinctLDiversity(2)
-    with pytest.raises(rt.PolicyError, match=r"sensitive column 'lived' is .*cannot be promised"):
+    with pytest.raises(rt.PolicyError, match=r"sensitive column 'lived' is .*cannot hold"):
         rt.publish(table, promise, RANGES)
     # Without one of the sources nobody computes it.
     fewer = rt.Table(frame, quasi=["born", "died"], sensitive="lived", coarsen={"lived": COARSER[coarser]})

@@ -98,7 +98,7 @@ def test_a_column_without_a_role_is_never_published(column: str, ledger_file: Pa
         shown = rows if isinstance(rows, pl.DataFrame) else rows.frame()
         return replace(draft, tables={"data": FrameRows(shown.with_columns(frame[column].head(shown.height)))})
 
-    with pytest.raises(PolicyError, match=f"drafted the column '{column}', which has no role that is published"):
+    with pytest.raises(PolicyError, match=f"drafted the column '{column}', whose role does not allow publishing it"):
         rt.publish(data, rt.KAnonymity(2), Changed(leaking))
     with Ledger(ledger_file) as ledger:
         assert not ledger.entries("d")

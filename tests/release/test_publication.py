@@ -146,7 +146,7 @@ def test_columns_that_a_release_adds_do_not_replace_columns_of_the_table() -> No
             DISTINCT,
             Lattice(format="bucketize"),
         )
-    with pytest.raises(PolicyError, match=r"published in a column 'pseudonym'\. Rename the column"):
+    with pytest.raises(PolicyError, match=r"published in a column 'pseudonym'\. Rename the table's column"):
         publish(
             table_of_patients(frame=frame, declared={"pseudonym": "nobody knows it"}, pseudonyms=["name"]),
             KAnonymity(4),
@@ -295,7 +295,7 @@ class FaultyNetwork:
 
 @pytest.mark.parametrize("honest_groups", [True, False])
 def test_a_draft_that_breaks_its_promise_never_leaves(honest_groups: bool, ledger_file: Path) -> None:
-    with pytest.raises(PolicyError, match=r"does not keep what it promises.*Nothing was published"):
+    with pytest.raises(PolicyError, match=r"does not satisfy the definition.*Nothing was published"):
         publish(table_of_patients(), KAnonymity(4), FaultyNetwork(honest_groups))
     with Ledger(ledger_file) as ledger:
         assert ledger.entries("patients") == []

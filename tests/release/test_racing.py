@@ -204,7 +204,7 @@ def test_a_release_with_a_linked_side_is_not_overwritten(tmp_path: Path) -> None
     folder = release.save(tmp_path / "release")
     (folder / "private").rename(tmp_path / "elsewhere")
     (folder / "private").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="is not the folder of a release"):
+    with pytest.raises(DataError, match="is not a release folder"):
         release.save(folder, overwrite=True)
     assert list((tmp_path / "elsewhere").iterdir())
 

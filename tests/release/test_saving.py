@@ -43,7 +43,7 @@ def test_something_else_is_never_overwritten(tmp_path: Path) -> None:
     folder = release.save(tmp_path / "release")
     (folder / "notes.txt").write_text("mine")
     for place in ("diaries", "file", "release"):
-        with pytest.raises(DataError, match="is not the folder of a release"):
+        with pytest.raises(DataError, match="is not a release folder"):
             release.save(tmp_path / place, overwrite=True)
     assert (tmp_path / "diaries" / "monday.txt").read_text() == "dear diary"
     assert (tmp_path / "file").read_text() == "a file"
@@ -97,7 +97,7 @@ def test_a_full_disk_leaves_nothing(limit: int, tmp_path: Path) -> None:
         env=ENVIRONMENT,
     )
     assert "could not be saved" in done.stdout
-    assert "Nothing was left behind half written" in done.stdout
+    assert "No partial files were left" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 

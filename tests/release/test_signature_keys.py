@@ -54,14 +54,14 @@ def test_what_is_no_key_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="must be a path or an Ed25519 key, but it is a int"):
         private_key(7)
     (tmp_path / "text").write_text("hello")
-    with pytest.raises(PolicyError, match="holds no unencrypted private key"):
+    with pytest.raises(PolicyError, match="does not hold an unencrypted private key"):
         private_key(tmp_path / "text")
     other = ec.generate_private_key(ec.SECP256R1())
     (tmp_path / "other").write_bytes(
         other.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
-    with pytest.raises(PolicyError, match="a key of another kind"):
+    with pytest.raises(PolicyError, match="a key of another type"):
         private_key(tmp_path / "other")
     made = generate_keys(tmp_path / "keys")
-    with pytest.raises(PolicyError, match=r"holds no public key .*\.pub"):
+    with pytest.raises(PolicyError, match=r"does not hold a public key .*\.pub"):
         public_key(made.private)

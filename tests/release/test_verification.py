@@ -313,7 +313,7 @@ def test_a_folder_that_is_no_release_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         verify(tmp_path, key=tmp_path / "nowhere.pub")
     (tmp_path / "bad.pub").write_text("not a key")
-    with pytest.raises(PolicyError, match="holds no public key"):
+    with pytest.raises(PolicyError, match="does not hold a public key"):
         verify(tmp_path, key=tmp_path / "bad.pub")
 
 
@@ -360,7 +360,7 @@ def test_a_claim_that_this_version_does_not_know_never_holds(originals, tmp_path
 def test_words_that_promise_more_than_the_definition_are_found(originals, tmp_path: Path) -> None:
     folder = copy(originals["generalize"], tmp_path / "release")
     forge(folder, lambda certificate: certificate["claims"][0].update(covers="Nobody can learn anything."))
-    assert "plain words" in failed(folder)
+    assert "plain-language text" in failed(folder)
     folder = copy(originals["generalize"], tmp_path / "release")
     forge(folder, lambda certificate: certificate["residual_risks"].clear())
     assert "residual risks" in failed(folder)
@@ -547,7 +547,7 @@ def test_an_interval_that_means_something_else_than_it_says_is_found(tmp_path: P
 
     found = forged(small_release(tmp_path / "r"), MANIFEST, wider)
     assert [each.detail for each in found.failures] == [
-        "The label '[20, 30)' of column 'age' does not fit the meaning that the manifest gives it."
+        "The label '[20, 30)' of column 'age' does not match its meaning in the manifest."
     ]
 
 
@@ -555,7 +555,7 @@ def test_a_method_that_makes_another_format_is_found(tmp_path: Path) -> None:
     found = forged(
         small_release(tmp_path / "r"), MANIFEST, lambda payload: payload["method"].update(format="bucketize")
     )
-    assert "the method made another format" in found.failures[0].detail
+    assert "format is not that of the release" in found.failures[0].detail
 
 
 def test_a_manifest_that_says_a_thing_twice_is_found(tmp_path: Path) -> None:
@@ -565,7 +565,7 @@ def test_a_manifest_that_says_a_thing_twice_is_found(tmp_path: Path) -> None:
     certificate = json.loads((folder / "public" / "certificate.json").read_text())
     certificate["files"][MANIFEST] = fingerprint(file.read_bytes())
     (folder / "public" / "certificate.json").write_bytes(readable(certificate))
-    assert "not written the way Reticent writes it" in verify(folder).failures[0].detail
+    assert "not in the form that Reticent writes" in verify(folder).failures[0].detail
 
 
 def test_a_forged_remainder_fails_every_claim_that_it_breaks(tmp_path: Path) -> None:

@@ -1,18 +1,18 @@
-"""From a draft to a release that others can trust, and back: certified, saved, verified, counted, reported.
+"""Releases: publish a draft with a certificate, save it, verify it, run counting queries on it, assess it.
 
 ``publication``      publish: method, judgement, ledger, certificate
-``release``          what publish returns; saving it whole or not at all
+``release``          the object that publish returns, and saving it atomically
 ``public``           the public side, in memory or read from its folder
-``manifest``         what the files hold; ``certificate`` what is claimed about them; ``statements`` the same in plain words, ``joint_claims`` all of them together
-``verification``     verify: every claim recomputed from the public side; ``claims`` and ``reference_histogram`` are its parts
-``fewer_known_columns``  what a guarantee for any few columns would save
+``manifest``         schema of the published files; ``certificate`` the claims about them; ``statements`` the claims in plain words, ``joint_claims`` claims combined
+``verification``     verify: recompute every claim from the public side; ``claims`` and ``reference_histogram`` are its parts
+``fewer_known_columns``  utility gained by a guarantee for any m known columns
 ``headline``         the verdict in one word, and what the claims do not cover
-``format``           the kinds of release there are, with the usual answers; ``adversary_views`` what an adversary sees
-``public_tables``    how public tables are written and read
-``later_rows``       rows that come later, recoded alike
-``cheapest_method``  the cheapest of several methods; ``method_lookup`` methods by name, and the default
-``declared_columns`` how many records declared columns tell apart
-``signature_keys``   Ed25519 keys and signatures; ``origin`` where a certificate comes from; ``trust`` trust files, the log of releases, envelopes
+``format``           interface of the release formats, with defaults; ``adversary_views`` the adversary's view of a target
+``public_tables``    serialisation of public tables
+``later_rows``       recode new rows by the recoding of a release
+``cheapest_method``  choose the cheapest of several methods; ``method_lookup`` methods by name, and the default
+``declared_columns`` uniqueness of records by declared columns
+``signature_keys``   Ed25519 keys and signatures; ``origin`` checks of a certificate's origin; ``trust`` trust files, the log of releases, envelopes
 ``count_queries``    counting queries; ``analyst_design`` published columns as regressors
 """
 

@@ -1,4 +1,4 @@
-"""What an adversary sees, whatever is looked at: a table as it stands, a draft, a release, its public side or its folder."""
+"""The adversary's view of a raw table, a draft, a release, its public side or its folder."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from reticent.table import Table
 
 
 def adversary_view_of(target: Any, levels: Mapping[str, int] | None = None) -> AdversaryView:
-    """What an adversary sees of a table as it stands, a draft, a release, its public side, or its folder (of which ``public/`` is read).
+    """Return the adversary's view of a raw table, a draft, a release, its public side, or a release folder (only ``public/`` is read).
 
-    ``levels`` shows some quasi columns of a table at coarser levels of their hierarchies.
+    ``levels`` generalizes quasi columns of a table to the given levels of their hierarchies.
     """
     if isinstance(target, AdversaryView):
         return target
     if isinstance(target, Table):
         return _of_table(target, levels or {})
     if levels:
-        raise PolicyError("Levels are those of a table's hierarchies; a release shows what was published.")
+        raise PolicyError("levels= applies to a table; a release shows its published labels.")
     if isinstance(target, Draft):
         return _of_draft(target)
     return _of_public(public_side(target))
 
 
 def public_side(target: Any) -> PublicSide:
-    """The public side of a release: as publish returned it, as its reader, opened, or in its folder."""
+    """Return the public side of a release, a public side, a reader of one, or a release folder."""
     if isinstance(target, str | Path):
         return open_public(target)
     side = target if isinstance(target, PublicSide) else getattr(target, "public", None)
@@ -47,7 +47,7 @@ def public_side(target: Any) -> PublicSide:
 
 
 def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
-    """A table published as it stands, or at coarser levels; identifiers dropped."""
+    """Return the view of a table published unchanged, or generalized to the ``wanted`` levels; identifiers are dropped."""
     levels = _levels(table, wanted)
     found = count_table(table)
     if any(levels):
@@ -74,7 +74,7 @@ def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
 
 
 def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
-    """The level of every quasi column; 0 where none is wanted."""
+    """Return the level of every quasi column; 0 for columns that ``wanted`` does not name."""
     for name in wanted:
         if name not in table.quasi:
             raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, table.quasi)}")

@@ -1,7 +1,7 @@
-"""Columns as an analyst's regression reads them, from the original table and from what was published.
+"""Regressors as an analyst would build them, from the original table and from the published columns.
 
-A published cell is read as an analyst would read it: a number as it is, a range by its middle, a set by its mean, a category of a set by its share
-of the set. Cells that say nothing count as missing. Dates are days.
+A published cell becomes a number as an analyst would code it: a number as it is, a range by its midpoint, a set by its
+mean, a set of categories by the share of each category. Fully suppressed cells are missing. Dates are days.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from reticent.table import Meaning, Table, ValueType
 from reticent.utility import DesignColumn, Numbers, RegressionModel, is_binary
 
 _FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
-_A_DAY = 86_400_000_000  # microseconds, in which timestamps are counted
+_A_DAY = 86_400_000_000  # microseconds, the unit of timestamps
 _MOST_CATEGORIES = 8
 _MOST_OUTCOMES, _MOST_TERMS = 4, 8
 _ROWS_A_TERM = 10
 
 
 def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignColumn], dict[str, DesignColumn]]:
-    """The published columns that a regression can use, before and after: numbers, dates, and categories of at most eight values."""
+    """Return the columns usable as regressors, original and published: numbers, dates, and categories of at most eight values."""
     published = {column.name: column for column in side.manifest.columns}
     before: dict[str, DesignColumn] = {}
     after: dict[str, DesignColumn] = {}
@@ -48,7 +48,9 @@ def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignCol
 
 
 def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[RegressionModel, ...]:
-    """Each sensitive number or two-valued column regressed on the columns that others may know, as far as the rows allow; a date is nobody's outcome."""
+    """Return one model for each sensitive numeric or binary column, regressed on the quasi columns, limited by the number
+    of rows. Dates are never an outcome.
+    """
     outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
     outcomes = [name for name in outcomes if not table.schema[name].is_temporal()]
     outcomes = [name for name in outcomes if _varies(design[name].values[:, 0])][:_MOST_OUTCOMES]
@@ -66,7 +68,7 @@ def _varies(values: Numbers) -> bool:
 
 
 def published_numbers(side: PublicSide, column: ManifestColumn, zero: str | None) -> Numbers:
-    """A published column as numbers, as an analyst would read its cells."""
+    """Return a published column as numbers, coded as an analyst would code its cells."""
     shown = _shown(side, column)
     if not column.labels or column.published != "labels" or shown.dtype != pl.String:
         numbers = as_numbers(shown, zero)
@@ -80,7 +82,7 @@ def _shown(side: PublicSide, column: ManifestColumn) -> pl.Series:
 
 
 def _middle(meaning: Meaning, kind: ValueType, zero: str | None) -> float:
-    """The middle of the values that a label stands for; NaN where it says nothing."""
+    """Return the midpoint of the values that a label covers; NaN if it covers any value."""
     listed = meaning.listed(kind)
     if listed is not None:
         numbers = [_number(value, kind, zero) for value in listed if value is not None]
@@ -100,7 +102,7 @@ def _number(value: Any, kind: ValueType, zero: str | None) -> float:
 
 
 def as_numbers(series: pl.Series, zero: str | None = None) -> Numbers | None:
-    """Values as numbers, dates as days, two categories as 0 and 1 (``zero`` is the first); None for anything else."""
+    """Return values as numbers: dates as days, two categories as 0 and 1 (``zero`` names the first). None for other types."""
     if series.dtype.is_numeric() or series.dtype == pl.Boolean:
         return series.cast(pl.Float64).fill_null(nan).to_numpy()
     if series.dtype == pl.Date:
@@ -115,7 +117,7 @@ def as_numbers(series: pl.Series, zero: str | None = None) -> Numbers | None:
 
 
 def first_value(series: pl.Series) -> str | None:
-    """The first of the two values of a column of text; None where there are not two."""
+    """Return the smaller of the two values of a binary text column; None for any other number of values."""
     if series.dtype.is_numeric() or series.dtype.is_temporal() or series.dtype == pl.Boolean:
         return None
     values = series.drop_nulls().cast(pl.String).unique().sort()
@@ -123,7 +125,7 @@ def first_value(series: pl.Series) -> str | None:
 
 
 def _categories(series: pl.Series) -> list[str] | None:
-    """The values of a column of few categories, the most frequent first."""
+    """Return the categories of a column with few distinct values, most frequent first."""
     if series.dtype.is_temporal() or series.dtype.is_nested():
         return None
     counted = series.drop_nulls().cast(pl.String).value_counts(sort=True)
@@ -137,7 +139,7 @@ def _indicators(series: pl.Series, categories: Sequence[str]) -> Numbers:
 
 
 def _published_indicators(side: PublicSide, column: ManifestColumn, categories: Sequence[str]) -> Numbers:
-    """For each category but the first the chance that a cell stands for it, all values that the cell lists being equally likely."""
+    """For each category but the first, return the probability that a cell has it, if all values the cell covers are equally likely."""
     shown = _shown(side, column)
     if not column.labels or column.published != "labels":
         return _indicators(shown, categories)

@@ -1,4 +1,4 @@
-"""``rt.assess``: how well a table as it stands, or a release, meets a definition."""
+"""``rt.assess``: how well a raw table or a release satisfies a definition."""
 
 from __future__ import annotations
 
@@ -49,24 +49,25 @@ from reticent.table import Table
 
 _MOST_WIDENED = 12
 _NOT_RELATED = (
-    "More columns count as known here than were named, because published rows do not show which columns can be computed from others; for fewer columns it may hold. "
+    "All columns count as known here, because published rows do not show which columns can be computed from others; for the named columns alone it may hold. "
     "Assess the table, or publish with the definition, whose claim states what follows."
 )
 
 
 def assess(subject: Table | Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
-    """Judge a table (published as it stands), a draft, a release, or a saved release by its public side.
+    """Assess a table (as if published unchanged), a draft, a release, or a saved release by its public side.
 
-    Where an adversary may know one of several sets of columns (``quasi_sets``), the definition must hold for each: then ``value`` has
-    what was achieved for each set, and ``parts`` their assessments. Of a saved release, what compares with the whole table is compared with the
-    histogram that the certificate declares, and with the published rows where it declares none.
+    Where an adversary may know one of several sets of columns (``quasi_sets``), the definition must hold for each:
+    ``value`` then has one entry for each set, and ``parts`` the assessments. A definition that compares with the whole
+    table is judged, for a saved release, against the histogram that the certificate declares, or against the published
+    rows if it declares none.
 
     Parameters:
         subject: a :class:`Table`, a draft, a :class:`Release`, or the folder of a saved release.
         definition: what must hold; join several by ``&``.
 
     Returns:
-        An :class:`Assessment`: ``holds``, the ``value`` that was achieved, and a ``witness`` where it does not hold.
+        An :class:`Assessment`: ``holds``, the achieved ``value``, and a ``witness`` if it does not hold.
 
     Example:
         >>> import reticent as rt
@@ -88,7 +89,9 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
 
 
 def _of_published(subject: Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
-    """The verdict on what is published. Which columns an adversary computes is what its claims say; where they do not, all columns count as known, which implies the rest."""
+    """Assess published data. The claims name the columns that an adversary can compute; without claims all columns count
+    as known, the stronger assumption.
+    """
     if isinstance(subject, Draft):
         return verdict(definition, judge(definition, subject.evidence))
     side = public_side(subject)
@@ -103,7 +106,7 @@ def _of_published(subject: Draft | Release | PublicSide | str | Path, definition
 
 
 def _evidence(subject: Any, definition: Definition) -> Evidence:
-    """What adversaries see, for each set of columns that one may hold."""
+    """Return the adversary's evidence for each set of columns that may be known."""
     if isinstance(subject, Table):
         seen = adversary_view_of(definition.prepare(subject))
         groups = {columns: seen.known(columns).labelled_groups for columns in (*seen.sets, *own_sets(definition))}
@@ -127,7 +130,7 @@ def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
         ids, count = frequencies.group_ids(frequencies.levels, places)
         labels = None if points.labels is None else points.labels.seen_by(places, ids, count)
         groups = replace(points.merged(ids, count), labels=labels)
-        # Beside a population, groups may be of people who are not in the table.
+        # With a population, groups may contain people who are not in the table.
         mask = groups.sizes > 0
         mask[mask] = demand.failing(groups.select(mask))
         failing |= mask[ids]
@@ -136,7 +139,9 @@ def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
 
 
 def _of_release(release: Release, definition: Definition) -> Evidence:
-    """The groups as they were judged; sets of columns and populations are looked up in the public tables, beside the steward's whole table."""
+    """Return the groups that publish judged; column sets and populations are evaluated on the public tables, with the
+    private reference of the whole table.
+    """
     side = release.public
     looked_up = _population(definition) is not None or own_sets(definition)
     if len(side.manifest.adversary_sets) == 1 and not looked_up:
@@ -148,23 +153,23 @@ def _of_release(release: Release, definition: Definition) -> Evidence:
 
 
 def _of_public(side: PublicSide, definition: Definition, reference: dict[str, ReferenceColumn]) -> Evidence:
-    """The groups as the public tables show them, beside a population where the definition compares with one."""
+    """Return the groups that the public tables show, joined with a population if the definition compares with one."""
     if side.manifest.unit != "row" and definition.counts_people:
         raise PolicyError(
-            f"{definition} counts people, and the published files show rows, of which several may be one person. Assess the table, or the "
-            "release as publish returned it (without a population or several quasi sets, which are looked up in the files)."
+            f"{definition} counts people, but the published files show rows, and several rows may be one person. Assess the table, or the "
+            "release object that publish returned (without a population or several quasi sets, which need the files)."
         )
     claimed = tuple(_claimed(side))
     return side.form.evidence(side, EvidenceRequest(definition, reference, _population(definition), claimed))
 
 
 def _claimed(side: PublicSide) -> list[Definition]:
-    """The claims of a release that this version knows."""
+    """Return the claims of a release; those unknown to this version are skipped."""
     return [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:
-    """The population that the parts of a definition compare with, if any does."""
+    """Return the population that a part of the definition compares with, or None."""
     given = [part.population for part in definition.parts() if isinstance(part, PopulationDefinition)]
     listed = [people_of(population) for population in given if population is not None]
     for other in listed[1:]:
@@ -175,21 +180,24 @@ def _population(definition: Definition) -> pl.DataFrame | None:
 def natural_closeness(
     subject: Any, n: int, t: Number, distance: Distance = "equal", column: str | None = None
 ) -> Assessment:
-    """(n,t)-closeness as it is defined: every group is within ``t`` of some natural superset of at least ``n`` people.
+    """Assess (n,t)-closeness as published: every group is within distance ``t`` of some natural superset of at least ``n`` people.
 
-    Natural supersets of a group are the rows that agree with it in some of the quasi columns, whichever these are: the group itself, all rows, and
-    everything in between that rows with labels show. ``NTCloseness``, which is claimed and certified, takes only the first two and so implies
-    this where nobody was left out. This one is reported, not certified: it is not monotone. The value is the largest distance of a group to
-    the nearest of its supersets. Takes a table or a generalized release; cost: 2^columns passes over the groups.
+    The natural supersets of a group are the rows that agree with it in a subset of the quasi columns, for every subset:
+    from the group itself to all rows. ``NTCloseness``, which is claimed and certified, considers only the group itself
+    and all rows, so it implies this one if no record is suppressed. This one is reported, not certified: it is not
+    monotone. The value is the largest distance of a group to the nearest of its supersets. Takes a table or a
+    generalized release; cost: 2^columns passes over the groups.
     """
     definition = NTCloseness(n, t, distance, column)
     seen = adversary_view_of(subject)
     if not seen.is_row_by_row:
-        raise PolicyError("natural_closeness needs rows that show labels and sensitive values together.")
+        raise PolicyError("natural_closeness needs a release whose rows hold labels and sensitive values together.")
     if len(seen.columns) > _MOST_WIDENED:
-        raise PolicyError(f"natural_closeness looks at all sets of at most {_MOST_WIDENED} quasi columns.")
+        raise PolicyError(
+            f"natural_closeness examines all subsets of the quasi columns, of which there may be at most {_MOST_WIDENED}."
+        )
     groups = seen.true_groups
-    # Where nobody has so many people around, no distance is small enough.
+    # A group without a superset of n people is infinitely far away.
     nearest: list[Fraction | float] = [float("inf")] * len(groups)
     if column is None and len(groups.domain.columns) > 1:
         raise PolicyError("There are several sensitive columns; choose one with column=.")
@@ -210,7 +218,7 @@ def natural_closeness(
 def _nearer(
     nearest: list[Fraction | float], groups: Groups, ids: NDArray[Any], count: int, definition: NTCloseness
 ) -> None:
-    """Bring groups nearer that are close to the superset of their number, where that has people enough."""
+    """Lower the ``nearest`` distance of each group to that of its superset, if the superset has at least n people."""
     whole = groups.histograms.merge(ids, count)
     people, close = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
     for superset in np.flatnonzero(people >= definition.n).tolist():

@@ -1,4 +1,4 @@
-"""Columns as they are published, and the one way JSON is written."""
+"""Published column types, and the JSON serialisation of public files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from reticent.table import ValueType, clock_text, real
 
 
 def settled(series: pl.Series) -> pl.Series:
-    """A column as it is published: of a :class:`ValueType`, NaN as null, categories as text (their order is that of the rows)."""
+    """Return a column as it is published: a type of :class:`ValueType`, NaN as null, categoricals as text (category order would reveal row order)."""
     dtype = series.dtype
     if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
         raise DataError(
-            f"Column {series.name!r} of type {dtype} cannot be published. Turn it into text or numbers, or leave it out."
+            f"Column {series.name!r} of type {dtype} cannot be published. Convert it to text or numbers, or drop it."
         )
     if dtype == pl.Time:
         return clock_text(series)
@@ -26,28 +26,31 @@ def settled(series: pl.Series) -> pl.Series:
 
 
 def canonical(value: Any) -> bytes:
-    """JSON as it is hashed and signed: the canonical form of RFC 8785, which any language can reproduce.
+    """Return JSON in the canonical form of RFC 8785, the bytes that are hashed and signed.
 
-    Source: RFC 8785, section 3.2. A value that has no such form (an integer beyond 2^53, a lone surrogate) is a :class:`DataError`.
+    A value without such a form (an integer beyond 2^53, a lone surrogate) raises a :class:`DataError`. Source:
+    [RFC8785], section 3.2.
     """
     import rfc8785
 
     try:
         return rfc8785.dumps(value)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"JSON that cannot be written in canonical form: {error}. Write it as text.") from None
+        raise DataError(f"A value has no canonical form in JSON: {error}. Convert it to text.") from None
 
 
 def readable(value: Any) -> bytes:
-    """JSON as it is written to public files: keys, numbers and text as in :func:`canonical`, an entry a line, two spaces a level, a newline at the end."""
+    """Return JSON for public files: keys, numbers and text as in :func:`canonical`, one entry per line, indented by two
+    spaces, with a final newline.
+    """
     try:
         return b"".join(_lines(value, b"\n")) + b"\n"
     except RecursionError:
-        raise DataError("JSON that is nested too deeply to be written.") from None
+        raise DataError("The JSON is nested too deeply to be written.") from None
 
 
 def _lines(value: Any, newline: bytes) -> Iterator[bytes]:
-    """A value in pieces; ``newline`` begins a line at its own level."""
+    """Yield a value in pieces; ``newline`` starts a line at the value's indentation."""
     inner = newline + b"  "
     if isinstance(value, Mapping) and value:
         opening = b"{"
@@ -68,29 +71,29 @@ def _lines(value: Any, newline: bytes) -> Iterator[bytes]:
 
 
 def _code_units(key: str) -> bytes:
-    """The order of keys: by UTF-16 code units, in which characters beyond the basic plane stand before U+E000."""
+    """Sort key for object keys: UTF-16 code units, in which characters beyond the basic plane sort before U+E000."""
     return key.encode("utf-16-be", "surrogatepass")
 
 
 def private_json(value: Any) -> bytes:
-    """JSON of private files, which nobody hashes or signs: 1.0 stays 1.0, and integers may be of any size."""
+    """Return JSON for private files, which are neither hashed nor signed: 1.0 stays 1.0, and integers may be of any size."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=2, allow_nan=False).encode() + b"\n"
 
 
 def former_json(value: Any, indent: int | None = None) -> bytes:
-    """JSON as releases up to layout 3 were hashed (in files with an ``indent`` of 2), so that what was published by them is recognised."""
+    """Return JSON as releases up to layout 3 hashed it (files: ``indent=2``), to recognise what earlier versions published."""
     separators, end = ((",", ":"), b"") if indent is None else (None, b"\n")
     written = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=indent, separators=separators)
     return written.encode() + end
 
 
 def _number(digits: str) -> int | float:
-    """A number without a point or an exponent, as RFC 8785 reads it: 2^53 and beyond are floats, of which only one spelling is canonical."""
+    """Parse an integer literal as RFC 8785 does: from 2^53 on it is a float, which has one canonical spelling."""
     return int(digits) if len(digits) < 16 or abs(int(digits)) < 2**53 else float(digits)
 
 
 def parsed(content: bytes, name: str) -> dict[str, Any]:
-    """The object that a JSON file holds; anything else is a :class:`DataError` that names the file."""
+    """Parse a JSON object; anything else raises a :class:`DataError` that names the file."""
     try:
         value = parse_json(content.decode("utf-8"), parse_int=_number)
     except UnicodeDecodeError as error:

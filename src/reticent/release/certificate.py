@@ -1,6 +1,7 @@
-"""The certificate: what is claimed about a release, against whom, and the fingerprints of the files it is about.
+"""The certificate: the claims about a release, the adversary they hold against, and the hashes of the published files.
 
-It states only what follows from the published files, and the whole table's histogram where a claim compares with it.
+It states only what follows from the published files and, for claims that compare with it, from the whole table's
+histogram.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def content_of(
     declared: DeclaredColumns,
     headline: Headline,
 ) -> dict[str, Any]:
-    """The certificate as far as it depends on what is published: without files, ledger, time and signature."""
+    """Return the certificate's content without files, ledger entry, time and signature."""
     compared = {name: column.as_json() for name, column in reference.items()} if reference else None
     return {
         "layout": LAYOUT,
@@ -63,17 +64,17 @@ def content_of(
 
 
 def read_certificate(content: bytes) -> dict[str, Any]:
-    """The certificate that a file holds: of this layout, with all its entries and no others; else a :class:`DataError`."""
+    """Parse a certificate of the current layout; missing or unknown entries raise a :class:`DataError`."""
     certificate = parsed(content, CERTIFICATE)
     check_layout(certificate.get("layout"), LAYOUT, CERTIFICATE)
-    # Whether a signature is one is for the check of origin to say.
+    # The origin check validates the signature.
     check_structure(unsigned(certificate), "certificate")
     Headline.from_json(certificate["headline"])
     return certificate
 
 
 def claims_of(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """One claim for each definition: its name and parameters, and in plain words what it covers and what it does not."""
+    """Return one claim for each definition: its name, its parameters, and in plain words what it covers and does not cover."""
     together = beside_each_other(definition.parts(), scope)
     return [
         {
@@ -87,7 +88,7 @@ def claims_of(definition: Definition, scope: ClaimScope, reference: Mapping[str,
 
 
 def fingerprint(content: bytes) -> dict[str, Any]:
-    """What a certificate says about a file."""
+    """Return the size and hash of a file, as a certificate lists them."""
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
@@ -97,13 +98,13 @@ def content_hash(
     rows: Mapping[str, str],
     written: Callable[[Any], bytes] = canonical,
 ) -> str:
-    """One hash of everything that a release tells about the data: equal for releases that tell the same.
+    """Hash the disclosed content of a release: equal for releases that disclose the same.
 
-    ``rows`` are the hashes of the tables' rows. The plain words, the version that wrote them, the layout and the kind of file tell nothing about
-    the data, so a newer version or another kind of file makes no other release.
+    ``rows`` are the hashes of the tables' rows. Plain-language text, software version, layout and file type are
+    excluded, because they disclose nothing about the data.
     """
     described = manifest.as_json()
-    # Why a column is declared, and what it can be computed from, tells nothing about the rows.
+    # The reason for a declaration, and the columns it can be computed from, disclose nothing about the rows.
     described["columns"] = [
         {name: entry for name, entry in column.items() if name not in ("reason", "computable_from")}
         for column in described["columns"]
@@ -123,10 +124,10 @@ def former_hashes(
     rows: Mapping[str, str],
     files: Mapping[str, Mapping[str, Any]],
 ) -> tuple[str, ...]:
-    """The hashes that earlier versions made of the same content, so that what they published is not taken for another release.
+    """Return the hashes that earlier versions computed for the same content, so that their releases are recognised as the same.
 
-    Up to layout 3 numbers and keys were written as Python does it, and a histogram had the hierarchy of its column in the place of levels: where there is one,
-    its hash cannot be made again. Version 0.3 hashed files.
+    Up to layout 3, numbers and keys were written by Python's json module, and a histogram held its column's hierarchy
+    instead of levels. Such a hash cannot be recomputed if there is a hierarchy. Version 0.3 hashed files.
     """
     former = {**content, "reference": _former_reference(content["reference"])}
     oldest = _hash_of_files(former, manifest, files)
@@ -134,7 +135,7 @@ def former_hashes(
 
 
 def _former_reference(reference: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]] | None:
-    """The histograms as layout 3 wrote them, for columns without a hierarchy."""
+    """Return the histograms in layout 3, for columns without a hierarchy."""
     if reference is None:
         return None
     return {
@@ -146,7 +147,7 @@ def _former_reference(reference: Mapping[str, Mapping[str, Any]] | None) -> dict
 def _hash_of_files(
     content: Mapping[str, Any], manifest: Manifest, files: Mapping[str, Mapping[str, Any]]
 ) -> str | None:
-    """The hash of version 0.3: of the tables' files, and of a manifest in the first layout; None where it made none."""
+    """Return the hash of version 0.3, over the tables' files and a manifest of the first layout; None if that version had none."""
     if (
         manifest.format not in ("generalize", "bucketize")
         or manifest.named("declared")
@@ -185,7 +186,7 @@ def completed(
     created: str,
     keys: Sequence[Ed25519PrivateKey],
 ) -> dict[str, Any]:
-    """The certificate as it is published, signed with each of the keys; ``entry`` is the ledger's, where the data set has a name."""
+    """Return the certificate to publish, signed with each key; ``entry`` is the ledger entry if the data set has a name."""
     body = {
         **content,
         "files": dict(files),
@@ -196,7 +197,7 @@ def completed(
 
 
 def ledger_part(entry: Entry | None) -> dict[str, Any]:
-    """What a certificate says about the ledger: the data set, the number, and how it was judged beside what was given out before."""
+    """Return the ledger section of a certificate: data set, number, and how the release was judged together with prior disclosures."""
     if entry is None:
         return {"dataset": None, "release": None, "statement": wording.UNNAMED}
     beside = {"beside": entry.note} if entry.note else {}
@@ -205,12 +206,12 @@ def ledger_part(entry: Entry | None) -> dict[str, Any]:
 
 
 def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What a signature is made over: everything but itself."""
+    """Return the signed part of a certificate: everything except the signature."""
     return {name: value for name, value in certificate.items() if name != "signature"}
 
 
 def signatures_of(certificate: Mapping[str, Any]) -> list[Any]:
-    """The signatures that a certificate has, none of them checked: one stands alone, several are a list."""
+    """Return the signatures of a certificate, unchecked: the file holds a single object or a list."""
     said = certificate.get("signature")
     if said is None:
         return []
@@ -218,7 +219,7 @@ def signatures_of(certificate: Mapping[str, Any]) -> list[Any]:
 
 
 def countersigned(certificate: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> dict[str, Any]:
-    """The certificate with a signature of each of the keys beside those that it has, in the order of the public keys."""
+    """Return the certificate with signatures of ``keys`` added, sorted by public key."""
     body = unsigned(certificate)
     every = {each["public_key"]: each for each in (*signatures_of(certificate), *(sign(body, key) for key in keys))}
     ordered = [every[key] for key in sorted(every)]
@@ -228,5 +229,5 @@ def countersigned(certificate: Mapping[str, Any], keys: Sequence[Ed25519PrivateK
 
 
 def certificate_hash(certificate: Mapping[str, Any]) -> str:
-    """The hash of a certificate, as the ledger keeps it; the same with and without a signature."""
+    """Return the hash of a certificate as the ledger records it; signatures do not affect it."""
     return hashlib.sha256(canonical(unsigned(certificate))).hexdigest()

@@ -1,6 +1,7 @@
-"""Choosing a method by what it costs: several are drafted, and the cheapest makes the release.
+"""Choose a method by cost: draft with several candidates and publish the cheapest draft.
 
-The comparison is made with the confidential table in hand, so it stays with the steward: a release names the method that won, nothing else.
+The comparison uses the confidential table, so it is private to the steward: a release names only the method that was
+chosen.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MOST_ROWS = 100_000
 """Larger tables are compared on a sample of this many rows."""
 
 FEW_ROWS = 10_000
-"""Where the method is chosen already, a preview shows others beside it on a sample of this many rows."""
+"""If the method is already chosen, a preview compares it with others on a sample of this many rows."""
 
 _MOST_NODES = 50_000
 _MARGIN = 0.02
@@ -33,10 +34,10 @@ _MARGIN = 0.02
 
 @dataclass(frozen=True)
 class MethodCost:
-    """What one method would make of a table: its loss, the quasi columns of which nothing is left, the rows left out, and how easy it is to analyse.
+    """Cost of one method on a table: loss, fully suppressed quasi columns, suppressed rows, and ease of analysis.
 
-    ``uniform`` says that a value becomes the same label in every row; ``labels`` is the mean number of labels of a quasi column. ``problem`` says why
-    there is no draft, and then there are no figures.
+    ``uniform``: a value has the same label in every row (global recoding). ``labels`` is the mean number of labels of a
+    quasi column. ``problem`` is the reason why there is no draft; the figures are then absent.
     """
 
     method: Mapping[str, Any]
@@ -55,12 +56,12 @@ class MethodCost:
 
     @property
     def settings(self) -> str:
-        """The parameters that tell it from the method with its defaults, as a policy writes them."""
+        """Return the parameters that differ from the method's defaults, as a policy writes them."""
         return ", ".join(f"{key} = {value}" for key, value in self.method.items() if key != "name")
 
     @property
     def suppressed(self) -> tuple[str, ...]:
-        """The quasi columns of which nothing is left."""
+        """Return the quasi columns that are suppressed entirely."""
         return tuple(name for name, lost in self.loss_by_column.items() if lost >= 1)
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class MethodCost:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """Methods side by side, in the order in which they were tried; ``chosen`` is the place of the cheapest.
+    """Methods compared, in the order in which they were tried; ``chosen`` is the index of the cheapest.
 
     ``rows`` of the table's ``total`` rows were drafted: all of them, or a sample.
     """
@@ -91,16 +92,16 @@ class MethodComparison:
 
     @property
     def best(self) -> MethodCost:
-        """The cheapest."""
+        """Return the cheapest method."""
         return self.costs[self.chosen]
 
     @property
     def sampled(self) -> bool:
-        """Whether only some of the rows were drafted."""
+        """True if the comparison used a sample of the rows."""
         return self.rows < self.total
 
     def table(self) -> CardTable:
-        """What each method would cost; the chosen one is marked. For the steward."""
+        """Return the costs as a table with the chosen method marked. For the steward only."""
         return methods_table(self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
@@ -115,12 +116,14 @@ class MethodComparison:
 
 @dataclass(frozen=True)
 class Cheapest:
-    """The method of groups among ``candidates`` that costs least: all are drafted, and the draft with the least loss is taken.
+    """Choose, among group-based ``candidates``, the method whose draft has the least loss.
 
-    One that recodes every row alike is easier to analyse, and wins if it loses at most 0.02 more and no further column. A table of more than 100,000
-    rows is compared on a sample, then drafted once. What was compared is in the draft's private figures (``search["compared"]``).
+    Global recoding is easier to analyse: it is preferred if its loss is at most 0.02 higher and it suppresses no
+    further column. A table of more than 100,000 rows is compared on a sample and then drafted once. The comparison is
+    kept in the draft's private figures (``search["compared"]``).
 
-    Adversary: the choice depends on the data, so somebody who can run all candidates may rule tables out (minimality); no figure is published.
+    Adversary: the choice depends on the data, so an adversary who runs all candidates may rule out tables (minimality
+    attack). No cost figure is published.
     """
 
     candidates: tuple[Method, ...]
@@ -133,25 +136,25 @@ class Cheapest:
             raise PolicyError("Cheapest needs at least one method to choose from.")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why none of the candidates can publish the table so; the first one's reason."""
+        """Return the first candidate's reason if no candidate can publish the table under the definition; otherwise None."""
         reasons = [_refusal(each, table, definition) for each in self.candidates]
         return None if None in reasons else reasons[0]
 
     def describe(self) -> dict[str, Any]:
-        """The candidates; a draft is described by the one that made it."""
+        """Return the candidates; a draft is described by the method that made it."""
         return {"name": "Cheapest", "candidates": [each.describe() for each in self.candidates]}
 
     def compared(self, table: Table, definition: Definition, context: Context | None = None) -> MethodComparison:
-        """What each candidate would cost. Where none is possible: the first one's error."""
+        """Return the cost of each candidate. If none can make a draft, raise the first one's error."""
         return _Tried.of(self.candidates, table, definition, context or Context(), MOST_ROWS).comparison
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The cheapest candidate's draft. Where none is possible: the first one's error."""
+        """Return the cheapest candidate's draft. If none can make one, raise the first one's error."""
         context = context or Context()
         tried = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
         compared = tried.comparison
         made = None if compared.sampled else tried.drafts[compared.chosen]
-        # What was tried on a sample holds its recoded rows.
+        # Drafts of a sample hold recoded rows of the sample only.
         del tried
         if made is None:
             made = self.candidates[compared.chosen].draft(table, definition, context)
@@ -161,9 +164,9 @@ class Cheapest:
 def compared_with(
     made: MethodCost, method: Method, others: Sequence[Method], table: Table, definition: Definition, context: Context
 ) -> MethodComparison | None:
-    """What other methods would cost beside one that was ``made``, which is the chosen one; None where none of them is possible.
+    """Compare the chosen method, whose cost is ``made``, with ``others``; None if none of them can make a draft.
 
-    On more than ``FEW_ROWS`` rows all of them are drafted from a sample, ``method`` too.
+    With more than ``FEW_ROWS`` rows all of them, ``method`` too, are drafted on a sample.
     """
     ways = [method, *(each for each in others if each.describe() != method.describe())]
     whole = table.rows <= FEW_ROWS or definition.needs_population
@@ -174,7 +177,7 @@ def compared_with(
 
 @dataclass(frozen=True)
 class _Tried:
-    """Drafts of all candidates, in their order; None where there is none, with the error."""
+    """Drafts of all candidates, in order; None with the error for a candidate that failed."""
 
     candidates: Sequence[Method]
     table: Table
@@ -205,7 +208,7 @@ class _Tried:
 
     @cached_property
     def costs(self) -> list[MethodCost]:
-        """The figures of all drafts."""
+        """Return the cost of every draft."""
         return [
             MethodCost(method.describe(), problem=str(error)) if draft is None else cost_of(draft)
             for method, draft, error in zip(self.candidates, self.drafts, self.errors, strict=True)
@@ -213,7 +216,7 @@ class _Tried:
 
     @cached_property
     def comparison(self) -> MethodComparison:
-        """The figures of all drafts, and which is the cheapest."""
+        """Return the costs of all drafts with the cheapest marked."""
         found = self.costs
         possible = [place for place, cost in enumerate(found) if cost.loss is not None]
         if not possible:
@@ -237,7 +240,7 @@ def _cheapest(costs: Sequence[MethodCost], possible: Sequence[int]) -> int:
 
 
 def cost_of(made: Draft) -> MethodCost:
-    """What a draft costs."""
+    """Return the cost of a draft."""
     shown, utility = [len(labels) for labels in made.meanings.values()], utility_of(made)
     return MethodCost(
         made.method,
@@ -259,7 +262,7 @@ def _refusal(method: Method, table: Table, definition: Definition) -> str | None
 
 
 def _too_large(method: Method, table: Table, candidates: int) -> str | None:
-    """Why a search of all generalizations is not tried; somebody who wants it names the method."""
+    """Return why an exhaustive search is skipped; a user who wants it can name the method."""
     if candidates == 1 or not getattr(method, "searches", False):
         return None
     nodes = prod(hierarchy.height + 1 for hierarchy in table.hierarchies)
@@ -267,8 +270,11 @@ def _too_large(method: Method, table: Table, candidates: int) -> str | None:
 
 
 def _sampled(table: Table, definition: Definition, most: int) -> Table:
-    """The table, or a sample of ``most`` rows where it is larger, without columns that are published as they are: these cost the same whatever
-    the method, and may be long texts. People of a population are compared with all rows."""
+    """Return the table, or a sample of ``most`` rows if it is larger.
+
+    Columns published unchanged are dropped: they cost the same under every method and may hold long texts. A population
+    is compared with all rows.
+    """
     if table.rows <= most or definition.needs_population:
         return table
     if table.several_rows and not table.streamed:
@@ -280,31 +286,31 @@ def _sampled(table: Table, definition: Definition, most: int) -> Table:
 
 
 def _some_people(table: Table, most: int) -> Table:
-    """The table with all rows of some people, about ``most`` of them."""
+    """Return the table restricted to a sample of people with all their rows, about ``most`` rows."""
     owner = next(iter(table.owners.values()))
     some = table.frame[owner].unique(maintain_order=True).sample(fraction=most / table.rows, seed=0)
     return table.only(table.frame[owner].is_in(some.implode()))
 
 
 def methods_table(compared: Mapping[str, Any]) -> CardTable:
-    """A comparison that was written down (:meth:`MethodComparison.as_dict`) for people; the chosen method is marked."""
+    """Format a stored comparison (:meth:`MethodComparison.as_dict`) as a table for display; the chosen method is marked."""
     rows = [
         (
             _told(each["method"]) + (" (chosen)" if place == compared["chosen"] else ""),
             "-" if each["loss"] is None else f"{each['loss']:.3f}",
             ", ".join(each["suppressed_columns"]) or ("-" if each["loss"] is None else "none"),
             each["left_out"],
-            each["problem"] or ("every row recoded alike" if each["uniform"] else "by group"),
+            each["problem"] or ("global recoding" if each["uniform"] else "by group"),
         )
         for place, each in enumerate(compared["methods"])
     ]
     some = f" (a sample of {compared['rows']:,} rows)" if compared["rows"] < compared["total"] else ""
     heads = ("method", "loss", "columns lost", "left out", "analysis")
-    return CardTable(heads, rows, f"Methods compared{some}, for your eyes only")
+    return CardTable(heads, rows, f"Methods compared{some} (internal; do not publish)")
 
 
 def _told(method: Mapping[str, Any]) -> str:
-    """A method with the parameters that tell candidates apart."""
+    """Return a method's name with the parameters that distinguish it from the other candidates."""
     told = [str(method[name]) for name in ("values", "split") if name in method]
     if "effort" in method:
         told.append(f"effort {method['effort']}")

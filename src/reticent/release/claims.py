@@ -1,4 +1,4 @@
-"""Claims: definitions as a certificate writes them, judged again on what the public tables show."""
+"""Claims: definitions as a certificate lists them, judged again on the public tables."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ _LARGEST_DENOMINATOR = 1_000_000
 
 
 class Check(NamedTuple):
-    """One thing that was checked, how it came out, and a sentence that says why; ``claim``: it is what the release promises, in the words of ``sentence``.
+    """One check with its outcome and the reason in a sentence. ``claim``: the check is of a claim, worded as ``sentence``.
 
-    A claim of which the files show a part is two checks: the part, and the whole, which was not re-checked. ``promised`` is what the sentence says, where it is all of a claim.
+    A claim that the files show only in part gives two checks: the part, and the whole, which was not re-checked.
+    ``promised`` is the content of the sentence if it covers a whole claim.
     """
 
     name: str
@@ -49,14 +50,14 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A definition that a certificate claims; None where this version does not know it."""
+    """A definition claimed by a certificate; None if this version does not know it."""
 
     text: str
     definition: Definition | None
 
 
 def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
-    """The claims of a certificate; one that cannot be understood is a :class:`DataError`."""
+    """Parse the claims of a certificate; a malformed claim raises a :class:`DataError`."""
     listed = certificate.get("claims")
     if not isinstance(listed, list) or not listed:
         raise DataError("certificate.json makes no claims.")
@@ -80,10 +81,10 @@ def read_claims(certificate: Mapping[str, Any]) -> list[Claim]:
 def check_claims(
     side: PublicSide, people: pl.DataFrame | None, earlier: tuple[PublicSide, ...] | None, context: Context
 ) -> Iterator[Check]:
-    """Judge every claim on the groups that the public tables show, for each set of columns that an adversary may hold.
+    """Judge every claim on the groups in the public tables, for each set of columns that an adversary may know.
 
-    A claim that compares with a population is not re-checked without one, nor one about a series without the ``earlier`` releases, nor any after the
-    deadline of the ``context``.
+    Not re-checked are claims that compare with a population if none is given, claims about a series without the
+    ``earlier`` releases, and all claims after the deadline of the ``context``.
     """
     yield from _check_links(side)
     claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
@@ -103,13 +104,13 @@ def check_claims(
             continue
         status: Status = "not re-checked"
         if context.late:
-            detail = "The time that was given was up."
+            detail = "The time limit was reached."
         elif definition.needs_reference and not sound:
-            detail = "It compares with the whole table's histogram, and the one that is declared is not it."
+            detail = "It compares with the whole table's histogram, but the certificate declares another one."
         else:
             status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
         by_rows = status != "not re-checked" and not people_shown and definition.counts_people
-        # What is said is what was recomputed: of people, whom the files do not show, only their records.
+        # Report only what was recomputed: the files show records, not people.
         shown = replace(scope, unit="record") if by_rows else scope
         sentence = covers(definition, shown, side.certificate.get("reference"))
         name = f"{name}, counting rows" if by_rows else name
@@ -122,24 +123,22 @@ def check_claims(
     if attested:
         yield Check("mechanism", "not re-checked", attested)
     if not people_shown:
-        yield Check(
-            "people", "not re-checked", "The published files show rows; how many people they are about does not follow."
-        )
+        yield Check("people", "not re-checked", "The published files show rows, not how many people they are about.")
 
 
 def _check_links(side: PublicSide) -> Iterator[Check]:
-    """A pseudonym that repeats puts rows together; where every row counts as another person, what they tell together was judged by nobody."""
+    """Check that repeated pseudonyms do not link rows if every row counts as a person: the linked rows were not judged together."""
     for column in side.manifest.named("pseudonym"):
         rows = next(rows for rows in side.rows.values() if column in rows.schema)
         repeated = rows.height - len(rows.counted([column])[1])
         if repeated and side.manifest.unit == "row":
-            text = f"It repeats, and so links rows of one person ({repeated:,} more rows than pseudonyms), but every row was counted as another person."
+            text = f"It repeats, and so links rows of one person ({repeated:,} more rows than pseudonyms), but every row was counted as a different person."
             yield Check(f"pseudonym {column}", "fails", text)
         elif repeated and not side.form.judges_links:
             yield Check(
                 f"pseudonym {column}",
                 "fails",
-                "It repeats, and so links rows of one person, which were judged one by one.",
+                "It repeats, and so links rows of one person, which were judged separately.",
             )
         elif repeated:
             text = "It links the rows of a person, and all people of a group show the same sequence of labels."
@@ -158,14 +157,14 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     ):
         return "fails", f"{definition} {NOT_WITH_SETS}"
     if not definition.shown_by_files:
-        return "not re-checked", "It depends on what people asked for, which is not published."
+        return "not re-checked", "It depends on the people's own requests, which are not published."
     if isinstance(definition, HistoryDefinition) and about.earlier is None and not definition.judged_alone:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
     unfit = _unfit(about.people, side.manifest.named("quasi")) if definition.needs_population else None
     if unfit is not None:
         return "not re-checked", unfit
     if side.manifest.unit != "row" and definition.counts_people and definition.needs_population:
-        return "not re-checked", "It compares people with people, and the published files show rows."
+        return "not re-checked", "It compares people, but the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
     missing = [column for column in compared if column not in about.reference]
     if missing:
@@ -187,7 +186,7 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
 
 
 def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
-    """Why a population cannot be compared with; that is no fault of the release."""
+    """Return why a population cannot be used for comparison, or None; that is not a fault of the release."""
     if people is None:
         return "It compares with a population, and none was given."
     for name in quasi:
@@ -199,7 +198,7 @@ def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
 
 
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
-    """Every published value is in the histogram at least as often, and all columns count the same rows."""
+    """Check that the histogram contains every published value at least as often, and that all columns count the same number of rows."""
     try:
         left_out = {int(whole.unpublished(side.groups).sum()) for whole in reference.values()}
     except DataError as error:
@@ -208,13 +207,13 @@ def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn])
         return Check("reference", "fails", "The histograms count different numbers of rows.")
     if {whole.of for whole in reference.values()} == {"published rows"}:
         return Check(
-            "reference", "holds", "The published rows are compared with themselves: nothing is told about others."
+            "reference", "holds", "The published rows are compared with themselves: nothing is disclosed about others."
         )
     return Check("reference", "holds", "The whole table's histogram, as declared, can contain the published rows.")
 
 
 def _shown(value: Any) -> str:
-    """A figure as it is, or rounded where it is a fraction that nobody reads."""
+    """Format a figure; long fractions are rounded."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
     long = isinstance(value, Fraction) and value.denominator > _LARGEST_DENOMINATOR

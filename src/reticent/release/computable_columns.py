@@ -1,6 +1,7 @@
-"""Published columns that an adversary computes from columns that count as known: a length of stay from two dates, a ratio from its parts.
+"""Published columns that an adversary can compute from known columns: a length of stay from two dates, a ratio from its terms.
 
-A declaration that nobody knows such a column does not hold, and a guarantee about such a sensitive column is void, whoever wrote the policy.
+Declaring such a column unknown is wrong, and a guarantee about such a sensitive column is void, whatever the policy
+says.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ComputableColumns:
-    """For each column that an adversary computes the quasi columns that it takes, and the relation that gives it.
+    """For each computable column, the quasi columns it is computed from and the relation.
 
-    ``declared`` columns count whichever relation gives them. ``sensitive`` ones count where it is a formula or a band, of which it takes
-    only the ends: "short" and "long" stays follow from two dates. A lookup takes a list of their values, which is what is kept secret.
+    ``declared`` columns count for every kind of relation. ``sensitive`` columns count for formulas and for bands, which
+    need only the thresholds: "short" and "long" stays follow from two dates. They do not count for lookup tables, which
+    contain the secret values themselves.
     """
 
     declared: Mapping[str, tuple[Columns, ColumnRelation]]
@@ -34,7 +36,7 @@ class ComputableColumns:
 
     @classmethod
     def of(cls, table: Table, definition: Definition) -> ComputableColumns:
-        """Those of a table: relations are looked for in its rows, or in a sample of them."""
+        """Find the computable columns of a table by testing relations on its rows, or on a sample of them."""
         secret = tuple(table.sensitive)
         if not table.quasi or not (table.declared or secret) or all(part.kind == "plan" for part in definition.parts()):
             return cls({}, {})
@@ -47,7 +49,7 @@ class ComputableColumns:
 
     @staticmethod
     def declared_in(table: Table) -> Columns:
-        """The declared columns of a table that follow from its quasi columns."""
+        """Return the declared columns of a table that follow from its quasi columns."""
         if not table.declared or not table.quasi:
             return ()
         found = relations_in(table, list(table.declared), [*table.quasi, *table.declared])
@@ -55,20 +57,20 @@ class ComputableColumns:
         return tuple(_chosen([follows(known, found) for known in sets], tuple(table.declared)))
 
     def check_secrets(self, definition: Definition) -> None:
-        """Refuse a guarantee about a sensitive column that anybody computes."""
+        """Refuse a guarantee about a sensitive column that an adversary can compute."""
         for name, (sources, relation) in self.sensitive.items():
             claims = [str(part) for part in definition.parts() if part.kind != "plan" and name in part.guarded((name,))]
             if not claims:
                 continue
             raise PolicyError(
-                f"The sensitive column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, so that {' and '.join(claims)} cannot be promised about it. Make "
-                f"{name!r} quasi: then it is protected together with the others; or leave one of these columns out.",
+                f"The sensitive column {relation.words}: an adversary who knows {_listed(sources)}, which counts as known, can compute it, so {' and '.join(claims)} cannot hold for it. Make "
+                f"{name!r} quasi: then it is protected together with the others; or do not publish one of these columns.",
                 setting=("roles", "sensitive"),
                 column=name,
             )
 
     def marked(self, manifest: Manifest) -> Manifest:
-        """The manifest, which says from which columns others can be computed."""
+        """Return the manifest with the columns from which others can be computed."""
         found = {**self.declared, **self.sensitive}
         columns = tuple(
             replace(each, computable=found[each.name][0]) if each.name in found else each for each in manifest.columns
@@ -76,7 +78,7 @@ class ComputableColumns:
         return replace(manifest, columns=columns)
 
     def check_classes(self, side: PublicSide, claims: Sequence[Definition]) -> None:
-        """Refuse columns that an adversary computes, and that make a class of records fail a claim."""
+        """Refuse computable columns that make a class of records fail a claim."""
         found = {**self.declared, **self.sensitive}
         failing = failing_records(side, claims, tuple(found))
         if not failing.records:
@@ -85,8 +87,8 @@ class ComputableColumns:
         sources, relation = found[worst]
         role = "declared" if worst in self.declared else "sensitive"
         raise PolicyError(
-            f"The {role} column {relation.words}: whoever knows {_listed(sources)}, which counts as known, computes it, and it counts as known too. Beside the quasi columns it makes "
-            f"{failing.unique:,} of {side.height:,} records unique, and {failing.records:,} records are in classes that fail what is promised. Make {worst!r} quasi: then it is protected "
+            f"The {role} column {relation.words}: an adversary who knows {_listed(sources)}, which counts as known, can compute it, so it counts as known too. Together with the quasi columns it makes "
+            f"{failing.unique:,} of {side.height:,} records unique, and {failing.records:,} records are in classes that fail a claim. Make {worst!r} quasi: then it is protected "
             "together with the others, or do not publish it. Nothing was published.",
             setting=("declared", worst) if role == "declared" else ("roles", "sensitive"),
             column=worst,
@@ -94,7 +96,7 @@ class ComputableColumns:
 
 
 def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[str, tuple[Columns, ColumnRelation]]:
-    """What follows from some columns, step by step: for each such column those of the ``known`` ones that it takes, and its relation."""
+    """Return the closure of the ``known`` columns under the relations: each derived column with the known columns it needs and its relation."""
     taken: dict[str, Columns] = {name: (name,) for name in known}
     found: dict[str, tuple[Columns, ColumnRelation]] = {}
     while True:
@@ -107,14 +109,14 @@ def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[s
 
 @dataclass(frozen=True)
 class FailingRecords:
-    """How many ``records`` are in classes that fail a claim, and how many are ``unique``, have a class of their own."""
+    """Number of ``records`` in classes that fail a claim, and number of ``unique`` records (classes of one)."""
 
     records: int = 0
     unique: int = 0
 
 
 def failing_records(side: PublicSide, claims: Sequence[Definition], known: Columns) -> FailingRecords:
-    """The published records in classes that fail a claim, where records are of one class if they show the same quasi labels and the same values of the ``known`` columns."""
+    """Count the published records in classes that fail a claim; a class has equal quasi labels and equal values in the ``known`` columns."""
     shown = side.form.record_classes(side.manifest)
     parts = [part for claim in claims for part in _of_classes(claim)]
     if shown is None or not parts:
@@ -138,7 +140,7 @@ def failing_records(side: PublicSide, claims: Sequence[Definition], known: Colum
 
 
 def _of_classes(claim: Definition) -> Iterator[GroupDefinition]:
-    """The parts of a claim that judge every class of records by itself, whatever columns show it."""
+    """Yield the parts of a claim that judge each class of records separately, independent of the columns that define classes."""
     for part in claim.parts():
         if isinstance(part, GroupDefinition) and part.shown_by_files and not part.needs_population:
             yield from (
@@ -149,7 +151,7 @@ def _of_classes(claim: Definition) -> Iterator[GroupDefinition]:
 def _chosen(
     found: Sequence[Mapping[str, tuple[Columns, ColumnRelation]]], names: Columns
 ) -> dict[str, tuple[Columns, ColumnRelation]]:
-    """Of what follows from each of several sets of columns, some columns, by the first set that gives them."""
+    """Return the derived columns in ``names``, each by the first column set that yields it."""
     return {name: each[name] for each in reversed(found) for name in names if name in each}
 
 

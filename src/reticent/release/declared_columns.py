@@ -1,6 +1,6 @@
-"""Declared columns in figures: how many records each tells apart, for an adversary who knows it beside all quasi columns.
+"""Declared columns in figures: how many records each makes unique, to an adversary who knows it in addition to all quasi columns.
 
-Counted in the published rows alone, so that everybody can count again.
+Computed from the published rows alone, so that anyone can recompute it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _FEWEST_VALUES, _MOST_LINKED = 10, 20
 _LINK = " Its values stand in few records each, of several classes: if a value is one person's, it links this person's records."
 
 USUAL_K = 5
-"""A class of fewer records is a small one where no claim names a number."""
+"""Size below which a class counts as small if no claim states a number."""
 
 
 @dataclass(frozen=True)
 class DeclaredFigures:
-    """Records by the size of their class: those that show the same quasi labels and the same values of some declared columns.
+    """Records by size of their class: records with equal quasi labels and equal values in some declared columns.
 
-    ``unique`` records have a class of their own; ``few``, these included, are in classes of fewer than k records. Both are None where rows are not true rows.
+    ``unique`` records are alone in their class; ``few`` are in classes of fewer than k records (unique ones included).
+    Both are None if published rows are not true rows.
     """
 
     unique: int | None
@@ -37,7 +38,7 @@ class DeclaredFigures:
 
     @classmethod
     def of(cls, sizes: NDArray[np.int64], k: int) -> DeclaredFigures:
-        """The figures of classes of some sizes."""
+        """Return the figures for the given class sizes."""
         return cls(int((sizes == 1).sum()), int(sizes[sizes < k].sum()))
 
     def as_json(self) -> dict[str, Any]:
@@ -47,10 +48,11 @@ class DeclaredFigures:
 
 @dataclass(frozen=True)
 class DeclaredColumns:
-    """What a certificate says of declared columns: the figures of each, and of all together, beside the reasons that the manifest has.
+    """The certificate's section on declared columns: figures for each column and for all together, in addition to the manifest's reasons.
 
-    ``records`` are published, and classes of fewer than ``k`` of them are small. ``computable`` are columns that follow from quasi columns, which they are listed with. ``links`` are columns whose values
-    stand in few records each, of several classes, as numbers of people do who have several records.
+    ``records`` is the number of published records; classes of fewer than ``k`` records are small. ``computable``
+    columns follow from quasi columns, which are listed with them. ``links`` are columns whose values each occur in few
+    records of several classes, as person numbers do.
     """
 
     each: Mapping[str, DeclaredFigures]
@@ -63,7 +65,7 @@ class DeclaredColumns:
 
     @classmethod
     def of(cls, side: PublicSide, claims: Sequence[Definition]) -> DeclaredColumns:
-        """Count in the rows that everybody gets."""
+        """Count in the published rows."""
         manifest, k = side.manifest, claimed_k(claims)
         columns = [column for column in manifest.columns if column.role == "declared"]
         reasons = {column.name: column.reason for column in columns}
@@ -84,7 +86,7 @@ class DeclaredColumns:
 
     @classmethod
     def stated(cls, certificate: Mapping[str, Any]) -> DeclaredColumns:
-        """As a certificate states them; ``verify`` counts again."""
+        """Parse the section of a certificate; ``verify`` counts again."""
         entries, all_of_them = certificate["declared"], certificate["declared_together"] or {}
         return cls(
             {each["column"]: DeclaredFigures(each["unique"], each["few"]) for each in entries},
@@ -97,7 +99,7 @@ class DeclaredColumns:
         )
 
     def listed(self) -> list[dict[str, Any]]:
-        """The columns one by one, as a certificate lists them."""
+        """Return the entries of the single columns, as a certificate lists them."""
         return [
             {
                 "column": name,
@@ -110,15 +112,15 @@ class DeclaredColumns:
         ]
 
     def summed(self) -> dict[str, Any] | None:
-        """All of them together; None if there are none."""
+        """Return the entry for all columns together; None if there are no declared columns."""
         return {**self.together.as_json(), "records": self.records, "k": self.k} if self.each else None
 
     def sentences(self) -> list[str]:
-        """What it means to the people in the table, a sentence for each column and one for all of them."""
+        """Explain the figures to data subjects: one sentence per column and one for all columns together."""
         return [told for _, told in self._figures()]
 
     def reservations(self) -> list[str]:
-        """The same of columns that tell somebody apart, or of which nobody knows."""
+        """Return the sentences about columns that make records unique or link them, and about columns whose effect was not counted."""
         return [told for figures, told in self._figures() if figures.few != 0 or _LINK in told]
 
     def _figures(self) -> Iterator[tuple[DeclaredFigures, str]]:
@@ -145,11 +147,11 @@ class DeclaredColumns:
 
 
 def _may_link(values: NDArray[np.int64], classes: int) -> bool:
-    """Whether values of which each stands in so many rows, in so many classes together, may be numbers of people: few rows each, and more classes than values."""
+    """True if values may be person numbers: each occurs in few rows, and there are more classes than values."""
     several = len(values) >= _FEWEST_VALUES and 1 < float(np.median(values)) <= _MOST_LINKED
     return several and 2 * classes >= 3 * len(values)
 
 
 def claimed_k(claims: Sequence[Definition]) -> int:
-    """How many people an adversary finds at least, as the claims have it; 5 where none speaks of a number."""
+    """Return the smallest class size that the claims guarantee; 5 if none states one."""
     return max((claim.crowd for claim in claims if claim.crowd is not None), default=USUAL_K)

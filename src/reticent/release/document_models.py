@@ -1,6 +1,7 @@
-"""The structure of manifest and certificate as models: what their readers check first, and what the published JSON Schemas are made from.
+"""Pydantic models of manifest and certificate: readers validate against them, and the published JSON Schemas are generated from them.
 
-Imported where a document is read, since pydantic takes a while to import. What goes beyond structure is in docs/reference/release-format.md, and in the readers.
+Imported only when a document is read, since importing pydantic is slow. Rules beyond structure are in
+docs/reference/release-format.md and in the readers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Hex32 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class PublishedDocument(BaseModel):
-    """A part of a document: exactly its entries, each of its type."""
+    """A part of a document: exactly the declared entries with their types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -29,13 +30,13 @@ class ValueMeaning(PublishedDocument):
 
 
 class ValuesMeaning(PublishedDocument):
-    """One of several values."""
+    """A set of values."""
 
     values: Annotated[list[Scalar], Field(min_length=1)]
 
 
 class IntervalMeaning(PublishedDocument):
-    """Values between two ends, null where there is none; with ``null`` also missing values."""
+    """Values between two ends; an open end is null. ``null``: missing values are included."""
 
     interval: Annotated[list[str | int | float | None], Field(min_length=2, max_length=2)]
     closed: Literal["left", "right", "both", "neither"]
@@ -43,7 +44,7 @@ class IntervalMeaning(PublishedDocument):
 
 
 class PrefixMeaning(PublishedDocument):
-    """Codes of a length that begin alike."""
+    """Codes of a given length with a common prefix."""
 
     prefix: str
     length: Annotated[int, Field(ge=0, le=10_000)]
@@ -56,7 +57,7 @@ class WeekdayMeaning(PublishedDocument):
 
 
 class HourMeaning(PublishedDocument):
-    """Moments in one hour of any day."""
+    """Timestamps in one hour of any day."""
 
     hour_of_day: Annotated[int, Field(ge=0, le=23)]
 
@@ -68,7 +69,7 @@ class MissingMeaning(PublishedDocument):
 
 
 class AnythingMeaning(PublishedDocument):
-    """Any value, or none."""
+    """Any value, or null."""
 
     all: Literal[True]
 
@@ -86,13 +87,13 @@ MeaningDocument = (
 
 
 class DomainValues(PublishedDocument):
-    """A declared domain, value by value."""
+    """A declared domain as a list of values."""
 
     values: list[Scalar]
 
 
 class DomainRun(PublishedDocument):
-    """A declared domain of all whole numbers between two ends."""
+    """A declared domain of all integers between two ends."""
 
     first: Annotated[int | str, Field(alias="from")]
     last: Annotated[int | str, Field(alias="to")]
@@ -113,7 +114,7 @@ class ColumnDocument(PublishedDocument):
 
 
 class TableDocument(PublishedDocument):
-    """A published table: its files and its columns, and those with text that a spreadsheet would run."""
+    """A published table: its files, its columns, and the columns with text that a spreadsheet would run as a formula."""
 
     files: Annotated[Names, Field(min_length=1)]
     columns: Names
@@ -121,7 +122,7 @@ class TableDocument(PublishedDocument):
 
 
 class KnownRowsDocument(PublishedDocument):
-    """Of how many rows of one person an adversary may know the columns."""
+    """How many rows of one person an adversary may know."""
 
     rows: Annotated[int, Field(ge=1)] | Literal["all"]
     judged: Literal["records", "people", "chances"]
@@ -130,7 +131,7 @@ class KnownRowsDocument(PublishedDocument):
 
 
 class ManifestDocument(PublishedDocument):
-    """manifest.json: what the published files hold."""
+    """manifest.json: schema of the published files."""
 
     layout: Literal[4]
     format: str
@@ -152,7 +153,7 @@ class HeadlineDocument(PublishedDocument):
 
 
 class ClaimDocument(PublishedDocument):
-    """A definition that is claimed, and in plain words what it covers and what not."""
+    """A claimed definition, and in plain words what it covers and does not cover."""
 
     definition: str
     parameters: dict[str, JsonValue]
@@ -161,7 +162,7 @@ class ClaimDocument(PublishedDocument):
 
 
 class DeclaredDocument(PublishedDocument):
-    """A declared column: how many records it makes unique, and how many it puts among few."""
+    """A declared column: how many records it makes unique, and how many it puts into small classes."""
 
     column: str
     reason: str | None
@@ -172,7 +173,7 @@ class DeclaredDocument(PublishedDocument):
 
 
 class DeclaredTogetherDocument(PublishedDocument):
-    """The same of all declared columns together."""
+    """All declared columns together: records unique, and records in small classes."""
 
     unique: Count | None
     few: Count | None
@@ -181,7 +182,7 @@ class DeclaredTogetherDocument(PublishedDocument):
 
 
 class ReferenceDocument(PublishedDocument):
-    """The histogram of a sensitive column with which claims compare."""
+    """The histogram of a sensitive column that claims compare with."""
 
     values: list[Scalar]
     counts: list[Count]
@@ -191,7 +192,7 @@ class ReferenceDocument(PublishedDocument):
 
 
 class RandomnessDocument(PublishedDocument):
-    """Whether random choices came from the operating system."""
+    """Whether all randomness came from the operating system."""
 
     releasable: bool
     statement: str
@@ -205,7 +206,7 @@ class FileDocument(PublishedDocument):
 
 
 class LedgerDocument(PublishedDocument):
-    """The number of the release among those of its data set, and what was judged beside it."""
+    """The number of the release within its data set, and the prior disclosures it was judged with."""
 
     dataset: str | None
     release: Annotated[int, Field(ge=1)] | None
@@ -214,7 +215,7 @@ class LedgerDocument(PublishedDocument):
 
 
 class SignatureDocument(PublishedDocument):
-    """An Ed25519 signature of the canonical form of everything else."""
+    """An Ed25519 signature over the canonical form of the rest of the document."""
 
     algorithm: Literal["Ed25519"]
     public_key: Hex32
@@ -222,7 +223,7 @@ class SignatureDocument(PublishedDocument):
 
 
 class CertificateDocument(PublishedDocument):
-    """certificate.json: what is claimed, and the fingerprints of the files that it is about."""
+    """certificate.json: the claims, and the hashes of the files they are about."""
 
     layout: Literal[4]
     reticent: Annotated[str, Field(pattern=r"^\d+(\.\w+)*$")]

@@ -1,4 +1,4 @@
-"""JSON Schemas of manifest and certificate: shipped as files, so that nobody needs this program to read them, and made from the models that it reads by."""
+"""JSON Schemas of manifest and certificate: generated from the models, and shipped as files for readers without this program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SchemaName = Literal["manifest", "certificate"]
 
 
 def schema_names() -> tuple[str, ...]:
-    """The documents that have a schema."""
+    """Return the names of the documents that have a schema."""
     return get_args(SchemaName)
 
 
 def shipped_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a document, as it is shipped."""
+    """Return the shipped JSON Schema of a document."""
     if name not in schema_names():
         raise DataError(f"There is no schema {name!r}. There are: {', '.join(schema_names())}.")
     content = files("reticent.release").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def shipped_schema(name: str) -> dict[str, Any]:
 
 
 def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
-    """Refuse a document whose entries are not those of its model, with a :class:`DataError` that says where."""
+    """Validate a document against its model; a mismatch raises a :class:`DataError` with its path."""
     from pydantic import ValidationError
 
     from reticent.release import document_models as models
@@ -42,7 +42,7 @@ def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
             f", {step!r}" if isinstance(step, str) else f", entry {step + 1}" for step in above
         )
         if first["type"] in ("missing", "extra_forbidden"):
-            raise DataError(f"{where}: the entry {last!r} is missing or does not belong there.") from None
+            raise DataError(f"{where}: the entry {last!r} is missing or unexpected.") from None
         given = first["input"]
         told = f", but it is {given!r}" if isinstance(given, str | int | float | None) and len(str(given)) < 100 else ""
         raise DataError(f"{where}: the entry {last!r} is wrong ({first['msg']}{told}).") from None

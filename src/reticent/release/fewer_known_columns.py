@@ -1,4 +1,4 @@
-"""What a guarantee for any few known columns would save, and what it leaves open: figures for a proposal."""
+"""Utility gained, and risk left, by a guarantee for any m known columns instead of all; figures for ``propose``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from reticent.table import Table
 from reticent.utility import utility_of
 
 _WORTH = 0.8
-"""Below this share of the loss for all columns a guarantee for any few is worth its gap."""
+"""A guarantee for fewer known columns is offered if its loss is below this share of the loss for all columns."""
 
 
 @dataclass(frozen=True)
 class AnyColumnsOffer:
-    """A guarantee for any ``known`` columns beside that for all: the loss of both, and the share of records that are unique to an adversary who knows more columns than are covered."""
+    """A guarantee for any ``known`` columns compared with one for all: both losses, and the share of records unique to an
+    adversary who knows more columns than covered.
+    """
 
     definition: AnyColumns
     loss: float
@@ -27,7 +29,7 @@ class AnyColumnsOffer:
     unique: Mapping[int, float]
 
     def note(self) -> str:
-        """The offer in words for a steward: both losses, who is unique beyond it, and what to write to choose it."""
+        """Describe the offer to a steward: both losses, the records unique beyond it, and how to choose it."""
         beyond = ", ".join(f"{share:.1%} of the records on {known}" for known, share in self.unique.items())
         return (
             f"protection from an adversary who knows any {self.definition.known} of them, instead of all, would lose {self.loss:.3f} instead of {self.loss_of_all:.3f}. But it guarantees "
@@ -44,10 +46,11 @@ def any_columns_offer(
     known: tuple[int, ...] = (2, 3),
     context: Context | None = None,
 ) -> AnyColumnsOffer | None:
-    """The offer for the most columns of ``known`` that loses less than 0.8 of what protecting all columns does; None where there is none.
+    """Return the offer for the largest m up to ``known`` with a loss below 0.8 of that for all columns; None if there is none.
 
-    ``demand`` is what must hold for whoever knows the columns. Drafts are made and nothing is published. With more than two columns it is rarely
-    cheaper: rare values make small groups in any case, while groups of all columns protect from everybody.
+    ``demand`` is the definition that must hold against an adversary who knows the columns. Drafts are made, nothing is
+    published. With more than two columns the offer is rarely cheaper: rare values make small groups anyway, and groups
+    over all columns protect against every adversary.
     """
     context = context or Context()
     try:

@@ -1,7 +1,8 @@
-"""Formats: the kinds of release there are. All that is particular to one kind is in its format, found by the manifest's ``format``.
+"""Release formats. Everything specific to one kind of release is in its format, selected by the manifest's ``format``.
 
-Publishing, saving, verifying, counting, attacking and reporting are written once over :class:`Format`. A new kind of release is a subclass of
-:class:`GroupFormat` or :class:`MechanismFormat` in a module of its own and a line in ``registry.py`` (or a call of ``rt.register``).
+Publishing, saving, verifying, counting, attacking and reporting are written once over :class:`Format`. A new format is
+a subclass of :class:`GroupFormat` or :class:`MechanismFormat` in its own module, and a line in ``registry.py`` (or a
+call of ``rt.register``).
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ Order = Literal["sorted", "own"]
 
 @dataclass(frozen=True)
 class EvidenceRequest:
-    """What evidence is asked for: a ``definition``, and what may be known beside the public tables.
+    """A request for evidence: a ``definition``, and knowledge in addition to the public tables.
 
-    ``reference`` holds the whole table's histograms, ``people`` a population. Values that the ``naming`` definitions name and no published row has
-    are absent, not unknown. ``earlier`` are the releases before this one, first to last, where a series is judged.
+    ``reference`` holds the whole table's histograms, ``people`` a population. Values that the ``naming`` definitions
+    mention and no published row has are absent, not unknown. ``earlier`` are the prior releases in order, if a series
+    is judged.
     """
 
     definition: Definition
@@ -62,14 +64,14 @@ CHOSEN = (
     "Groups, parameters, hierarchies or the method itself may have been chosen by looking at the data, for the least loss. Who knows how they are chosen "
     "can rule out tables for which the choice would have been another one (minimality)."
 )
-"""What every release of groups leaves open."""
+"""Residual risk of every group-based release."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """A release in plain language: ``what`` it is, and the residual ``risks`` that come with its format.
+    """A release in plain language: ``what`` it is, and the residual ``risks`` of its format.
 
-    For the report: what the size of a ``group`` means to whoever looks for somebody, and what to know when ``attacked``.
+    For the report: what the size of a ``group`` means to an adversary, and what to know when ``attacked``.
     """
 
     what: str
@@ -79,28 +81,30 @@ class Words:
 
 
 class Answer(Result, Protocol):
-    """An answer to a counting query: an estimate, and between which ``bounds`` the true number lies."""
+    """An answer to a counting query: an estimate, and ``bounds`` on the true number."""
 
     @property
     def value(self) -> Any:
-        """The estimate."""
+        """Return the estimate."""
 
     @property
     def standard_error(self) -> float | None:
-        """The spread of the estimate in the model of its estimator; the model itself may be wrong."""
+        """Return the standard error within the model of the estimator; the model itself may be wrong."""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which the true number lies, for certain or with a stated confidence."""
+        """Return the bounds on the true number, certain or with a stated confidence."""
 
 
 class Format(ABC):
-    """One kind of release. It sees the public side only, so whatever it answers, anybody can compute.
+    """One kind of release. A format reads the public side only, so anyone can compute what it returns.
 
-    ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can be claimed. ``roles`` are roles of columns that no column of the original table stands
-    behind, such as a bucket. Tables that ``stream`` are judged where they lie when they do not fit in memory. Rows are ``sorted`` by all
-    columns, or in an order of the format's ``own``, which :meth:`check` knows. ``alike`` says which records share the sensitive values that an attacker is left with. Releases that are ``chained`` name the one before them, so that their evidence
-    shows a gap in a series by itself. ``row_noun`` is what a row of the main table is called where it is not the row of a person.
+    ``tables`` are the names of its public tables, the main one first. ``keeps`` are the kinds of definitions that can
+    be claimed. ``roles`` are roles of columns without a counterpart in the original table, such as a bucket number.
+    Tables that ``stream`` are judged out of core if they do not fit in memory. Rows are ``sorted`` by all columns, or
+    in an order of the format's ``own``, which :meth:`check` knows. ``alike`` describes which records share the
+    sensitive values that remain possible to an attacker. ``chained`` releases name their predecessor, so their evidence
+    shows gaps in a series. ``row_noun`` is what a row of the main table is called if it is not a person's row.
     """
 
     name: ClassVar[str]
@@ -114,83 +118,87 @@ class Format(ABC):
     row_noun: ClassVar[str] = "rows"
 
     def refusal(self, definition: Definition) -> str | None:
-        """Why the definition cannot be claimed for this kind of release; None if it can. Publish asks first of all, and verify again."""
+        """Return why the definition cannot be claimed for this format, or None. Checked first by publish, and again by verify."""
         return unkept(f"A release of format {self.name!r}", self.keeps, definition)
 
     def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
-        """Drafted rows with nothing in their values that tells how the original was ordered; the order of rows is settled later."""
+        """Return drafted rows with no trace of the original row order in their values; the rows themselves are sorted later."""
         return rows
 
     @abstractmethod
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        """Every column of the public ``rows`` with its role and type; a column without a role is refused."""
+        """Return every column of the public ``rows`` with role and type; a column without a role is refused."""
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
-        """The columns of a draft as far as it describes them itself: enough for :meth:`seen`."""
-        raise PolicyError(f"A draft of format {draft.format!r} is seen once it is published.")
+        """Return the columns that a draft describes by itself: enough for :meth:`seen`."""
+        raise PolicyError(f"A draft of format {draft.format!r} cannot be viewed before it is published.")
 
     judges_links: ClassVar[bool] = False
-    """Whether all rows that a pseudonym puts together are judged together: a person's rows are one record."""
+    """True if all rows linked by a pseudonym are judged together: a person's rows are one record."""
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
-        """The table that shows declared columns, and the columns there by which records with the same labels are known; None where rows are not true rows."""
+        """Return the table that holds the declared columns and the columns that define classes of records; None if rows are not true rows."""
         return None
 
     @abstractmethod
     def check(self, public: PublicSide) -> None:
-        """Whether manifest and tables fit together; a :class:`DataError` says where they do not. Sizes are looked at before anything is computed."""
+        """Check that manifest and tables agree; otherwise raise a :class:`DataError` with the location. Sizes are checked
+        before anything is computed.
+        """
 
     @abstractmethod
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """What a definition is judged by, from the public side alone."""
+        """Return the evidence by which a definition is judged, from the public side alone."""
 
     @abstractmethod
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """What an adversary sees in public tables with these columns: labels, what they mean, groups."""
+        """Return the adversary's view of public tables with these columns: labels, their meanings, groups."""
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
-        """True rows in the values by which the release would show them, so that both can be compared; None where the public side does not say which."""
+        """Return true rows recoded to the labels of the release, for comparison; None if the public side does not determine the labels."""
         return frame
 
     def place_in_series(self, public: PublicSide) -> int | None:
-        """The number of a release among those of a table that is published again and again, where its files say it; releases that say it need no numbers of the ledger to be put into order."""
+        """Return the number of a release within its series if its files state it; such releases can be ordered without the ledger."""
         return None
 
     def attested(self, public: PublicSide) -> str:
-        """What the publisher says about how the release was made and no file can show; empty where files show all that is claimed. Verify repeats it."""
+        """Return what the publisher attests about how the release was made that no file can show; empty if the files show
+        every claim. Verify repeats it.
+        """
         return ""
 
     @abstractmethod
     def words(self, public: PublicSide) -> Words:
-        """What this release is, and the risks that remain because of its format."""
+        """Describe this release, and the residual risks of its format."""
 
     @abstractmethod
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        """How many rows meet a condition, as well as the release can tell."""
+        """Estimate how many rows meet a condition."""
 
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
-        """Drawings of the groups for the report, where this kind of release has any of its own."""
+        """Return figures of the groups for the report, if the format has any."""
         return ()
 
     def reader(self, public: PublicSide) -> Any:
-        """The object that analysts of this kind of release work with; the public side itself if there is no other."""
+        """Return the object that analysts use for this kind of release; by default the public side itself."""
         return public
 
 
 @dataclass(frozen=True)
 class GroupHistory:
-    """A series as its public sides show it: the groups of each release, first to last."""
+    """A series as its public sides show it: the groups of each release, in order."""
 
     releases: tuple[Groups, ...]
 
 
 class GroupFormat(Format):
-    """A release of true rows in groups: people of a group cannot be told apart in what a definition protects.
+    """A release of true rows in groups: a definition protects a person by the other members of the group.
 
-    ``hides_identity`` says whether people of a group look alike, so that quasi values do not single
-    anybody out; ``shows`` what quasi columns are published as. The table ``labelled`` (the main one, if none is named) has the labels.
+    ``hides_identity``: members of a group share their quasi labels, so that these single out nobody. ``shows`` is the
+    form in which quasi columns are published. The table ``labelled`` (default: the main one) has the labels.
     """
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups", "history"})
@@ -200,13 +208,14 @@ class GroupFormat(Format):
 
     def refusal(self, definition: Definition) -> str | None:
         if any(part.hides_identity for part in definition.parts()) and not self.hides_identity:
-            return "It promises that quasi values single nobody out, but the release publishes them exactly."
+            return "It requires that quasi values single out nobody, but this format publishes them exactly."
         return super().refusal(definition)
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """The groups that the public tables show, for each set of columns that an adversary may hold, and what is told about those left out.
+        """Return the groups in the public tables for each set of columns that an adversary may know, and the disclosed
+        information about suppressed records.
 
-        A column that was published with a histogram to compare with is compared with that, any other with the published rows.
+        A column with a declared histogram is compared with that, any other with the published rows.
         """
         seen = public.seen
         columns = tuple(
@@ -216,7 +225,7 @@ class GroupFormat(Format):
             for column in seen.true_groups.domain.columns
         )
         compared = columns_compared(about.definition, public.manifest.named("sensitive"))
-        # Histograms of several columns are put together; where one is missing, the published rows stand for all.
+        # Histograms of several columns are combined; if one is missing, the published rows are the reference for all.
         known = compared if all(column in about.reference for column in compared) else ()
         reference = {name: about.reference[name].counts for name in known}
         shown = {quasi: seen.known(quasi) for quasi in (*seen.sets, *own_sets(about.definition))}
@@ -233,7 +242,7 @@ class GroupFormat(Format):
         )
 
     def coarsened(self, public: PublicSide) -> str:
-        """How numbers and dates beside the quasi columns were made coarser, as sentences after others; empty where none was."""
+        """Describe how numbers and dates other than quasi columns were rounded, as sentences to append; empty if none were."""
         told = [
             f"The value of {column.name!r} is {coarsening_from(column.coarsened).words()}."
             for column in public.manifest.columns
@@ -242,7 +251,7 @@ class GroupFormat(Format):
         return "".join(f" {sentence}" for sentence in told)
 
     def own_numbers(self, public: PublicSide) -> tuple[str, ...]:
-        """The risk that numbers and dates beside the quasi columns are somebody's own: which, and for what share of the rows."""
+        """Return the risk that numbers and dates other than quasi columns are unique to a person: the columns, and the share of rows."""
         shares = {name: share for rows in public.rows.values() for name, share in _shares_alone(rows, public.manifest)}
         if not shares:
             return ()
@@ -253,7 +262,7 @@ class GroupFormat(Format):
         )
 
     def missing_values(self, public: PublicSide) -> tuple[str, ...]:
-        """What missing values tell and do not do, where quasi columns have some."""
+        """Describe what missing values disclose, if quasi columns have any."""
         names = [
             column.name
             for column in public.manifest.columns
@@ -267,7 +276,7 @@ class GroupFormat(Format):
         )
 
     def left_out(self, public: PublicSide) -> dict[str, Groups]:
-        """What the histograms of the whole table that the certificate declares tell about those left out: a group for each column."""
+        """Return what the declared whole-table histograms disclose about suppressed records: one group per column."""
         declared = declared_reference(public)
         missing = {name: whole.unpublished(public.groups) for name, whole in declared.items()}
         return {
@@ -277,9 +286,9 @@ class GroupFormat(Format):
         }
 
     def known(self, public: PublicSide) -> dict[str, Any]:
-        """What a counting query may use besides tables and labels."""
+        """Return public knowledge for counting queries beyond tables and labels."""
         kinds = {column.name: column.kind for column in public.manifest.columns}
-        # A declared domain says which values there can be, and nothing about missing ones (see _quasi_column).
+        # A declared domain lists the possible values and does not imply that none is missing (see _quasi_column).
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
@@ -287,7 +296,7 @@ class GroupFormat(Format):
         for name in own:
             if name in table.schema:
                 raise PolicyError(
-                    f"A release of format {self.name!r} has a column {name!r} of its own. Rename the column of that name."
+                    f"A release of format {self.name!r} reserves the column name {name!r}. Rename the column of the table."
                 )
         quasi = self.labels_shown(rows, [name for name in main.schema if name in table.quasi])
         listed = {name: dtype for each in rows.values() for name, dtype in each.schema.items()}
@@ -308,7 +317,7 @@ class GroupFormat(Format):
         return self.tables[0], manifest.named("quasi")
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
-        """The labels that each quasi column shows, each at least once. Distinct rows are counted, which groups are made of later."""
+        """Return the labels that occur in each quasi column. Distinct rows are counted once here and reused for the groups."""
         distinct, _ = rows[self._labels_in].counted(quasi)
         return {name: distinct[name] for name in quasi}
 
@@ -317,7 +326,7 @@ class GroupFormat(Format):
         return self.labelled or self.tables[0]
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
-        """The columns that no column of the table stands behind, with their roles."""
+        """Return the columns without a counterpart in the table, with their roles."""
         return {}
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
@@ -335,7 +344,7 @@ class GroupFormat(Format):
         meanings = draft.meanings.get(name, {})
         labels = {label: meanings[label] for label in labels_of(series, meanings) if label in meanings}
         domain = draft.domains.get(name)
-        # Whether values are missing depends on the data, so it is not part of what was declared.
+        # Whether values are missing depends on the data, so it is not part of the declaration.
         declared = [value for value in domain if value is not None] if domain is not None else None
         return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.shows, declared)
 
@@ -347,7 +356,7 @@ class GroupFormat(Format):
         self._check_labels(public)
 
     def _check_labels(self, public: PublicSide) -> None:
-        """The labels that occur are exactly those that the manifest explains, and no two mean the same."""
+        """Check that the labels that occur are exactly those that the manifest explains, and that no two have the same meaning."""
         shown = self.labels_shown(public.rows, public.manifest.named("quasi"))
         for column in public.manifest.columns:
             if column.role != "quasi":
@@ -364,28 +373,28 @@ class GroupFormat(Format):
             self.check_spelling(column)
 
     def check_spelling(self, column: ManifestColumn) -> None:
-        """Labels of a quasi column are written as their meanings are, and no two mean the same."""
+        """Check that the labels of a quasi column are spelled as their meanings prescribe, and that no two have the same meaning."""
         _check_texts(column)
         if len(set(column.labels.values())) != len(column.labels):
             raise DataError(f"The manifest gives two labels of column {column.name!r} the same meaning.")
 
 
 class MechanismFormat(Format):
-    """A release whose rows were drawn by a randomized mechanism: they are not true rows, and the plan of the mechanism is judged, not groups."""
+    """A release whose rows were sampled by a randomized mechanism: rows are not true rows, and the mechanism's plan is judged instead of groups."""
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
     order: ClassVar[Order] = "own"
 
     @abstractmethod
     def plan(self, public: PublicSide) -> MechanismPlan:
-        """The plan that the rows were drawn by, as the manifest's details state it."""
+        """Return the mechanism's plan as stated in the manifest's details."""
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         return Evidence(plan=self.plan(public))
 
 
 class ManifestDetails(Protocol):
-    """What a format keeps in the manifest, as a value of its own."""
+    """A format's own part of the manifest, as a value object."""
 
     def as_json(self) -> dict[str, Any]:
         """The details as plain data."""
@@ -395,31 +404,27 @@ Written = TypeVar("Written", bound=ManifestDetails)
 
 
 def read_details(read: Callable[[Mapping[str, Any]], Written], written: Mapping[str, Any]) -> Written:
-    """Details by their own reader; a :class:`DataError` where they cannot be understood, or are not written as they would be."""
+    """Parse details; a :class:`DataError` if they are malformed or not in canonical form."""
     try:
         found = read(written)
     except ReticentError as problem:
         raise DataError(f"manifest.json, details: {problem}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise DataError(
-            f"manifest.json: the details cannot be understood ({type(problem).__name__}: {problem})."
-        ) from None
+        raise DataError(f"manifest.json: the details cannot be parsed ({type(problem).__name__}: {problem}).") from None
     if found.as_json() != written:
-        raise DataError(
-            "manifest.json: the details have entries that are not read, or are not written as Reticent writes them."
-        )
+        raise DataError("manifest.json: the details have unknown entries, or are not in the form that Reticent writes.")
     return found
 
 
 def format_of(name: str) -> Format:
-    """A format by name, imported when it is first asked for."""
+    """Return a format by name; imported on first use."""
     if name not in FORMATS:
         raise DataError(f"{name!r} is not a published format that this version knows ({', '.join(FORMATS)}).")
     return cast(Format, load("format", name))
 
 
 def role_of(table: Table, name: str) -> str:
-    """The role of a column that a method drafted; one that is not to be published is refused."""
+    """Return the role of a drafted column; a column that must not be published is refused."""
     if name in table.quasi:
         return "quasi"
     if name in table.sensitive:
@@ -428,11 +433,11 @@ def role_of(table: Table, name: str) -> str:
         return "declared"
     if table.pseudonyms and name == PSEUDONYM:
         return "pseudonym"
-    raise PolicyError(f"The method drafted the column {name!r}, which has no role that is published.")
+    raise PolicyError(f"The method drafted the column {name!r}, whose role does not allow publishing it.")
 
 
 def _shares_alone(rows: Rows, manifest: Manifest) -> Iterator[tuple[str, Fraction]]:
-    """The columns of numbers or dates beside the quasi columns, with the share of rows whose value no other row has, where there are such."""
+    """Yield the numeric and date columns other than quasi columns with the share of rows whose value is unique, if any."""
     if manifest.named("count"):
         return
     for name, dtype in rows.schema.items():
@@ -448,23 +453,23 @@ def _percent(share: Fraction) -> str:
 
 
 def _told(table: Table, name: str) -> dict[str, Any] | None:
-    """What the public is told of how a column was made coarser."""
+    """Return the public description of how a column was rounded."""
     coarsening = table.coarsen.get(name)
     return None if coarsening is None else coarsening.told()
 
 
 def _check_texts(column: ManifestColumn) -> None:
-    """A label that is a value, a masked code, a stretch of whole numbers or the missing value is written in one way only.
+    """Check that a label for a value, a masked code, an integer range or the missing value has its one canonical spelling.
 
-    It is marked where another label is written so.
+    A label is marked if another label is spelled the same.
     """
     expected = dict(zip(column.labels, texts_of(list(column.labels.values()), column.kind), strict=True))
     for label, meaning in column.labels.items():
         if isinstance(meaning, Missing):
-            # A value that is not published may be spelled so too, and then the label is marked all the same.
+            # An unpublished value may have this spelling too, and then the label is marked as well.
             expected[label] = NULL_LABEL + label.removeprefix(label.rstrip("'"))
     for label, text in expected.items():
         if text is not None and label != text and not (text in column.labels and label.rstrip("'") == text.rstrip("'")):
             raise DataError(
-                f"The label {label!r} of column {column.name!r} does not fit the meaning that the manifest gives it."
+                f"The label {label!r} of column {column.name!r} does not match its meaning in the manifest."
             )

@@ -1,7 +1,8 @@
-"""The verdict on a release in one word, and what has to be said with it: the first line of statement, report, ``verify``, ``publish`` and ``attack``.
+"""The verdict on a release in one word, with its reservations: the first line of statement, report, ``verify``, ``publish`` and ``attack``.
 
-*Holds*: every claim was recomputed and nothing else is to be said. *Holds, but*: the claims hold, and each reason is something that they do not cover and that
-a reader would take them to. *Does not hold*: something fails. Where a claim could not be recomputed there is no verdict: *not shown*. The worst wins.
+*Holds*: every claim was recomputed, without reservations. *Holds, but*: the claims hold, and each reservation is
+something that a reader would expect them to cover and they do not. *Does not hold*: a check fails. *Not shown*: a claim
+could not be recomputed. The worst verdict applies.
 """
 
 from __future__ import annotations
@@ -21,24 +22,24 @@ HeadlineState = Literal["holds", "holds, but", "does not hold", "not shown"]
 
 @dataclass(frozen=True)
 class Headline:
-    """A verdict with its reasons, the gravest first; *holds* has none."""
+    """A verdict with its reasons, the most severe first; *holds* has none."""
 
     state: HeadlineState
     reasons: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.state not in get_args(HeadlineState) or bool(self.reasons) == (self.state == "holds"):
-            raise DataError(f"A headline that {self.state} cannot have {len(self.reasons)} reasons.")
+            raise DataError(f"A headline with the state {self.state!r} cannot have {len(self.reasons)} reasons.")
 
     @classmethod
     def holding(cls, reservations: Iterable[str]) -> Headline:
-        """The claims hold; with reservations there is a "but"."""
+        """Return the verdict for claims that hold; reservations make it "holds, but"."""
         reasons = tuple(dict.fromkeys(reservations))
         return cls("holds, but" if reasons else "holds", reasons)
 
     @classmethod
     def of_checks(cls, checks: Sequence[Check], reservations: Iterable[str]) -> Headline:
-        """The verdict of some checks: one that fails decides, then a claim that nobody could recompute."""
+        """Return the verdict of checks: a failure decides, then a claim that could not be recomputed."""
         failures = [f"{check.name}: {check.detail}" for check in checks if check.status == "fails"]
         if failures:
             return cls("does not hold", tuple(failures))
@@ -51,11 +52,11 @@ class Headline:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim was recomputed and holds, with reservations or without."""
+        """True if every claim was recomputed and holds, with or without reservations."""
         return self.state in ("holds", "holds, but")
 
     def beside(self, reservations: Iterable[str]) -> Headline:
-        """The verdict with further reservations: they matter only where the claims hold."""
+        """Return the verdict with further reservations, which count only if the claims hold."""
         return Headline.holding((*self.reasons, *reservations)) if self.holds else self
 
     @property
@@ -65,7 +66,7 @@ class Headline:
 
     @property
     def tone(self) -> Tone:
-        """Whether the verdict is good news, with reservations or without."""
+        """Return the tone for display: good, good with reservations, or bad."""
         return {"holds": "good", "holds, but": "doubtful"}.get(self.state, "bad")  # type: ignore[return-value]  # a tone
 
     def lines(self) -> list[str]:
@@ -78,12 +79,12 @@ class Headline:
 
     @classmethod
     def from_json(cls, stated: Any) -> Headline:
-        """The verdict that was written down; whatever is none is a :class:`DataError`."""
+        """Parse a stored verdict; anything else raises a :class:`DataError`."""
         if not isinstance(stated, Mapping) or not isinstance(stated.get("reasons"), list):
             raise DataError("certificate.json: the headline must have a state and a list of reasons.")
         return cls(stated.get("state", ""), tuple(map(str, stated["reasons"])))
 
 
 def _is_rest(check: Check) -> bool:
-    """Whether a check is about the whole of a claim of which only a part was recomputed."""
+    """True if a check is about a whole claim of which only a part was recomputed."""
     return check.status == "not re-checked" and not check.claim and bool(check.sentence)

@@ -1,4 +1,4 @@
-"""All promises of a release together: what each leaves open beside the others, and one sentence for those that differ in their column only."""
+"""The claims of a release combined: what each leaves open given the others, and one sentence for claims that differ only in their column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reticent.definitions import ClaimScope, Definition, Openness
 
 
 class Promised(NamedTuple):
-    """A definition, what its words are about, and the histograms that it compares with."""
+    """A definition, the scope of its wording, and the histograms it compares with."""
 
     definition: Definition
     scope: ClaimScope
@@ -18,7 +18,7 @@ class Promised(NamedTuple):
 
 
 def beside_each_other(claims: Sequence[Definition], scope: ClaimScope) -> ClaimScope:
-    """The scope of claims that are made together: what one leaves to an attacker, another may rule out."""
+    """Return the scope of claims made together: one claim may rule out what another leaves open."""
 
     def leaving(least: Openness) -> tuple[str, ...]:
         return tuple(name for name in scope.sensitive if any(claim.leaves_open(name) >= least for claim in claims))
@@ -29,13 +29,13 @@ def beside_each_other(claims: Sequence[Definition], scope: ClaimScope) -> ClaimS
 
 
 def joined_promises(promised: Iterable[Promised]) -> list[Promised]:
-    """The promises in their order, those that are the same of several confidential columns put together at the place of the first."""
+    """Return the claims in order, with equal claims about several sensitive columns merged at the position of the first."""
     listed = list(promised)
     return [joined_promise([listed[place] for place in places]) for places in same_promises(listed)]
 
 
 def same_promises(promised: Sequence[Promised]) -> list[list[int]]:
-    """The places of promises that differ in their column only, in the order of the first of each."""
+    """Return the indexes of claims that differ only in their column, grouped and in order of first occurrence."""
     found: dict[object, list[int]] = {}
     for place, each in enumerate(promised):
         every: Any = each.definition
@@ -45,7 +45,7 @@ def same_promises(promised: Sequence[Promised]) -> list[list[int]]:
 
 
 def joined_promise(same: Sequence[Promised]) -> Promised:
-    """Promises that differ in their column only as one."""
+    """Merge claims that differ only in their column."""
     first = same[0]
     every: Any = first.definition
     named = tuple(cast(Any, each.definition).column for each in same) if len(same) > 1 else ()

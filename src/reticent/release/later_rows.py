@@ -1,4 +1,4 @@
-"""Recoding rows that come later as a release recoded the first ones."""
+"""Recode new rows by the recoding of a release."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ POINTS = "recoding.parquet"
 
 
 def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
-    """Recode new rows as a release recoded the old ones: the same labels, and the same groups.
+    """Recode new rows by the recoding of a release: the same labels, and the same groups.
 
-    A value is *unseen* when it lies outside its column's declared domain or, where the domain came from the data, falls under a label that no row had. Rows that
-    fall into a group which was not published are suppressed either way: nobody could hide them there. So are rows that several groups of a local recoding
-    would cover, unless their quasi values are those of a row of the table. What is returned is not a release: nothing was judged or recorded.
+    A value is *unseen* if it is outside its column's declared domain or, if the domain was derived from the data, has a
+    label that no row had. Rows in a group that was not published are always suppressed: no other record would hide
+    them. So are rows that several groups of a local recoding cover, unless a row of the table has the same quasi
+    values. The result is not a release: nothing was judged or recorded.
 
     Parameters:
         scheme: a :class:`Release`, the folder of a saved one, or its ``private/recoding.json``.
@@ -33,7 +34,7 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
         unseen: ``"error"`` refuses an unseen value by name, ``"suppress"`` suppresses its row.
 
     Returns:
-        The labels in the order of the rows, beside the columns that were published with them.
+        The labels in row order, with the columns that were published with them.
 
     Example:
         >>> import reticent as rt
@@ -52,7 +53,7 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
         return _applied(recoding, unseen, as_polars(frame))
     if recoding.needs_row_order:
         raise PolicyError(
-            "This release deals people with equal quasi values out to several groups, one row after the other, and the rows of a frame of Spark have no order. "
+            "This release distributes people with equal quasi values over several groups in row order, and a Spark frame has no row order. "
             "Collect the rows first."
         )
     return opener(owner).applied(frame, partial(_applied, recoding, unseen))
@@ -83,13 +84,13 @@ def _recoding_of(given: Any) -> Recoding:
             if candidate.is_file():
                 return _read(candidate)
         raise DataError(
-            f"There is no recoding at {str(path)!r}: give the folder of a saved release, or its {RECODING}."
+            f"There is no recoding at {str(path)!r}: pass the folder of a saved release, or its {RECODING}."
         )
     recoding = getattr(given if isinstance(given, Draft) else getattr(given, "private", None), "recoding", None)
     if isinstance(recoding, Recoding):
         return recoding
     raise PolicyError(
-        f"A {type(given).__name__} has no recoding; give a release of groups, its folder, or its {RECODING}."
+        f"A {type(given).__name__} has no recoding; pass a group-based release, its folder, or its {RECODING}."
     )
 
 
@@ -97,7 +98,7 @@ def _read(path: Path) -> Recoding:
     payload = parsed(read_document(path), str(path))
     points = path.with_name(POINTS)
     if not points.is_file():
-        raise DataError(f"{str(path)!r} is not a whole recoding: {POINTS} is missing beside it.")
+        raise DataError(f"{str(path)!r} is not a complete recoding: {POINTS} is missing in the same folder.")
     try:
         stored = pl.read_parquet(points)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -1,4 +1,4 @@
-"""The manifest: what the published files hold. Columns with their roles and types, and the meaning of every label."""
+"""The manifest: the schema of the published files. Columns with roles and types, and the meaning of every label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAYOUT = 4
 _LARGEST_RUN = 100_000_000
 ROLES = ("quasi", "sensitive", "declared", "pseudonym")
 GROUPS = "groups"
-"""The table of the labels behind typical values."""
+"""Name of the table with the labels of groups that are published as typical values."""
 
 PublishedAs = Literal["labels", "values", "typical"]
 
@@ -27,11 +27,11 @@ PublishedAs = Literal["labels", "values", "typical"]
 class ManifestColumn:
     """A published column of values of type ``kind``.
 
-    A quasi column is published as labels that stand for such values, as the values themselves, or as typical values with the labels in a table of groups;
-    ``labels`` maps the text of each label or value that occurs to its meaning. ``domain`` holds the values that were declared possible, where they were. ``coarsened`` says how the
-    numbers or dates of another column were made coarser, ``reason`` why a declared column counts as unknown, and
-    ``computable`` from which quasi columns one can compute it all the same. A format may have roles
-    of its own for columns that no column of the original table stands behind.
+    A quasi column is published as labels, as the values themselves, or as typical values with the labels in a table of
+    groups; ``labels`` maps the text of each label or value that occurs to its meaning. ``domain`` holds the declared
+    possible values, if any. ``coarsened`` describes how the numbers or dates of another column were rounded, ``reason``
+    why a declared column counts as unknown, and ``computable`` the quasi columns from which it can be computed
+    nevertheless. A format may have roles of its own for columns without a counterpart in the original table.
     """
 
     name: str
@@ -45,7 +45,7 @@ class ManifestColumn:
     computable: tuple[str, ...] = ()
 
     def type_in(self, table: str) -> pl.DataType:
-        """The type of the column in one of the tables."""
+        """Return the column's type in one of the tables."""
         labelled = self.published == "labels" or (self.published == "typical" and table == GROUPS)
         return ValueType.TEXT.dtype if self.role == "quasi" and labelled else self.kind.dtype
 
@@ -67,9 +67,10 @@ class ManifestColumn:
 
 @dataclass(frozen=True)
 class ManifestTable:
-    """A published table: its files, one after the other, and its columns in order.
+    """A published table: its files in order, and its columns in order.
 
-    ``formulas`` are the columns with text that a spreadsheet would run as a formula; in CSV files an apostrophe stands before it, which is no part of the text.
+    ``formulas`` are columns with text that a spreadsheet would run as a formula; CSV files prefix it with an
+    apostrophe, which is not part of the text.
     """
 
     files: tuple[str, ...]
@@ -84,10 +85,11 @@ class ManifestTable:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the published files hold.
+    """Schema of the published files.
 
-    ``quasi_sets`` are the sets of quasi columns that an adversary may hold; without them, all together. ``details`` are the format's own part. ``known_rows`` says how many
-    rows of one person an adversary may know, where somebody has several: it is the publisher's word. ``unit_declared``: a row counts as a person although a column that names people repeats.
+    ``quasi_sets`` are the sets of quasi columns that an adversary may know (default: all together). ``details`` is the
+    format's own part. ``known_rows`` is how many rows of one person an adversary may know, as attested by the
+    publisher. ``unit_declared``: a row counts as a person although an identifier column repeats.
     """
 
     format: str
@@ -101,33 +103,33 @@ class Manifest:
     unit_declared: bool = False
 
     def named(self, role: str) -> tuple[str, ...]:
-        """The columns of a role."""
+        """Return the columns with a role."""
         return tuple(column.name for column in self.columns if column.role == role)
 
     def only(self, role: str) -> str | None:
-        """The column of a role that at most one column has."""
+        """Return the column with a role that at most one column has, or None."""
         return next(iter(self.named(role)), None)
 
     def column(self, name: str) -> ManifestColumn:
-        """A published column by name."""
+        """Return a published column by name."""
         for column in self.columns:
             if column.name == name:
                 return column
-        raise DataError(f"manifest.json: no column {name!r} is described.")
+        raise DataError(f"manifest.json does not describe a column {name!r}.")
 
     @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
-        """For every quasi column the meaning of each of its labels."""
+        """Return the meaning of each label of every quasi column."""
         return {column.name: dict(column.labels) for column in self.columns if column.role == "quasi"}
 
     @property
     def domains(self) -> dict[str, Sequence[Any]]:
-        """The declared domains of the quasi columns that have one."""
+        """Return the declared domains of the quasi columns that have one."""
         return {column.name: column.domain for column in self.columns if column.domain is not None}
 
     @property
     def adversary_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The sets of quasi columns against which every claim must hold."""
+        """Return the sets of quasi columns against which every claim must hold."""
         return self.quasi_sets if self.quasi_sets is not None else (self.named("quasi"),)
 
     def as_json(self) -> dict[str, Any]:
@@ -147,7 +149,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any]) -> Manifest:
-        """The manifest that was written; whatever does not fit is a :class:`DataError` that says where."""
+        """Parse a manifest; a mismatch raises a :class:`DataError` with its path."""
         reader = _ManifestReader(payload, "manifest.json")
         check_layout(reader.get("layout", int), LAYOUT, "manifest.json")
         check_structure(payload, "manifest")
@@ -170,7 +172,7 @@ class Manifest:
         )
         manifest._check()
         if payload != manifest.as_json():
-            raise DataError("manifest.json holds entries that do not belong there or contradict each other.")
+            raise DataError("manifest.json has unknown or contradictory entries.")
         return manifest
 
     def _check(self) -> None:
@@ -181,29 +183,31 @@ class Manifest:
         if self.unit not in get_args(Unit):
             raise DataError(f"manifest.json: unit must be 'row', 'person' or 'household', but it is {self.unit!r}.")
         if self.known_rows is not None and self.unit == "row":
-            raise DataError("manifest.json: known_rows is about people with several rows, and the unit is the row.")
+            raise DataError("manifest.json: known_rows applies to people with several rows, but the unit is the row.")
         if self.unit_declared and self.unit != "row":
-            raise DataError("manifest.json: unit_declared is about rows that count as people, and the unit is another.")
+            raise DataError(
+                "manifest.json: unit_declared applies to rows that count as people, but the unit is not the row."
+            )
         if self.quasi_sets is not None:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):
-                raise DataError("manifest.json: quasi_sets must cover the quasi columns and nothing else.")
+                raise DataError("manifest.json: quasi_sets must cover exactly the quasi columns.")
         shown = {name for table in self.tables.values() for name in table.columns}
         if shown != set(names):
             wrong = sorted(shown ^ set(names))[0]
-            raise DataError(f"manifest.json: column {wrong!r} is described or published, but not both.")
+            raise DataError(f"manifest.json: column {wrong!r} must be both described and published.")
 
 
 class EarlierLayout(DataError):
-    """The files are those of an earlier version, which this one does not read."""
+    """The files were written in an earlier layout, which this version does not read."""
 
 
 def check_layout(found: Any, known: int, file: str) -> None:
-    """Refuse files of another layout, in words that say which version to use."""
+    """Refuse files of another layout, and name the version that reads them."""
     if type(found) is int and found < known:
         raise EarlierLayout(
             f"{file} has layout {found}, which an earlier version of Reticent wrote, and this one ({reticent.__version__}) reads layout {known}. "
-            "Publish anew, or verify it with the version that its certificate names."
+            "Publish again, or verify it with the version that its certificate names."
         )
     if found != known:
         raise DataError(f"{file} has layout {found!r}, and this version of Reticent reads {known}.")
@@ -211,7 +215,7 @@ def check_layout(found: Any, known: int, file: str) -> None:
 
 @dataclass(frozen=True)
 class _ManifestReader:
-    """Fetches entries of the right type, with messages that say where one is missing or wrong."""
+    """Reads entries with type checks; errors name the path of a missing or wrong entry."""
 
     payload: Mapping[str, Any]
     where: str
@@ -258,7 +262,7 @@ def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
     known = rows == "all" or (type(rows) is int and rows >= 1)
     each_row = given.get("each_row", [])
     if not known or judged not in get_args(RowsJudged) or not isinstance(same, list) or not isinstance(each_row, list):
-        raise DataError(f"{reader.where}: known_rows must say how many rows may be known and what was judged.")
+        raise DataError(f"{reader.where}: known_rows must state how many rows may be known and what was judged.")
     return KnownRows(None if rows == "all" else rows, judged, tuple(map(str, same)), tuple(map(str, each_row)))
 
 
@@ -272,7 +276,7 @@ def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:
 
 
 def _domain_json(domain: Sequence[Any] | None) -> Any:
-    """A declared domain as plain data: the ends of a run of whole numbers, or all values."""
+    """Return a declared domain as plain data: the ends of an integer range, or all values."""
     if domain is None:
         return None
     if len(domain) > 2 and _is_run(domain):
@@ -281,7 +285,7 @@ def _domain_json(domain: Sequence[Any] | None) -> Any:
 
 
 def _is_run(domain: Sequence[Any]) -> bool:
-    """Whether a domain is every whole number from its first to its last; a range is not written out to find that."""
+    """True if a domain is every integer from its first to its last; a range object is not expanded to test this."""
     if isinstance(domain, range):
         return domain.step == 1
     return all(type(value) is int for value in domain) and list(domain) == list(range(domain[0], domain[-1] + 1))
@@ -297,7 +301,7 @@ def _read_domain(reader: _ManifestReader, kind: ValueType) -> Sequence[Any] | No
             return range(low, high + 1)
     elif set(given) == {"values"} and isinstance(given["values"], list):
         return [kind.read(value) for value in given["values"]]
-    raise DataError(f"{reader.where}: the domain cannot be understood.")
+    raise DataError(f"{reader.where}: the domain cannot be parsed.")
 
 
 def _table(reader: _ManifestReader) -> ManifestTable:

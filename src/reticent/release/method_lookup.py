@@ -1,4 +1,4 @@
-"""Methods by name, and the method where none is named: the same in Python, in a policy and on the command line."""
+"""Methods by name, and the default method; shared by Python, policies and the command line."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reticent.release.cheapest_method import Cheapest, MethodCost, compared_with
 from reticent.table import Table
 
 _SMALL = 1_000_000
-"""Cuts are chosen by their loss, which takes time by the square of the columns, where rows times columns times columns are at most this many."""
+"""Largest rows × columns² for which splits are chosen by loss, whose cost is quadratic in the number of columns."""
 
 
 def default_method(table: Table, definition: Definition, parameters: Mapping[str, Any] | None = None) -> Method:
-    """The method for a table and a definition where none is named: full-domain or local recoding, whichever costs less (:class:`Cheapest`).
+    """Return the default method for a table and a definition: global or local recoding, whichever costs less (:class:`Cheapest`).
 
-    ``parameters`` are those that were given without a name, such as ``suppression`` or ``values`` in a policy or on the command line; methods that do
-    not have them, or not these values of them, are not tried.
+    ``parameters`` were given without a method name, such as ``suppression`` or ``values`` in a policy or on the command
+    line; methods that lack them, or do not accept their values, are not tried.
     """
     given = parameters or {}
     small = table.rows * len(table.quasi) ** 2 <= _SMALL
@@ -45,9 +45,9 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
 
 
 def methods_compared(table: Table, definition: Definition, made: MethodCost, context: Context) -> dict[str, Any] | None:
-    """What other methods would cost beside one that was ``made``, as plain data; None where it is not a method of groups.
+    """Return the costs of other methods compared with the draft ``made``, as plain data; None if its method is not group-based.
 
-    The others are the candidates of the default, with the same kind of values.
+    The others are the candidates of the default method, with the same kind of values.
     """
     if made.groups is None or made.name not in METHODS:
         return None
@@ -61,11 +61,11 @@ def methods_compared(table: Table, definition: Definition, made: MethodCost, con
 
 
 def named_method(method: Method | str) -> Method:
-    """A method as it was given, or the one of a name with its default parameters."""
+    """Return the method itself, or the named method with default parameters."""
     return method_from(method, {}) if isinstance(method, str) else method
 
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
-    """The method ``name`` with its parameters; an unknown name or parameter is a :class:`PolicyError` with a hint."""
+    """Return the method ``name`` with parameters; an unknown name or parameter raises a :class:`PolicyError` with a hint."""
     made: Method = made_from("method", name, parameters)
     return made

@@ -1,4 +1,4 @@
-"""Where a certificate comes from, by what the recipient knows of the publisher: nothing, a key, or a trust file; and whether a log has it."""
+"""Origin of a certificate, given what the recipient trusts: nothing, a key, or a trust file; and whether a log contains it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_NAMED = 10
 
 
 class OriginChecks(NamedTuple):
-    """What was checked, whether every signature is valid, and whether what the recipient trusts refuses the certificate."""
+    """The checks made, whether every signature is valid, and whether the recipient's trust anchors reject the certificate."""
 
     checks: tuple[Check, ...]
     signed: bool
@@ -33,7 +33,7 @@ class OriginChecks(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """What a recipient knows. ``remembered`` is the path of the last head of the log that was seen; it is written when a newer one holds."""
+    """What a recipient trusts. ``remembered`` is the path of the last log head seen; it is replaced when a newer consistent one is verified."""
 
     key: Ed25519PublicKey | None = None
     trust: TrustFile | None = None
@@ -42,11 +42,11 @@ class Origin:
 
     @classmethod
     def of(cls, key: Any, trust: Any, log: str | Path | None, remembered: str | Path | None) -> Origin:
-        """What the arguments of ``verify`` say."""
+        """Build from the arguments of ``verify``."""
         if key is not None and trust is not None:
-            raise PolicyError("verify got a key and a trust file. Use one: the trust file names the keys.")
+            raise PolicyError("verify got both a key and a trust file. Pass one of them: a trust file names the keys.")
         if remembered is not None and log is None:
-            raise PolicyError("A remembered head is compared with a log: name the log too (log=, --log).")
+            raise PolicyError("A remembered head needs a log to compare with: pass the log too (log=, --log).")
         opened = None
         if trust is not None:
             from reticent.release.trust import TrustFile
@@ -56,7 +56,7 @@ class Origin:
         return cls(None if key is None else public_key(key), opened, log, place)
 
     def judge(self, certificate: Mapping[str, Any]) -> OriginChecks:
-        """Check the signatures, and the log where there is one. A log can show when a certificate existed, so it is looked at first."""
+        """Check the signatures, and the log if there is one. The log is checked first, since it proves when a certificate existed."""
         logged, beside = self._judge_log(certificate) if self.log is not None else (None, ())
         said = signatures_of(certificate)
         signed = bool(said) and _are_valid(certificate, said)
@@ -72,14 +72,12 @@ class Origin:
     def _judge_by_key(self, certificate: Mapping[str, Any], said: list[Any]) -> Check:
         if not said:
             if self.key is None:
-                text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
+                text = "The certificate is not signed: its consistency can be checked, but its origin cannot be proven."
                 return Check("origin", "not re-checked", text)
-            return Check(
-                "origin", "fails", "The certificate is not signed, so the key cannot prove where it comes from."
-            )
+            return Check("origin", "fails", "The certificate is not signed, so the key cannot prove its origin.")
         if self.key is None:
             keys = " and ".join(f"{each['public_key'][:16]}..." for each in said)
-            text = f"Signed with the key {keys}; give that publisher's key to prove the origin."
+            text = f"Signed with the key {keys}; pass that publisher's key to prove the origin."
             return Check("origin", "not re-checked", text)
         if not any(is_signed_by(unsigned(certificate), each, self.key) for each in said):
             return Check("origin", "fails", "The certificate was signed with another key.")
@@ -106,7 +104,7 @@ class Origin:
         return Check("origin", "fails", text)
 
     def _judge_log(self, certificate: Mapping[str, Any]) -> tuple[str | None, tuple[Check, ...]]:
-        """Since when the log has had the certificate, where its keys are trusted, and what was checked."""
+        """Return when the certificate was logged, if the log's keys are trusted, and the checks made."""
         from reticent.release.trust import LogHead, ReleaseLog, head_signers
 
         assert self.log is not None
@@ -135,16 +133,18 @@ class Origin:
 
 def _history(older: Any, remembered: Path | None) -> Check:
     if older is not None:
-        return Check("log history", "holds", f"The log begins with what was remembered: {older.words}.")
+        return Check("log history", "holds", f"The log is consistent with the remembered head: {older.words}.")
     if remembered is not None:
-        text = f"No head was remembered yet. This one is now, in {remembered}: next time a changed history is found."
+        text = f"No head was remembered yet. This one is now stored in {remembered}: a changed history will be detected next time."
     else:
-        text = "No head is remembered, so a changed history is not found: pass a file with --remember (remember=)."
+        text = (
+            "No head is remembered, so a changed history cannot be detected: pass a file with --remember (remember=)."
+        )
     return Check("log history", "not re-checked", text)
 
 
 def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
-    """Other releases of the data set that the log lists, and those that it should list."""
+    """Check the other releases of the data set: those that the log lists, and those that it should list."""
     dataset, mine = certificate["ledger"]["dataset"], certificate["ledger"]["release"]
     if dataset is None:
         text = "The data set has no name, so other releases of it cannot be found in the log."
@@ -173,7 +173,7 @@ def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
 
 
 def _are_valid(certificate: Mapping[str, Any], said: list[Any]) -> bool:
-    """True if each is a signature of this certificate, in the order of their keys."""
+    """True if each is a valid signature of this certificate, and they are sorted by key."""
     if len(said) > _MOST_SIGNATURES or (isinstance(certificate["signature"], list) and len(said) < 2):
         return False
     keys = []
@@ -189,7 +189,7 @@ def _not_of_this(said: list[Any]) -> str:
     return (
         "The signature does not belong to this certificate."
         if len(said) < 2
-        else "The signatures are not all of this certificate, each key once, in the order of their keys."
+        else "The signatures must all be over this certificate, one for each key, sorted by key."
     )
 
 

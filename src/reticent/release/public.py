@@ -1,4 +1,4 @@
-"""The public side of a release: what everybody gets, in memory or read from its folder. Nothing here opens ``private/``."""
+"""The public side of a release, in memory or read from its folder. Nothing here opens ``private/``."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ from reticent.release.spool import formulas_in, judging
 from reticent.table import Meaning, Rows, StoredRows
 
 PublicFile = bytes | Path
-# Tables of these kinds are read where they lie when they do not fit into memory.
+# Tables of these file types are read out of core if they do not fit in memory.
 _STREAMED = (".csv", ".parquet")
 _DOCUMENTS, _LARGEST_DOCUMENT = (".json", ".txt"), 1 << 27
 
 
 @dataclass(frozen=True)
 class PublicSide:
-    """The published tables with their manifest and certificate.
+    """The published tables with manifest and certificate.
 
-    Tables too large for memory stay in their files: ``frame`` and ``tables[name]`` load them, everything else looks at ``rows``.
+    Tables too large for memory stay in their files: ``frame`` and ``tables[name]`` load them, all other access goes
+    through ``rows``.
     """
 
     manifest: Manifest
@@ -47,22 +48,22 @@ class PublicSide:
 
     @property
     def format(self) -> str:
-        """How it was published, by the name of its format."""
+        """Name of the release format."""
         return self.manifest.format
 
     @property
     def form(self) -> Format:
-        """The format that reads it."""
+        """The format object."""
         return format_of(self.manifest.format)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The tables by name, each loaded when it is taken out."""
+        """The tables by name, each loaded on access."""
         return _Loading(self.rows)
 
     @property
     def reader(self) -> Any:
-        """What analysts of this kind of release work with: estimates from a randomized view, for example."""
+        """The object that analysts use for this kind of release, such as the estimators of a randomized view."""
         return self.form.reader(self)
 
     @property
@@ -71,7 +72,7 @@ class PublicSide:
         return self.tables[self.form.tables[0]]
 
     def sample(self, count: int) -> pl.DataFrame:
-        """Rows of the main table, evenly spaced over the first part of it that is loaded: they are sorted, so neighbours look alike."""
+        """Return ``count`` rows of the main table, evenly spaced over its first loaded part (rows are sorted, so neighbours are similar)."""
         main = self.rows[self.form.tables[0]]
         part = next(iter(main.chunks()), pl.DataFrame(schema=main.schema))
         places = np.linspace(0, max(part.height - 1, 0), min(count, part.height)).astype(np.uint32)
@@ -84,12 +85,12 @@ class PublicSide:
 
     @property
     def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
-        """For every quasi column the meaning of each of its labels."""
+        """The meaning of each label of every quasi column."""
         return self.manifest.meanings
 
     @cached_property
     def seen(self) -> AdversaryView:
-        """What an adversary sees in the public tables; :func:`reticent.release.adversary_view_of` adds what the certificate tells."""
+        """The adversary's view of the public tables; :func:`reticent.release.adversary_view_of` adds the certificate's disclosures."""
         named = self.manifest.named("declared")
         computable = tuple(
             column.name for column in self.manifest.columns if column.name in named and column.computable
@@ -100,16 +101,16 @@ class PublicSide:
 
     @property
     def groups(self) -> Groups:
-        """The groups as the public tables show them."""
+        """The groups in the public tables."""
         return self.seen.true_groups
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        """How many rows meet a condition, as well as the release can tell."""
+        """Estimate how many rows meet a condition."""
         return self.form.count(self, condition, estimator)
 
 
 class _Loading(Mapping[str, pl.DataFrame]):
-    """Rows by name, as frames."""
+    """Mapping from table names to frames, loaded on access."""
 
     def __init__(self, rows: Mapping[str, Rows]) -> None:
         self._rows = rows
@@ -125,7 +126,7 @@ class _Loading(Mapping[str, pl.DataFrame]):
 
 
 def public_folder(path: str | Path) -> Path:
-    """The public folder of a release: ``path/public``, or ``path`` itself when only that was handed over."""
+    """Return the public folder of a release: ``path/public``, or ``path`` itself if that is a public folder."""
     place = Path(path)
     for folder in (place / "public", place):
         if folder.is_dir() and ((folder / CERTIFICATE).exists() or folder.name == "public"):
@@ -136,7 +137,7 @@ def public_folder(path: str | Path) -> Path:
 
 
 def open_certificate(path: str | Path) -> tuple[Path, dict[str, Any]]:
-    """The certificate of a saved release, and its file. Nothing else is read or checked."""
+    """Return the certificate of a saved release and its file. Nothing else is read or checked."""
     place = public_folder(path) / CERTIFICATE
     try:
         return place, read_certificate(read_document(place))
@@ -145,7 +146,7 @@ def open_certificate(path: str | Path) -> tuple[Path, dict[str, Any]]:
 
 
 def read_files(folder: Path) -> dict[str, PublicFile]:
-    """Every file of a public folder, a table that does not fit into memory by its path.
+    """Return every file of a public folder; tables too large for memory are returned as paths.
 
     Links and folders are refused, since they may lead to the private side.
     """
@@ -165,14 +166,12 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
 
 def _read(path: Path) -> bytes:
     if path.suffix in _DOCUMENTS and path.stat().st_size > _LARGEST_DOCUMENT:
-        raise DataError(
-            f"public/{path.name} has more than {_LARGEST_DOCUMENT:,} bytes, which no such file of a release has."
-        )
+        raise DataError(f"public/{path.name} has more than {_LARGEST_DOCUMENT:,} bytes, the limit for this file.")
     return path.read_bytes()
 
 
 def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
-    """The public side that files hold; whatever does not fit is a :class:`DataError` that says where."""
+    """Parse the public side from its files; a mismatch raises a :class:`DataError` with its path."""
     certificate = read_certificate(small_file(files, CERTIFICATE))
     manifest = Manifest.from_json(parsed(small_file(files, MANIFEST), MANIFEST))
     form = format_of(manifest.format)
@@ -189,7 +188,7 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
     for name, table in manifest.tables.items():
         kinds = TABLE_FILES if len(table.files) == 1 else [suffix.removeprefix(".") for suffix in _STREAMED]
         if table.files not in [part_names(name, kind, len(table.files)) for kind in kinds]:
-            raise DataError(f"manifest.json: table {name!r} cannot be in files called {', '.join(table.files[:9])}.")
+            raise DataError(f"manifest.json: table {name!r} has invalid file names: {', '.join(table.files[:9])}.")
     contents = {name: [_needed(files, file) for file in table.files] for name, table in manifest.tables.items()}
     side = PublicSide(
         manifest,
@@ -201,7 +200,7 @@ def read_public(files: Mapping[str, PublicFile]) -> PublicSide:
 
 
 def _rows(parts: Sequence[PublicFile], name: str, manifest: Manifest, streams: bool) -> Rows:
-    """A table in memory, or as it lies on disk."""
+    """Return a table loaded into memory, or as rows on disk."""
     judged = (*manifest.named("quasi"), *manifest.named("sensitive"))
     paths = tuple(part for part in parts if isinstance(part, Path))
     if not streams or not paths:
@@ -219,7 +218,7 @@ def _rows(parts: Sequence[PublicFile], name: str, manifest: Manifest, streams: b
 
 
 def small_file(files: Mapping[str, PublicFile], name: str) -> bytes:
-    """A file that is no table."""
+    """Return the content of a file that is not a table."""
     return _bytes(_needed(files, name))
 
 
@@ -228,7 +227,7 @@ def _bytes(content: PublicFile) -> bytes:
 
 
 def open_public(path: str | Path, *, context: Context | None = None) -> PublicSide:
-    """The public side of a saved release, as everybody can read it. Use ``verify`` to learn whether it keeps its promises."""
+    """Open the public side of a saved release without checking its claims; use ``verify`` for that."""
     context = context or Context()
     context.step("reading the files")
     files = read_files(public_folder(path))

@@ -1,6 +1,6 @@
-"""Public tables: from a draft's frames to files whose bytes depend on what they show and on nothing else, and back.
+"""Public tables to files and back. The bytes of a file depend only on the disclosed content.
 
-Rows are sorted by their content, so that their order tells nothing about that of the original table.
+Rows are sorted by content, so that their order discloses nothing about the original order.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from reticent.table import (
     table_file,
 )
 
-# Below this, finding out which lines repeat takes longer than reading all of them.
+# Below this size, detecting repeated lines takes longer than reading all of them.
 _SMALL = 1 << 16
 
 
 def hash_file(path: Path) -> dict[str, Any]:
-    """What a certificate says about a file, without holding it."""
+    """Return a file's size and hash, as certificates list them, without loading it."""
     checksum = Checksum()
     for _ in checksum.passing(read_blocks(path)):
         pass
@@ -42,7 +42,7 @@ def hash_file(path: Path) -> dict[str, Any]:
 
 
 def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> pl.DataFrame:
-    """A file of a public table as the manifest describes it; whatever does not fit is a :class:`DataError` that says what."""
+    """Parse a file of a public table by the manifest; a mismatch raises a :class:`DataError`."""
     table = manifest.tables[name]
     schema, file = published_schema(name, manifest), table.files[part]
     try:
@@ -61,18 +61,18 @@ def read_table(content: bytes, name: str, manifest: Manifest, part: int = 0) -> 
 
 
 def _check_texts(texts: pl.Series, packed: int, file: str) -> None:
-    """Refuse texts that are too long, or too many of the same: a file holds each once, whoever works with them holds all."""
+    """Refuse texts that are too long, or repeated too often: a compressed file stores a text once, memory holds every copy."""
     lengths = texts.str.len_bytes()
     longest, total = int(lengths.max() or 0), int(lengths.sum())  # type: ignore[arg-type]  # whole numbers
     if longest > LONGEST_TEXT or not may_be_held(text_memory(total), packed):
         raise DataError(
-            f"{file}: column {texts.name!r} has a text of {longest:,} bytes and {total:,} bytes in all; at most {LONGEST_TEXT:,} a text are read, and no more than "
-            "memory holds."
+            f"{file}: column {texts.name!r} has a text of {longest:,} bytes and {total:,} bytes in all; the limit is {LONGEST_TEXT:,} per text and, in all, what "
+            "fits in memory."
         )
 
 
 def refuse_beside(content: bytes | Path, file: str, rows: TableRows) -> None:
-    """Refuse a public file that holds anything beside the table that the manifest describes."""
+    """Refuse a public file that holds anything besides the table described by the manifest."""
     found = table_file(Path(file).suffix.removeprefix(".")).beside(content, file, rows)
     if found is not None:
         raise DataError(f"{file} holds {found}, which the manifest does not describe.")
@@ -81,7 +81,7 @@ def refuse_beside(content: bytes | Path, file: str, rows: TableRows) -> None:
 def read_rows(
     contents: Sequence[bytes], name: str, manifest: Manifest, *, small: int = _SMALL
 ) -> FrameRows | RepeatedRows:
-    """The rows of all files of a table (:func:`read_table`); of those that repeat in a single file of more than ``small`` bytes, one is read."""
+    """Return the rows of all files of a table (:func:`read_table`); in a single file of more than ``small`` bytes repeated lines are parsed once."""
     csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
     try:
         runs = csv_runs(contents[0], published_schema(name, manifest)) if csv else None
@@ -90,17 +90,17 @@ def read_rows(
             if distinct.height == len(runs[1]):
                 return RepeatedRows(CodedRows.of(distinct), runs[1])
     except (DataError, pl.exceptions.ComputeError):
-        # Said about all rows below.
+        # Reported for all rows below.
         pass
     return CodedRows.of(pl.concat(read_table(each, name, manifest, part) for part, each in enumerate(contents)))
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:
-    """The columns of a public table with the types that the manifest gives them."""
+    """Return the columns of a public table with their types in the manifest."""
     return pl.Schema({column: manifest.column(column).type_in(name) for column in manifest.tables[name].columns})
 
 
 def labels_of(series: pl.Series, meanings: Mapping[str, Meaning]) -> list[str]:
-    """The labels that occur in a published quasi column, sorted: its values as text, with the label of the missing value for that."""
+    """Return the labels that occur in a published quasi column, sorted: its values as text, null as the label of the missing value."""
     labels = set(sorted_values(series).cast(pl.String).to_list())
     return sorted({null_label(meanings), *labels - {None}} if None in labels else labels)

@@ -1,7 +1,7 @@
-"""Publishing: from a table and a definition to a release. Nothing leaves before it was judged and recorded.
+"""Publishing: from a table and a definition to a release. Everything is judged and recorded before it is released.
 
-One way for every method and format: arguments, what method and format refuse, ledger, draft, roles, public files, checks, judgement, entry in the
-ledger, certificate.
+The steps are the same for every method and format: arguments, refusals of method and format, ledger, draft, roles,
+public files, checks, judgement, ledger entry, certificate.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def publish(
 ) -> Release:
     """Find the least distorted release of a table that satisfies a definition; certify and record it.
 
-    Everything is judged once more on the public tables before the ledger is written, and the ledger is written before this returns: the release is reserved
-    there, and released when it is saved. What cannot be had is :class:`Infeasible`, and the message says how far one can get.
+    The public tables are judged again before the ledger is written, and the ledger is written before this returns: the
+    release is reserved there, and recorded as released when it is saved. :class:`Infeasible` is raised if no release
+    satisfies the definition; its message gives the best achievable value.
 
     Parameters:
         table: the rows with their roles.
@@ -83,9 +84,9 @@ def publish(
         method: a method, or its name such as ``"Mondrian"``; by default the cheapest of several that are tried
             (:func:`reticent.release.default_method`).
         ledger: where releases are recorded; by default RETICENT_LEDGER, or the user's own ledger.
-        again: publish a data set that was released before; the certificate then says so. Otherwise that is a :class:`LedgerError`.
+        again: allow a data set that was released before, which the certificate then states; otherwise that is a :class:`LedgerError`.
         signing_key: a private key, or a list of keys of which each signs the certificate.
-        insecure_seed: fixes protective randomness, for tests only; the certificate says so.
+        insecure_seed: fixes protective randomness, for tests only; the certificate states it.
         files: the file format of the public tables, ``"csv"`` or ``"parquet"``, among others.
         scratch: where public files are spooled until they are saved; by default the temp directory.
         context: reports progress and can stop the run; a new one for each publication.
@@ -111,7 +112,7 @@ def publish(
     try:
         made = judged_draft(request, context, partial(_require_recognised, table=table, given=ledger))
         with made.spool.closed_on_error():
-            # From here on the ledger may know of it, so nothing stops any more.
+            # From here on the ledger may have an entry, so the run can no longer be stopped.
             context.step("recording")
             _charge_nameless(made.draft, table, ledger)
             certificate, entry = _recorded(made, table, book, again, keys)
@@ -127,7 +128,7 @@ def publish(
 def _recorded(
     made: JudgedDraft, table: Table, book: Ledger | None, again: bool, keys: tuple[Any, ...]
 ) -> tuple[dict[str, Any], Entry | None]:
-    """The certificate of a draft, and its entry in the ledger, where the data set has a name: the release is reserved."""
+    """Return the certificate of a draft and, if the data set has a name, its ledger entry, which reserves the release."""
     draft, side, content = made.draft, made.side, made.side.certificate
     prints = {
         MANIFEST: fingerprint(readable(side.manifest.as_json())),
@@ -163,7 +164,7 @@ def _recorded(
 
 @contextmanager
 def _stored(draft: Draft) -> Iterator[SeriesState | None]:
-    """The state that a release leaves behind in its series, on the disk before the ledger hears of it; removed again if recording fails."""
+    """Store the series state of a release on disk before the ledger is written; remove it again if recording fails."""
     if draft.outcome is None:
         yield None
         return
@@ -177,7 +178,9 @@ def _stored(draft: Draft) -> Iterator[SeriesState | None]:
 
 @dataclass(frozen=True)
 class JudgedDraft:
-    """A draft that was checked, judged and measured; nothing is recorded or certified. ``side`` is what would be public: its certificate lists the claims only."""
+    """A draft that was checked, judged and measured, but neither recorded nor certified. ``side`` is its public side; its
+    certificate lists only claims.
+    """
 
     draft: Draft
     side: PublicSide
@@ -187,9 +190,9 @@ class JudgedDraft:
 
 
 def judged_draft(request: Request, context: Context, accept: Callable[[Draft], None] | None = None) -> JudgedDraft:
-    """Everything that publishing does before the ledger: draft, judge, write the public files aside, check them, judge what they show, and measure what it costs.
+    """Run everything that precedes the ledger: draft, judge, spool the public files, check them, judge the public tables, measure the cost.
 
-    ``accept`` refuses a draft by an error before anything is written.
+    ``accept`` may refuse a draft by raising before anything is written.
     """
     asked = request.prepared()
     table, definition = asked.table, asked.definition
@@ -209,7 +212,7 @@ def judged_draft(request: Request, context: Context, accept: Callable[[Draft], N
 
 
 def _about_people(table: Table, draft: Draft) -> Draft:
-    """The draft with what only the steward is told of people with several rows: how many rows were suppressed before, and how many of a group ever had one value."""
+    """Add private figures about people with several rows: rows suppressed beforehand, and members of a group with one value throughout."""
     if not table.rows_left_out and not table.several_rows:
         return draft
     ever = {name: str(share) for name, share in ever_shares(draft.evidence).items()}
@@ -227,7 +230,7 @@ def _checked(
     computable: ComputableColumns,
     context: Context,
 ) -> JudgedDraft:
-    """The draft with its public side, if this keeps the table's roles and shows what is claimed."""
+    """Return the draft with its public side, if this respects the table's roles and shows what is claimed."""
     manifest = _manifest(table, draft, form, spool, known_rows(definition, draft.evidence))
     side = PublicSide(computable.marked(manifest), {}, spool.rows)
     _check_roles(table, side.manifest)
@@ -248,13 +251,13 @@ def _checked(
 
 
 def _measured(table: Table, definition: Definition, draft: Draft) -> PrivateSide:
-    """What only the steward may see of a draft, with what it costs."""
+    """Return the private side of a draft, including its cost."""
     utility, losses = measured_utility(table, definition, draft)
     return PrivateSide(draft.evidence, draft.suppressed, utility, losses, draft.search, draft.private, draft.recoding)
 
 
 def _check_limits(table: Table, draft: Draft, method: Method) -> None:
-    """Nothing is published finer than the ``min_level`` of a column, or coarser than its ``max_level``, whatever method made it."""
+    """Refuse levels below a column's ``min_level`` or above its ``max_level``, whatever method chose them."""
     for hierarchy in table.hierarchies:
         label = beyond_limits(hierarchy, draft.meanings.get(hierarchy.column, {}))
         if label is not None:
@@ -271,21 +274,22 @@ def _context(given: Context | None, insecure_seed: int | None, scratch: str | Pa
     if given is None:
         return Context(Randomness(insecure_seed), scratch=None if scratch is None else Path(scratch))
     if insecure_seed is not None or scratch is not None:
-        raise PolicyError("publish got a context and insecure_seed= or scratch= beside it. Set them in the context.")
+        raise PolicyError("publish got a context together with insecure_seed= or scratch=. Set them in the context.")
     return given
 
 
 def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) -> Ledger | None:
-    """The ledger, opened before the search, so that one that cannot be written is found out at once."""
+    """Open the ledger before the search, so that an unwritable one fails at once."""
     if table.dataset is None:
         return None
     return given if isinstance(given, Ledger) else Ledger(given)
 
 
 def _charge_nameless(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
-    """Charge a noisy release of a table without a name to the account of its people, who are recognised: nobody gets around an account by leaving the name out.
+    """Charge a noisy release of an unnamed table to the accounts of its people, matched by fingerprint: omitting the name
+    does not evade an account.
 
-    Draws from a seed protect nobody, as their certificate says, and are not charged.
+    Samples from a seed protect nobody, as their certificate states, and are not charged.
     """
     with _nameless_people(draft, table, given) as (book, people):
         if book is not None and draft.cost is not None:
@@ -303,7 +307,7 @@ def _require_recognised(draft: Draft, table: Table, given: str | Path | LedgerLo
 def _nameless_people(
     draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None
 ) -> Iterator[tuple[Ledger | None, tuple[PersonFingerprints, ...]]]:
-    """The ledger and the people of a noisy release of a table without a name; None where it is not charged to them."""
+    """Yield the ledger and the people of a noisy release of an unnamed table; None if it is not charged to them."""
     if draft.cost is None or draft.insecure or table.dataset is not None:
         yield None, ()
         return
@@ -316,7 +320,7 @@ def _nameless_people(
 
 
 def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprints, ...]:
-    """Whom a release is about; one that costs something is recognised by its rows as a whole where there is nothing else."""
+    """Return the fingerprints of a release's people; a release with a privacy cost falls back to a fingerprint of all its rows."""
     found = marks_of_people(table, book.people_key)
     return contents_marks(table, book.people_key) if draft.cost is not None and not found else found
 
@@ -350,39 +354,39 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: Kno
         table.quasi_sets,
         draft.details,
         known,
-        # Whether somebody has several rows is no public fact where noise protects a declared unit.
+        # Whether a person has several rows is not public if noise protects a declared unit.
         table.unit_declared and draft.unit is None,
     )
 
 
 def _check_roles(table: Table, manifest: Manifest) -> None:
-    """Whatever role a format gives a column: one that the table has is published only if it has a role there that is."""
+    """Refuse a column of the table that a format publishes although its role in the table forbids it."""
     for column in manifest.columns:
         if column.name in table.schema:
             role_of(table, column.name)
 
 
 def _check_rows(draft: Draft, side: PublicSide) -> None:
-    """Rows of a source are read several times, so it must stand still."""
+    """Check that a source did not change: its rows are read several times."""
     if not draft.evidence.groups:
         return
     drafted, written = int(draft.evidence.published.sizes.sum()), side.rows[side.form.tables[0]].height
     if drafted != written:
         raise DataError(
-            f"The source changed while it was read: {drafted} rows were to be published, and then there were {written}. Nothing was published; "
-            "publish a copy that nobody writes to."
+            f"The source changed while it was read: it had {drafted} rows, then {written}. Nothing was published; "
+            "publish a copy that is not written to."
         )
 
 
 def _judge_draft(definition: Definition, draft: Draft) -> None:
-    """No release leaves on a method's word alone: its evidence must pass."""
+    """Judge a draft's evidence: a method's own check is not trusted."""
     found = verdict(definition, judge(definition, draft.evidence))
     if not found.holds:
         raise _broken(draft, str(definition) if found.witness is None else found.witness.text)
 
 
 def _judge_public(definition: Definition, draft: Draft, side: PublicSide, context: Context) -> None:
-    """What the public tables show must pass as well, however long that takes."""
+    """Judge the public tables as well, without a time limit."""
     for check in check_claims(side, _population(definition), None, replace(context, deadline=None)):
         if check.status == "fails":
             raise _broken(draft, f"{check.name}: {check.detail}")
@@ -390,12 +394,12 @@ def _judge_public(definition: Definition, draft: Draft, side: PublicSide, contex
 
 def _broken(draft: Draft, failing: str) -> PolicyError:
     return PolicyError(
-        f"The method {draft.method.get('name')!r} made a draft that does not keep what it promises ({failing}). Nothing was published."
+        f"The method {draft.method.get('name')!r} made a draft that does not satisfy the definition ({failing}). Nothing was published."
     )
 
 
 def _population(definition: Definition) -> pl.DataFrame | None:
-    """The population that the definition compares with, if it does."""
+    """Return the population that the definition compares with, or None."""
     given = (getattr(part, "population", None) for part in definition.parts() if part.needs_population)
     found = next((each for each in given if each is not None), None)
     return None if found is None else people_of(found)

@@ -1,7 +1,7 @@
-"""The reference: the histogram of a sensitive column with which a claim compares, declared in the certificate.
+"""The reference: the histogram of a sensitive column that a claim compares with, declared in the certificate.
 
-That of the whole table counts rows that were left out too: minus the published rows it is their histogram, which must satisfy the claims as a group.
-That of the published rows tells nothing that they do not.
+A histogram of the whole table includes suppressed rows: subtracting the published rows yields their histogram, which
+must satisfy the claims as a group of its own. A histogram of the published rows discloses nothing new.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReferenceColumn(WholeColumn):
-    """What a sensitive column is compared with: its domain as the claim needs it, and how many rows have each value.
+    """Reference of a sensitive column: its domain as the claim needs it, and the count of each value.
 
-    ``of`` says which rows: those of the whole table, those left out included, or the published ones.
+    ``of`` names the rows: the whole table, including suppressed rows, or the published rows.
     """
 
     of: Comparison = "whole table"
@@ -54,7 +54,7 @@ class ReferenceColumn(WholeColumn):
         }
 
     def unpublished(self, published: Groups) -> NDArray[np.int64]:
-        """How many rows have each value and are not published; a :class:`DataError` where the published rows do not fit."""
+        """Return how many unpublished rows have each value; a :class:`DataError` if the published rows exceed the histogram."""
         shown = published.marginal(self.column.name)
         try:
             places = self.column.codes(shown.domain.columns[0].labels)
@@ -74,7 +74,7 @@ class ReferenceColumn(WholeColumn):
 def reference_of(
     definition: Definition, evidence: Evidence, sensitive: Mapping[str, SensitiveKind]
 ) -> dict[str, ReferenceColumn] | None:
-    """What must be published for a comparison to be re-checked; None when nothing must."""
+    """Return the reference that must be published to re-check a comparison; None if none is needed."""
     found, compared = {}, columns_compared(definition, list(sensitive))
     for name in compared:
         marginal = evidence.published.marginal(name)
@@ -83,13 +83,13 @@ def reference_of(
 
 
 def declared_reference(side: PublicSide) -> dict[str, ReferenceColumn]:
-    """The histograms that a release compares with, as its certificate declares them."""
+    """Return the histograms that a release's certificate declares."""
     kinds = {column.name: column.kind for column in side.manifest.columns if column.role == "sensitive"}
     return read_reference(side.certificate.get("reference"), kinds)
 
 
 def read_reference(payload: Any, kinds: Mapping[str, ValueType]) -> dict[str, ReferenceColumn]:
-    """The reference that a certificate holds; ``kinds`` are the types of the sensitive columns."""
+    """Parse the reference of a certificate; ``kinds`` are the types of the sensitive columns."""
     if payload is None:
         return {}
     if not isinstance(payload, Mapping):
@@ -102,10 +102,10 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     if name not in kinds:
         raise DataError(f"{where}: there is no such sensitive column.")
     if not isinstance(entry, Mapping) or set(entry) != {"values", "counts", "ordered", "levels", "of"}:
-        raise DataError(f"{where} must have values, counts, ordered, levels, and of which rows it is.")
+        raise DataError(f"{where} must have values, counts, ordered, levels, and of.")
     values, counts, ordered = (entry[field] for field in ("values", "counts", "ordered"))
     if entry["of"] not in get_args(Comparison):
-        raise DataError(f"{where}: it must be of the {' or of the '.join(get_args(Comparison))}.")
+        raise DataError(f"{where}: it must count the {' or the '.join(get_args(Comparison))}.")
     if not isinstance(values, list) or not isinstance(counts, list) or len(values) != len(counts) or not values:
         raise DataError(f"{where}: there must be one count for each value.")
     if any(type(count) is not int or not 0 <= count < 2**53 for count in counts) or not isinstance(ordered, bool):
@@ -120,7 +120,7 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
 
 
 def _levels_json(hierarchy: BoundHierarchy) -> list[list[int]]:
-    """The levels above the values: for each the category of every value, numbered in the order of their first values."""
+    """Return the levels above the values: for each, the category number of every value, in order of first occurrence."""
     found = []
     for level in hierarchy.levels[1:]:
         _, first, inverse = np.unique(level.parts, return_index=True, return_inverse=True)
@@ -129,7 +129,7 @@ def _levels_json(hierarchy: BoundHierarchy) -> list[list[int]]:
 
 
 def _read_levels(written: Any, labels: pl.Series, where: str) -> BoundHierarchy:
-    """The tree that :func:`_levels_json` wrote; whatever is none is a :class:`DataError`."""
+    """Parse what :func:`_levels_json` wrote; anything else raises a :class:`DataError`."""
     numbers = isinstance(written, list) and all(
         isinstance(each, list) and len(each) == len(labels) and all(type(part) is int for part in each)
         for each in written
@@ -151,7 +151,7 @@ def _read_levels(written: Any, labels: pl.Series, where: str) -> BoundHierarchy:
 
 
 def _level(parts: NDArray[np.int32], values: Sequence[Any]) -> Level:
-    """One level of a tree, its categories known by their numbers."""
+    """Return one level of a tree with its category numbers as names."""
     members: list[list[Any]] = [[] for _ in range(int(parts.max()) + 1)]
     for part, value in zip(parts.tolist(), values, strict=True):
         members[part].append(value)
@@ -159,12 +159,12 @@ def _level(parts: NDArray[np.int32], values: Sequence[Any]) -> Level:
 
 
 def with_named_values(column: SensitiveColumn, definitions: Sequence[Definition]) -> SensitiveColumn:
-    """The column with values that the definitions name, although no published row has them: they are absent, not unknown."""
+    """Add values that the definitions mention and no published row has to the column's domain: they are absent, not unknown."""
     return reduce(_with_named_values, definitions, column)
 
 
 def _with_named_values(column: SensitiveColumn, definition: Definition) -> SensitiveColumn:
-    """The column with values that the definition names, although no published row has them: they are absent, not unknown."""
+    """Add values that one definition mentions and no published row has to the column's domain: they are absent, not unknown."""
     named = list(named_values(definition))
     texts, missing = column.texts, column.labels.null_count() > 0
     absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
@@ -175,7 +175,7 @@ def _with_named_values(column: SensitiveColumn, definition: Definition) -> Sensi
 
 
 def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:
-    """Values given as text, of the type of a column; what is no value of that type is left out."""
+    """Convert texts to the type of a column; texts that are not values of that type are dropped."""
     raw = pl.Series(like.name, texts, dtype=pl.String)
     values = as_type(raw, like.dtype).alias(like.name)
     return values.filter(values.is_not_null() | raw.is_null())

@@ -1,4 +1,4 @@
-"""A release: a draft that went out. Its public side is for everybody, its private side for the steward, and they are kept apart."""
+"""A release: a certified draft. The public side is for everyone, the private side for the steward; they are stored separately."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _PUBLIC, _PRIVATE = "public", "private"
 
 @dataclass(frozen=True)
 class PrivateSide:
-    """What only the steward may see: the evidence as it was judged, what was left out, what the release costs (measures by name, and the loss of each
-    quasi column), the figures of the search, private ``tables`` (pseudonyms), and the ``recoding`` that later rows are treated by.
+    """The steward's part: evidence as judged, suppressed records, cost (measures by name, loss by quasi column), search
+    figures, private ``tables`` (pseudonyms), and the ``recoding`` for later rows.
     """
 
     evidence: Evidence
@@ -52,7 +52,7 @@ class PrivateSide:
 class Release(ShownAsCard):
     """What :func:`publish` returns: reserved in the ledger (``entry``), certified, ready to be saved.
 
-    ``public`` is everything that others may see, ``private`` the steward's. The public files are spooled until they are saved.
+    ``public`` holds everything that may be published, ``private`` is for the steward. The public files are spooled until they are saved.
 
     Example:
         >>> import reticent as rt
@@ -70,7 +70,7 @@ class Release(ShownAsCard):
     _spool: Spool = field(repr=False, kw_only=True)
 
     def card(self) -> Card:
-        """What was published, by which method, under which promise, and what it costs; with some of its rows."""
+        """Summarise for display: what was published, the method, the guarantee, the cost, and some rows."""
         groups = self.groups if self.private.evidence.groups else None
         facts: dict[str, object] = {"rows": self.public.height, "left out": self.private.suppressed}
         if groups is not None:
@@ -78,7 +78,7 @@ class Release(ShownAsCard):
         if "loss" in self.utility:
             facts["loss"] = self.utility["loss"]
         facts["promises"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
-        # As text: a year is no number of things.
+        # As text, so that a year is not formatted as a number.
         rows = self.public.sample(5).cast(pl.String).fill_null("")
         return Card(
             f"Release by {self.manifest.method.get('name')}", facts, tables=[CardTable(rows.columns, rows.rows())]
@@ -86,7 +86,7 @@ class Release(ShownAsCard):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The main public table. One that is too large for memory lies on disk, and is loaded here."""
+        """The main public table. One too large for memory is on disk, and is loaded here."""
         return self.public.frame
 
     @property
@@ -109,12 +109,12 @@ class Release(ShownAsCard):
 
     @property
     def format(self) -> str:
-        """How it was published, by the name of its format."""
+        """Name of the release format."""
         return self.public.format
 
     @property
     def manifest(self) -> Manifest:
-        """What the public tables hold."""
+        """Schema of the public tables."""
         return self.public.manifest
 
     @property
@@ -124,35 +124,35 @@ class Release(ShownAsCard):
 
     @property
     def meanings(self) -> Mapping[str, Mapping[str, Meaning]]:
-        """For every quasi column the meaning of each of its labels."""
+        """The meaning of each label of every quasi column."""
         return self.public.meanings
 
     @property
     def certificate(self) -> Mapping[str, Any]:
-        """What is claimed, against whom, and the fingerprints of the files."""
+        """The claims, the adversary they hold against, and the hashes of the files."""
         return self.public.certificate
 
     @property
     def groups(self) -> Groups:
-        """The groups that were judged. Their reference is the whole table, so this is the steward's."""
+        """The groups as judged, private to the steward: their reference is the whole table."""
         return self.private.evidence.published
 
     @property
     def utility(self) -> Mapping[str, float]:
-        """What the release costs; it compares with the raw table, so it is the steward's."""
+        """Cost of the release, private to the steward: it compares with the raw table."""
         return self.private.utility
 
     @property
     def reader(self) -> Any:
-        """What analysts of this kind of release work with."""
+        """The object that analysts use for this kind of release."""
         return self.public.reader
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Answer:
-        """How many rows meet a condition, as well as the public side can tell."""
+        """Estimate how many rows meet a condition, from the public side."""
         return self.public.count(condition, estimator)
 
     def report(self, path: str | Path, *, table: Table | None = None, public: bool = False) -> Path:
-        """Write the report, one HTML file: the steward's (fuller with the ``table``), or the one that everybody may see."""
+        """Write the report, one HTML file: the steward's (more detailed if ``table`` is given), or the public one."""
         written: Path = reticent.reports.write_report(self, path, table=table, public=public)
         return written
 
@@ -166,11 +166,13 @@ class Release(ShownAsCard):
         identity: str | None = None,
         ledger: Ledger | None = None,
     ) -> Path:
-        """Write ``path/public`` and ``path/private``, both whole or not at all; with ``to`` also the public tables to a database.
+        """Write ``path/public`` and ``path/private`` atomically; with ``to``, also write the public tables to a database.
 
-        ``to`` is an address as SQLAlchemy takes it, or ``env:NAME``, and ``table`` the name of a new table there, also ``schema.table`` (a release of several tables adds
-        their names to it); ``identity`` names a column there that numbers the rows; all of it is one transaction. An existing folder is refused, unless it is a release and is to be overwritten. Files below ``private`` are readable
-        by their owner only. The ledger, which is opened unless an open one is given, hears that the release was given out; one that was withdrawn is not written.
+        ``to`` is an SQLAlchemy URL or ``env:NAME``, and ``table`` the name of a new table there, optionally
+        ``schema.table`` (a release of several tables appends their names). ``identity`` names a column there that
+        numbers the rows. The database write is one transaction. An existing folder is refused unless it is a release
+        and ``overwrite`` is set. Files below ``private`` are readable by their owner only. The release is recorded as
+        released in the ledger, which is opened unless an open one is given; a withdrawn release is not written.
         """
         target = Path(path)
         if to is None and self._is_written(target):
@@ -186,16 +188,16 @@ class Release(ShownAsCard):
         return target
 
     def _is_written(self, target: Path) -> bool:
-        """Whether a process that was killed wrote this very release there, before the ledger heard of it."""
+        """True if a killed process had already written this release there, before the ledger was updated."""
         if self.entry is None or self.entry.new or not _is_release(target):
             return False
         return certificate_hash(open_public(target).certificate) == certificate_hash(self.certificate)
 
     def _named(self, to: str | None, table: str | None) -> dict[str, Rows]:
-        """The public tables under the names that they get in a database."""
+        """Return the public tables under their names in a database."""
         if (to is None) != (table is None):
             raise PolicyError(
-                "A database is named by its address (to=, --to) together with the table there (table=, --to-table).",
+                "To write to a database, pass both its address (to=, --to) and the table name (table=, --to-table).",
                 setting=("to",),
             )
         rows = self.public.rows
@@ -204,7 +206,7 @@ class Release(ShownAsCard):
     def _deliver(
         self, target: Path, overwrite: bool, to: str, tables: Mapping[str, Rows], identity: str | None
     ) -> None:
-        """Write the folder while the database holds the tables ready: both are there in the end, or neither."""
+        """Write the folder while a database transaction holds the tables: both are written, or neither."""
         saved = False
         try:
             with database_tables(to, tables, identity):
@@ -220,7 +222,7 @@ class Release(ShownAsCard):
             with folder_aside(target, replace=overwrite, removable=_is_release) as aside:
                 public, private = aside / _PUBLIC, aside / _PRIVATE
                 public.mkdir()
-                # Whatever the umask: the public side is for everybody.
+                # The public side is readable by everyone, regardless of the umask.
                 public.chmod(0o755)
                 private.mkdir(mode=0o700)
                 for name, content in self._public_files():
@@ -229,7 +231,7 @@ class Release(ShownAsCard):
                     write_new(private / name, content, mode=0o600)
         except OSError as error:
             raise DataError(
-                f"The release could not be saved at {str(target)!r}: {error.strerror or error}. Nothing was left behind half written."
+                f"The release could not be saved at {str(target)!r}: {error.strerror or error}. No partial files were left."
             ) from error
 
     def _public_files(self) -> Iterator[tuple[str, Content]]:
@@ -257,7 +259,7 @@ class Release(ShownAsCard):
 
 def _check_target(target: Path, overwrite: bool) -> None:
     if target.is_symlink():
-        raise DataError(f"{str(target)!r} is a symbolic link. Name the folder itself, or another one.")
+        raise DataError(f"{str(target)!r} is a symbolic link. Pass the folder itself, or another one.")
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not overwrite:
@@ -265,11 +267,11 @@ def _check_target(target: Path, overwrite: bool) -> None:
             f"{str(target)!r} exists already. Choose another folder, or pass overwrite=True to replace an older release."
         )
     if not _is_release(target):
-        raise DataError(f"{str(target)!r} is not the folder of a release and will not be overwritten.")
+        raise DataError(f"{str(target)!r} is not a release folder and will not be overwritten.")
 
 
 def _is_release(folder: Path) -> bool:
-    """Whether a folder holds the two sides of a release and nothing else."""
+    """True if a folder holds the two sides of a release and nothing else."""
     inside = {each.name for each in folder.iterdir()} if folder.is_dir() else set()
     linked = any((folder / name).is_symlink() for name in inside)
     return {_PUBLIC} <= inside <= {_PUBLIC, _PRIVATE} and not linked and (folder / _PUBLIC / CERTIFICATE).is_file()

@@ -1,4 +1,4 @@
-"""A request: a table, a definition and a method that fit together, found out before any work is done."""
+"""A request: a table, a definition and a method, checked for compatibility before any work is done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FileKind = Literal["csv", "parquet", "xlsx", "sav", "dta", "xpt"]
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be published: a ``table`` under a ``definition`` that the ``method`` and its format can keep, as ``files`` of one kind."""
+    """A ``table`` to publish under a ``definition`` that the ``method`` and its format support, as ``files`` of one type."""
 
     table: Table
     definition: Definition
@@ -33,7 +33,9 @@ class Request:
         *,
         wanted_by: str = "publish",
     ) -> Request:
-        """The request that some arguments make, by default with the default method; a :class:`PolicyError` says what does not fit. No row is looked at."""
+        """Build a request from arguments; an incompatible one raises a :class:`PolicyError`. Without a method, the default
+        is used. No row is read.
+        """
         if not isinstance(table, Table):
             raise PolicyError(f"{wanted_by} needs a Table (rt.Table or rt.read), but it got a {type(table).__name__}.")
         if not isinstance(definition, Definition):
@@ -46,28 +48,32 @@ class Request:
         if reason is not None:
             raise PolicyError(reason, setting=("method", "name"))
         if table.pseudonyms and PSEUDONYM in table.schema:
-            raise PolicyError(f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the column of that name.")
+            raise PolicyError(
+                f"Pseudonyms are published in a column {PSEUDONYM!r}. Rename the table's column of that name."
+            )
         return cls(table, definition, chosen, files)
 
     def prepared(self) -> Request:
-        """The same, with sets of columns closed under what can be computed from them, promises repeated for sensitive columns that follow from others, and everything counted beside the rows that the definition needs."""
+        """Return the request ready for drafting: column sets closed under computable columns, claims repeated for
+        sensitive columns that follow from others, and counts extended to the rows that the definition needs.
+        """
         table = with_closed_sets(self.table)
         definition = closed(with_related_secrets(self.definition, table), table)
         if all(part.kind == "groups" and not part.needs_population for part in definition.parts()):
-            # Fitted before the table is copied: whoever publishes it again finds them.
+            # Fitted before the table is copied, so that a later publication of it reuses them.
             _ = table.hierarchies, table.sensitive_columns
-        # Domains that come from the data come from a population too, in the draft and in the recoding of later rows.
+        # Domains derived from data include the population, in the draft and in the recoding of later rows.
         return replace(self, table=definition.prepare(table), definition=definition)
 
 
 def unclaimed(name: Any, definition: Definition) -> str | None:
-    """Why the definition cannot be claimed for a format, where a method says beforehand which one it makes."""
+    """Return why the definition cannot be claimed, if the method states its format in advance; otherwise None."""
     refused = format_of(name).refusal(definition) if isinstance(name, str) else None
     return None if refused is None else f"{definition} cannot be claimed for a release of format {name!r}. {refused}"
 
 
 def _refusal(table: Table, definition: Definition, method: Method) -> str | None:
-    """Why the method, or the format that it publishes, cannot keep the definition."""
+    """Return why the method, or the format it publishes, cannot satisfy the definition; None if it can."""
     name = type(method).__name__
     reason = unkept(name, method.keeps, definition)
     if reason is None and table.streamed and not method.streams:
@@ -82,24 +88,26 @@ def _refusal(table: Table, definition: Definition, method: Method) -> str | None
 
 
 def _unweighted(table: Table, method: Method) -> str | None:
-    """Why a random mechanism cannot take a table with weights: noise that hides one row hides nothing of a weight of 1,000, unless the method says that it counts them."""
+    """Return why a random mechanism cannot take a weighted table: noise that hides one row does not hide a weight of
+    1,000, unless the method counts weights.
+    """
     if table.weight is None or not is_random(method) or getattr(method, "counts_weights", False):
         return None
     return (
-        f"{type(method).__name__} counts rows, each as one, and this table has a weight for each ({table.weight!r}): counting a weight would need noise for the largest one. Leave the weight "
-        "out, or, where a weight says how many rows there are, repeat each row as often."
+        f"{type(method).__name__} counts each row as one, but this table has weights ({table.weight!r}): a weighted count would need noise for the largest weight. Drop the weight "
+        "column or, if a weight is a number of rows, repeat each row that often."
     )
 
 
 def _nameless(table: Table, method: Method) -> str | None:
-    """Why a random mechanism with a declared budget cannot take a table without a name."""
+    """Return why a random mechanism with a declared budget cannot take an unnamed table."""
     if table.dataset is not None or not is_random(method) or getattr(method, "budget", None) is None:
         return None
-    return "A budget is kept in the ledger for a named data set, and this table has no name. Pass dataset= to the table, or leave out the budget."
+    return "The ledger keeps a budget per named data set, and this table has no name. Pass dataset= to the table, or drop the budget."
 
 
 def _check_files(files: str, table: Table) -> None:
-    """Refuse a kind of file that is not known, lacks its package, or cannot take this table, before anything is searched."""
+    """Refuse an unknown file type, one whose package is missing, or one that cannot hold this table, before the search starts."""
     kind = table_file(files)
     kind.check()
     if table.streamed and not kind.streams:

@@ -1,4 +1,4 @@
-"""Signatures: an Ed25519 key of the publisher proves where a certificate comes from."""
+"""Ed25519 keys and signatures: they prove which publisher a certificate comes from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALGORITHM = "Ed25519"
 
 @dataclass(frozen=True)
 class KeyFiles:
-    """Where a new pair of keys was written, and the public key in hexadecimal."""
+    """Paths of a new key pair, and the public key in hexadecimal."""
 
     private: Path
     public: Path
@@ -28,7 +28,7 @@ class KeyFiles:
 
 
 def generate_keys(folder: str | Path, name: str = "reticent") -> KeyFiles:
-    """Make a pair of keys: ``name.key``, which only the publisher reads, and ``name.pub``, which is given to everybody."""
+    """Create a key pair: ``name.key``, readable by its owner only, and ``name.pub``, to hand out."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -49,7 +49,7 @@ def generate_keys(folder: str | Path, name: str = "reticent") -> KeyFiles:
 
 
 def sign(body: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, str]:
-    """The signature of a certificate's body (all of it but the signature), with the public key that goes with it."""
+    """Return the signature of a certificate's body (everything but the signature), with its public key."""
     return {
         "algorithm": ALGORITHM,
         "public_key": _hexadecimal(key.public_key()),
@@ -58,7 +58,7 @@ def sign(body: Mapping[str, Any], key: Ed25519PrivateKey) -> dict[str, str]:
 
 
 def is_signed_by(body: Mapping[str, Any], signature: Mapping[str, Any], key: Ed25519PublicKey) -> bool:
-    """Whether ``signature`` was made over ``body`` with the private half of ``key``; one spelling of it only."""
+    """True if ``signature`` was made over ``body`` with the private half of ``key``; only the canonical encoding is accepted."""
     from cryptography.exceptions import InvalidSignature
 
     value = _bytes(signature.get("value"), 64)
@@ -72,7 +72,7 @@ def is_signed_by(body: Mapping[str, Any], signature: Mapping[str, Any], key: Ed2
 
 
 def stated_key(signature: Mapping[str, Any]) -> Ed25519PublicKey | None:
-    """The public key that a signature names, which says nothing yet about whose it is; None if it is no key."""
+    """Return the public key that a signature names, which does not show whose it is; None if malformed."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     raw = _bytes(signature.get("public_key"), 32)
@@ -92,9 +92,9 @@ def private_key(given: Any) -> Ed25519PrivateKey:
     try:
         key = serialization.load_pem_private_key(_file(given, "signing key"), password=None)
     except (ValueError, TypeError):
-        raise PolicyError(f"{str(given)!r} holds no unencrypted private key in PEM form.") from None
+        raise PolicyError(f"{str(given)!r} does not hold an unencrypted private key in PEM form.") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise PolicyError(f"{str(given)!r} holds a key of another kind; certificates are signed with {ALGORITHM}.")
+        raise PolicyError(f"{str(given)!r} holds a key of another type; certificates are signed with {ALGORITHM}.")
     return key
 
 
@@ -105,7 +105,7 @@ def private_keys(given: Any) -> tuple[Ed25519PrivateKey, ...]:
 
 
 def public_key(given: Any) -> Ed25519PublicKey:
-    """A key to verify with: a key object, the path of a PEM file, or 64 hexadecimal digits."""
+    """Return a key to verify with: a key object, the path of a PEM file, or 64 hexadecimal digits."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -117,9 +117,11 @@ def public_key(given: Any) -> Ed25519PublicKey:
     try:
         key = serialization.load_pem_public_key(_file(given, "key"))
     except ValueError:
-        raise PolicyError(f"{str(given)!r} holds no public key in PEM form (the file that ends in .pub).") from None
+        raise PolicyError(
+            f"{str(given)!r} does not hold a public key in PEM form (the file that ends in .pub)."
+        ) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise PolicyError(f"{str(given)!r} holds a key of another kind; certificates are signed with {ALGORITHM}.")
+        raise PolicyError(f"{str(given)!r} holds a key of another type; certificates are signed with {ALGORITHM}.")
     return key
 
 
@@ -133,7 +135,7 @@ def _file(given: Any, what: str) -> bytes:
 
 
 def _bytes(text: Any, length: int) -> bytes | None:
-    """The bytes that lower-case hexadecimal digits spell; None for any other spelling."""
+    """Decode lower-case hexadecimal digits; None for any other spelling."""
     try:
         raw = bytes.fromhex(text)
     except (ValueError, TypeError):

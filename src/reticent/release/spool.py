@@ -1,4 +1,4 @@
-"""The public files on their way: written once, hashed while they are written, kept in a scratch folder until the release is saved."""
+"""Spooled public files: written once, hashed while written, kept in a scratch folder until the release is saved."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ from reticent.table import (
 
 @dataclass(frozen=True)
 class Spool:
-    """Public tables as ``rows`` and as files; ``parts`` are the files of each table in their order, ``prints`` what the certificate says about each file."""
+    """Public tables as ``rows`` and as files; ``parts`` are the files of each table in order, ``prints`` their sizes and hashes."""
 
     rows: Mapping[str, Rows]
     parts: Mapping[str, tuple[str, ...]]
     files: Mapping[str, Path]
     prints: Mapping[str, Mapping[str, Any]]
-    # The folder goes when nobody refers to it any more.
+    # The folder is removed when the last reference to it is dropped.
     _scratch: Scratch = field(repr=False)
 
     @classmethod
     def of(cls, draft: Draft, form: Format, table: Table, kind: TableFile, context: Context) -> Spool:
-        """Write the tables of a draft as files of a ``kind``, in the order that its format says."""
+        """Write the tables of a draft as files of type ``kind``, in the row order of its format."""
         public = form.arranged({name: _settled(rows) for name, rows in draft.tables.items()}, draft, table)
-        # Nobody asks for the groups of rows that were drawn, and each may be the only one of its kind: fifty million take gigabytes.
+        # Sampled rows are not queried by group, and each may be distinct: the groups of fifty million rows would take
+        # gigabytes.
         judged = (*table.quasi, *table.sensitive) if draft.evidence.groups else ()
         try:
             scratch = Scratch(context.scratch)
@@ -73,15 +74,15 @@ class Spool:
         return cls(rows, parts, files, prints, scratch)
 
     def closed_on_error(self) -> AbstractContextManager[None]:
-        """Remove the files when the block fails: nothing will be saved."""
+        """Remove the files if the block fails."""
         return self._scratch.closed_on_error()
 
     def formulas(self, name: str) -> tuple[str, ...]:
-        """The columns of a table that have text which a spreadsheet would run as a formula."""
+        """Return the columns of a table with text that a spreadsheet would run as a formula."""
         return formulas_in(self.rows[name])
 
     def row_hashes(self) -> dict[str, str]:
-        """A hash of the rows of each table, the same whatever kind of file they are in: that of the table as CSV."""
+        """Return a hash of each table's rows that does not depend on the file type: that of the table as CSV."""
         return {
             name: str(self.prints[f"{name}.csv"]["sha256"]) if f"{name}.csv" in self.prints else _csv_hash(rows)
             for name, rows in self.rows.items()
@@ -89,7 +90,7 @@ class Spool:
 
 
 def formulas_in(rows: Rows) -> tuple[str, ...]:
-    """The columns with text that a spreadsheet would run as a formula, in their order."""
+    """Return the columns with text that a spreadsheet would run as a formula, in order."""
     if isinstance(rows, FrameRows | RepeatedRows):
         return tuple(formula_columns(rows.held if isinstance(rows, FrameRows) else rows.distinct.held))
     texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
@@ -98,7 +99,7 @@ def formulas_in(rows: Rows) -> tuple[str, ...]:
 
 
 def judging(rows: Rows, columns: Sequence[str]) -> Rows:
-    """The same rows, of which the distinct ones of some columns are kept, since these are asked for again and again."""
+    """Return the rows with the distinct combinations of some columns cached, since these are queried repeatedly."""
     return rows.judging(columns) if isinstance(rows, FrameRows | RepeatedRows | StoredRows) else rows
 
 
@@ -110,7 +111,7 @@ def _csv_hash(rows: Rows) -> str:
 
 
 def _as_csv(rows: Rows) -> Iterator[bytes]:
-    """The rows as CSV. Rows in files are sorted, so that equal ones stand side by side: each is written once and repeated."""
+    """Yield the rows as CSV. Rows are sorted, so equal ones are adjacent: each is formatted once and repeated."""
     if not isinstance(rows, StoredRows):
         yield from csv_blocks(rows.schema, rows.chunks())
         return
@@ -123,7 +124,7 @@ def _as_csv(rows: Rows) -> Iterator[bytes]:
 
 
 def _settled(rows: Rows) -> Rows:
-    """The rows with every column of a published type."""
+    """Return the rows with every column converted to a published type."""
     schema = pl.Schema({name: ValueType.published(dtype).dtype for name, dtype in rows.schema.items()})
     if schema == rows.schema and not any(dtype.is_float() for dtype in schema.dtypes()):
         return rows

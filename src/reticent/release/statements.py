@@ -1,6 +1,6 @@
-"""What a release says in plain language: what it promises, what it does not, and what risk remains.
+"""Plain-language text of a release: its guarantees, their limits, and the residual risks.
 
-All of it follows from the certificate's own entries, so that ``verify`` can hold the words against them.
+All of it follows from the certificate's other entries, so that ``verify`` can check the wording.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SECURE = "Random choices that protect people, where the method makes any, came f
 
 
 def ledger_statement(dataset: str | None, number: int | None, beside: str | None = None) -> str:
-    """What the ledger says about what was given out before; ``beside`` is how this was judged together with it."""
+    """Describe prior disclosures as the ledger records them; ``beside`` is how this release was judged together with them."""
     if dataset is None or number is None:
         return UNNAMED
     if beside:
@@ -60,7 +60,7 @@ def ledger_statement(dataset: str | None, number: int | None, beside: str | None
 
 
 def scope_of(manifest: Manifest) -> ClaimScope:
-    """What the claims of a release are about, as its public side shows it and as it was judged."""
+    """Return the scope of a release's claims, as its public side shows it and as it was judged."""
     return ClaimScope(
         cast(CountedUnit, "record" if manifest.unit == "row" else manifest.unit),
         manifest.named("quasi"),
@@ -73,7 +73,7 @@ def scope_of(manifest: Manifest) -> ClaimScope:
 
 
 def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> str:
-    """What a definition promises; with what it compares, and, where people are counted and rows are shown, whose word it is."""
+    """Describe a definition's guarantee, its reference, and, if people are counted but rows are shown, that the publisher attests the link."""
     told = definition.meaning(scope)
     if scope.unit != "record" and definition.counts_people and definition.needs_population:
         told = f"{told} The files show records, not people, so this is the publisher's word."
@@ -85,7 +85,7 @@ def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, An
 
 
 def joined_claims(certificate: Mapping[str, Any], manifest: Manifest) -> list[tuple[Promised, list[int]]]:
-    """What a release promises, claims that differ in their column only put together, and the places of these."""
+    """Return the claims of a release, merged if they differ only in their column, with their indexes."""
     claims = [definition_from(claim["definition"], dict(claim["parameters"])) for claim in certificate["claims"]]
     scope = beside_each_other(claims, scope_of(manifest))
     promised = [Promised(claim, scope, certificate["reference"]) for claim in claims]
@@ -93,7 +93,7 @@ def joined_claims(certificate: Mapping[str, Any], manifest: Manifest) -> list[tu
 
 
 def promised_by(certificate: Mapping[str, Any], manifest: Manifest) -> list[Promised]:
-    """What a release promises, claims that differ in their column only put together."""
+    """Return the claims of a release, merged if they differ only in their column."""
     return [promised for promised, _ in joined_claims(certificate, manifest)]
 
 
@@ -105,7 +105,7 @@ def risks(
     insecure: bool,
     declared: DeclaredColumns,
 ) -> list[str]:
-    """The risks that remain, most specific first; the last two always do."""
+    """Return the residual risks, most specific first; the last two apply to every release."""
     found = [INSECURE] if insecure else []
     found.extend(declared.sentences())
     found += [
@@ -152,7 +152,7 @@ def risks(
 
 
 def unguarded(claims: Sequence[Definition], sensitive: Columns) -> Columns:
-    """The sensitive columns about which no claim promises anything."""
+    """Return the sensitive columns that no claim covers."""
     guarded = {name for claim in claims for name in claim.guarded(sensitive)}
     return tuple(name for name in sensitive if name not in guarded)
 
@@ -160,7 +160,7 @@ def unguarded(claims: Sequence[Definition], sensitive: Columns) -> Columns:
 def reservations(
     side: PublicSide, claims: Sequence[Definition], declared: DeclaredColumns, insecure: bool
 ) -> Iterator[str]:
-    """What claims that hold do not cover, and a reader would take them to; counted in the published rows, the gravest first."""
+    """Yield what the claims do not cover although a reader would expect it, computed from the published rows, most severe first."""
     scope = scope_of(side.manifest)
     if insecure:
         yield INSECURE
@@ -180,7 +180,7 @@ def reservations(
 
 
 def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[str]:
-    """That somebody who knows several rows of a person may learn more, where the promises are about fewer."""
+    """Yield the reservation that an adversary who knows several rows of a person may learn more, if claims cover fewer."""
     in_turn = [name for claim in claims for part in claim.parts() if isinstance(part, InTurn) for name in part.columns]
     if in_turn and manifest.unit != "row":
         yield (
@@ -207,25 +207,27 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
 
 
 def _on_the_publishers_word(side: PublicSide, parts: Sequence[GroupDefinition]) -> Iterator[str]:
-    """The claims about raw values that published labels do not show."""
+    """Yield the claims about raw values that published labels do not show."""
     for part in parts:
         if part.needs_raw and side.form.refusal(part) is None:
             try:
                 hidden = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
             except ReticentError:
-                # A claim about columns that are not there fails, and is on nobody's word.
+                # A claim about columns that are not published fails; it does not rest on the publisher's word.
                 continue
             if hidden is not None:
                 yield f"{part} is the publisher's word, and cannot be re-checked. {hidden}"
 
 
 def _about(part: GroupDefinition) -> tuple[str, Any]:
-    """What kind of promise a definition makes about which column, whatever its attacker knows."""
+    """Return the kind of claim a definition makes and its column, independent of the adversary's knowledge."""
     return part.name, getattr(part, "column", None)
 
 
 def _unique(side: PublicSide) -> str:
-    """How many records one finds who knows all published columns, as a sentence after another; empty where they are no secret anyway."""
+    """Describe how many records an adversary who knows all published columns can single out, as a sentence to append;
+    empty if all columns are public knowledge.
+    """
     groups = side.seen.groups
     if groups is None or not getattr(side.form, "hides_identity", False):
         return ""
@@ -234,7 +236,7 @@ def _unique(side: PublicSide) -> str:
 
 
 def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
-    """How many records are unique to an attacker who knows more columns than are covered, where any few are; a sentence after others."""
+    """Describe how many records are unique to an adversary who knows more columns than covered; a sentence to append."""
     covered = [part.known for part in parts if isinstance(part, AnyColumns)]
     if not covered or side.seen.groups is None:
         return ""
@@ -247,12 +249,12 @@ def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
 
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
-    """The columns that the certificate's reference compares with some rows, in the order of their names."""
+    """Return the columns that the certificate's reference compares with the given rows, sorted by name."""
     return sorted(name for name, said in (reference or {}).items() if said["of"] == rows)
 
 
 def statement(certificate: Mapping[str, Any], manifest: Manifest, words: Words) -> str:
-    """The plain-language statement that goes with the files."""
+    """Return the plain-language statement that accompanies the files."""
     promised = promised_by(certificate, manifest)
     title, *reasons = Headline.from_json(certificate["headline"]).lines()
     parts = [

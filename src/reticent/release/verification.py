@@ -1,7 +1,7 @@
-"""Verification: every claim of a release recomputed from its public side alone.
+"""Verification: recompute every claim of a release from its public side alone.
 
-Unsigned, it finds every inconsistency but cannot prove where the files come from; with the publisher's key it proves that, and
-any change of any byte is found.
+Without a key it detects every inconsistency but cannot prove where the files come from. With the publisher's key it
+proves that, and detects any changed byte.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Verification(ShownAsCard):
-    """What verifying found. ``signed`` says that a valid signature is there; only a key shows whose it is. ``reservations`` are what claims that hold do not cover."""
+    """Result of a verification. ``signed``: a valid signature exists; only a key shows whose it is. ``reservations``: what
+    claims that hold do not cover.
+    """
 
     path: Path
     checks: tuple[Check, ...]
@@ -65,7 +67,7 @@ class Verification(ShownAsCard):
     reservations: tuple[str, ...] = ()
 
     def card(self) -> Card:
-        """The verdict with its reasons, every check, and what was recomputed."""
+        """Summarise for display: the verdict with reasons, every check, and the recomputed claims."""
         title, *reasons = self.headline.lines()
         rows = [(check.name, check.status, check.detail) for check in self.checks]
         told = (("Recomputed from the published files:", self.recomputed), ("Not re-checked:", self.unchecked))
@@ -80,7 +82,7 @@ class Verification(ShownAsCard):
 
     @property
     def ok(self) -> bool:
-        """Whether everything holds."""
+        """True if everything holds."""
         return self.holds
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,12 +104,12 @@ class Verification(ShownAsCard):
 
     @property
     def holds(self) -> bool:
-        """Nothing fails, and every claim was recomputed and holds."""
+        """True if no check fails and every claim was recomputed and holds."""
         return self.headline.holds
 
     @property
     def recomputed(self) -> tuple[str, ...]:
-        """The sentences of the claims that were recomputed and hold."""
+        """Sentences of the claims that were recomputed and hold."""
         held = [check for check in self.checks if check.claim and check.status == "holds"]
         told = joined_promises(check.promised for check in held if check.promised is not None)
         joined = [wording.covers(*each) for each in told]
@@ -115,7 +117,7 @@ class Verification(ShownAsCard):
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What the files do not show: claims that were not recomputed, and what the publisher states beside them."""
+        """What the files do not show: claims that were not recomputed, and what the publisher attests in addition."""
         return tuple(
             f"{check.sentence} ({check.detail})" if check.sentence else f"{sentence_case(check.name)}: {check.detail}"
             for check in self.checks
@@ -124,7 +126,7 @@ class Verification(ShownAsCard):
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        """What does not hold."""
+        """The checks that failed."""
         return tuple(check for check in self.checks if check.status == "fails")
 
 
@@ -141,14 +143,13 @@ def verify(
     """Recompute everything that a release claims, from its public folder alone.
 
     Parameters:
-        path: the folder of a release; or a list of folders, a series of releases of one data set, first to last: each is verified, and what
-            the last claims about the series is judged on all of them together.
+        path: the folder of a release; or a list of folders, the releases of one data set in order: each is verified, and the last one's claims about the series are judged on all of them together.
         population: a frame, a table or a file with the quasi columns, for claims that compare with one; without it they are not re-checked.
-        key: the publisher's public key (a path, a key, or its hexadecimal digits): then the signature must be theirs.
-        trust: a trust file instead: then as many holders as it says must have signed, with keys that are valid.
-        log: a log of releases: then the certificate must be in it.
-        remember: a file for the last head of the log that was seen, which the log must be consistent with.
-        context: reports progress and can stop the run; a claim that its deadline leaves no time for is not re-checked.
+        key: the publisher's public key (a path, a key, or its hexadecimal digits), which must have signed.
+        trust: a trust file instead: its threshold of holders must have signed, with valid keys.
+        log: a log of releases, which must contain the certificate.
+        remember: a file that keeps the last log head seen, with which the log must be consistent.
+        context: reports progress and can stop the run; claims after its deadline are not re-checked.
 
     Returns:
         A verification: ``holds``, ``headline``, and every check with its detail.
@@ -162,7 +163,7 @@ def verify(
     """
     known = Origin.of(key, trust, log, remember)
     context = context or Context()
-    # A population that cannot be read is no fault of the release.
+    # An unreadable population is not a fault of the release.
     people = None if population is None else people_of(population)
     if not isinstance(path, str | Path):
         return _series([Path(each) for each in path], people, known, context)
@@ -170,12 +171,13 @@ def verify(
 
 
 def _series(folders: Sequence[Path], people: pl.DataFrame | None, known: Origin, context: Context) -> Verification:
-    """The releases of a series, each beside those before it, and whether they are one.
+    """Verify the releases of a series, each with its predecessors, and whether they form one series.
 
-    A claim about the history is re-checked only while no release is missing: the ledger's numbers are 1, 2, 3 and so on, or releases name the one before them.
+    A claim about the history is re-checked only if no release is missing: the ledger's numbers are consecutive from 1,
+    or releases name their predecessors.
     """
     if not folders:
-        raise PolicyError("verify got an empty list. Give the folders of a series, first to last.")
+        raise PolicyError("verify got an empty list. Pass the folders of a series, first to last.")
     checks: list[Check] = []
     earlier: list[PublicSide] = []
     signed, reserved = True, list[str]()
@@ -196,7 +198,7 @@ def _series(folders: Sequence[Path], people: pl.DataFrame | None, known: Origin,
 
 
 def _number_told(folder: Path) -> int | None:
-    """The number of a release in the ledger, as its certificate says it; None for one that cannot be read."""
+    """Return the ledger number in a certificate; None if it cannot be read."""
     try:
         return _entry_number(open_public(folder))
     except DataError:
@@ -210,7 +212,7 @@ def _entry_number(side: PublicSide) -> int | None:
 
 
 def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
-    """Releases of one data set in their order; that none is missing is the ledger's word."""
+    """Check that the releases are of one data set and in order; completeness relies on the ledger."""
     numbers = [each["release"] for each in told]
     if len({each["dataset"] for each in told}) > 1:
         return Check("series", "fails", "The folders are releases of different data sets.")
@@ -241,19 +243,17 @@ def _verified(
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
     before = _states(files)
-    checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
+    checks = [Check("certificate", "holds", "It can be read, and is in the form that Reticent writes.")]
     origin, signed, refused = known.judge(certificate)
     if refused:
-        # Whoever has the key need not spend time on what somebody else made up.
+        # With a key, do not spend time on files that someone else made.
         unread = Check(
             "claims", "not re-checked", "The certificate is not the publisher's, so nothing else was read.", claim=True
         )
         return Verification(folder, (*checks, *origin, unread), signed)
     checks.extend([_check_files(files, certificate, context), *origin])
     if checks[1].status == "fails":
-        checks.append(
-            Check("claims", "not re-checked", "The files are not those that the certificate is about.", claim=True)
-        )
+        checks.append(Check("claims", "not re-checked", "The files do not match the certificate.", claim=True))
         return Verification(folder, tuple(checks), signed)
     reserved: tuple[str, ...] = ()
     try:
@@ -269,15 +269,13 @@ def _verified(
         reserved = reservations_of(side, declared)
         checks.append(_check_wording(side, files, declared, reserved))
     except (Cancelled, MissingPackage):
-        # Whether the files keep their promises is not known, and nothing is wrong with them.
+        # Whether the claims hold is unknown, and nothing is wrong with the files.
         raise
     except ReticentError as error:
         checks.append(Check("consistency", "fails", str(error)))
     except (ArithmeticError, LookupError, TypeError, ValueError, PolarsError) as error:
-        # Files that were tampered with may hold anything; whatever it is, it is not what Reticent wrote.
-        checks.append(
-            Check("consistency", "fails", f"The files cannot be understood ({type(error).__name__}: {error}).")
-        )
+        # Tampered files may contain anything; any exception here means that Reticent did not write them.
+        checks.append(Check("consistency", "fails", f"The files cannot be parsed ({type(error).__name__}: {error})."))
     if _states(files) != before:
         checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
@@ -285,7 +283,7 @@ def _verified(
 
 
 def _check_sizes(folder: Path) -> None:
-    """Refuse a large file that is larger than the certificate says, before it is read: data that never end must not fill the memory."""
+    """Refuse a file larger than the certificate states before reading it: endless data must not exhaust memory."""
     path = folder / CERTIFICATE
     if not path.is_file() or path.is_symlink():
         return
@@ -296,12 +294,12 @@ def _check_sizes(folder: Path) -> None:
         stated = said.get("bytes") if isinstance(said, dict) else None
         if size > LARGEST and not (isinstance(stated, int) and size <= stated):
             raise DataError(
-                f"public/{each.name} has {size:,} bytes, which the certificate does not say; it was not read."
+                f"public/{each.name} has {size:,} bytes, which is not what the certificate states; it was not read."
             )
 
 
 def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
-    """What tells whether a table that is read where it lies is still the one whose bytes were hashed."""
+    """Return file states that reveal whether a table read out of core is still the one whose bytes were hashed."""
     found = {name: content.stat() for name, content in files.items() if isinstance(content, Path)}
     return {name: (each.st_ino, each.st_size, each.st_mtime_ns) for name, each in found.items()}
 
@@ -313,20 +311,18 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
     certificate = read_certificate(content)
     _check_stated(certificate)
     if readable(certificate) != content:
-        raise DataError(f"{CERTIFICATE} is not written the way Reticent writes it; it was changed.")
+        raise DataError(f"{CERTIFICATE} is not in the form that Reticent writes: it was changed.")
     return certificate
 
 
 def _check_stated(certificate: Mapping[str, Any]) -> None:
-    """Entries that no file can confirm are at least what such entries are."""
+    """Check the form of entries that no file can confirm."""
     if not is_time(certificate["created"]):
-        raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a time of making.")
+        raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a creation time.")
     told = certificate["ledger"]
     named = told["dataset"] is not None
     if named != (told["release"] is not None) or ("beside" in told and not (named and told["beside"] is not None)):
-        raise DataError(
-            f"{CERTIFICATE}: the ledger's entry must have a data set with the number of its release, or neither."
-        )
+        raise DataError(f"{CERTIFICATE}: the ledger entry must have both a data set and a release number, or neither.")
 
 
 def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any], context: Context) -> Check:
@@ -345,12 +341,12 @@ def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any]
 
 
 def _check_agreement(side: PublicSide, written: bytes) -> Check:
-    """The manifest is written in the one way there is, and the certificate speaks of the columns and the format that it describes."""
+    """Check that the manifest is in canonical form, and that the certificate refers to the same columns and format."""
     said, manifest = side.certificate, side.manifest
     if readable(manifest.as_json()) != written:
-        return Check("consistency", "fails", f"{MANIFEST} is not written the way Reticent writes it; it was changed.")
+        return Check("consistency", "fails", f"{MANIFEST} is not in the form that Reticent writes: it was changed.")
     if manifest.method.get("format", manifest.format) != manifest.format:
-        return Check("consistency", "fails", f"{MANIFEST}: the method made another format than the release has.")
+        return Check("consistency", "fails", f"{MANIFEST}: the method's format is not that of the release.")
     described = {
         "format": manifest.format,
         "quasi": list(manifest.named("quasi")),
@@ -360,7 +356,7 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
     for name, value in described.items():
         if said[name] != value:
             return Check(
-                "consistency", "fails", f"The certificate says {name} is {said[name]!r}, and the manifest {value!r}."
+                "consistency", "fails", f"The certificate states {name} = {said[name]!r}, but the manifest {value!r}."
             )
     return Check("consistency", "holds", "Tables, labels, manifest and certificate agree.")
 
@@ -370,23 +366,23 @@ def _check_order(side: PublicSide) -> Check:
         return Check("order", "holds", "Rows are in the order that the format defines.")
     for name, rows in side.rows.items():
         if not stand_in_order(rows):
-            return Check("order", "fails", f"The rows of {name} are not sorted, so their order may tell something.")
-    return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
+            return Check("order", "fails", f"The rows of {name} are not sorted, so their order may disclose something.")
+    return Check("order", "holds", "Rows are sorted by value: their order discloses nothing.")
 
 
 def _known_claims(side: PublicSide) -> tuple[Definition, ...]:
-    """The claims that this version knows."""
+    """Return the claims that this version knows."""
     return tuple(claim.definition for claim in read_claims(side.certificate) if claim.definition is not None)
 
 
 def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Check]:
-    """The certificate says how many records each declared column tells apart, and it is so."""
+    """Check the certificate's figures on how many records each declared column distinguishes."""
     said = side.certificate
     if declared.each and len(_known_claims(side)) < len(said["claims"]):
         yield Check(
             "declared columns",
             "not re-checked",
-            "A claim is not known to this version, so how many records are few is not known.",
+            "This version does not know one of the claims, so the threshold for small classes is unknown.",
         )
     elif said["declared"] != declared.listed() or said["declared_together"] != declared.summed():
         found = next(
@@ -403,22 +399,24 @@ def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Che
 
 
 def _check_computable(side: PublicSide) -> Iterator[Check]:
-    """Columns that an adversary computes, as the manifest says, make no class of records fail a claim."""
+    """Check that columns the manifest marks as computable make no class of records fail a claim."""
     columns = {column.name: column.computable for column in side.manifest.columns if column.computable}
     if not columns:
         return
     told = "; ".join(f"{name!r} from {' and '.join(map(repr, sources))}" for name, sources in columns.items())
     failing = failing_records(side, _known_claims(side), tuple(columns)).records
     if failing:
-        text = f"Columns can be computed from others ({told}), and {failing:,} records are in classes that then fail what is promised."
+        text = f"Columns can be computed from others ({told}), and {failing:,} records are in classes that then fail a claim."
         yield Check("computable columns", "fails", text)
     else:
-        text = f"Columns can be computed from others ({told}); what is promised holds for whoever does, too."
+        text = f"Columns can be computed from others ({told}); the claims hold against an adversary who does so."
         yield Check("computable columns", "holds", text)
 
 
 def headline_of(target: Release | PublicSide | str | Path, context: Context | None = None) -> Headline:
-    """The verdict on the claims of a release, without a population and earlier releases: that of :func:`verify` for a folder, whose files may be other ones by now."""
+    """Return the verdict on a release's claims without a population or earlier releases: that of :func:`verify` for a
+    folder, except that files may have changed since.
+    """
     if isinstance(target, str | Path):
         return verify(target, context=context).headline
     side = target if isinstance(target, PublicSide) else target.public
@@ -426,7 +424,7 @@ def headline_of(target: Release | PublicSide | str | Path, context: Context | No
 
 
 def reservations_of(side: PublicSide, declared: DeclaredColumns | None = None) -> tuple[str, ...]:
-    """What the claims that this version knows do not cover, counted again in the published rows."""
+    """Return what the known claims do not cover, recomputed from the published rows."""
     claims = _known_claims(side)
     declared = declared or DeclaredColumns.of(side, claims)
     return tuple(wording.reservations(side, claims, declared, _is_insecure(side)))
@@ -439,10 +437,10 @@ def _is_insecure(side: PublicSide) -> bool:
 def _check_wording(
     side: PublicSide, files: Mapping[str, PublicFile], declared: DeclaredColumns, reserved: tuple[str, ...]
 ) -> Check:
-    """The plain words say what the exact entries say; only the version that wrote them can tell."""
+    """Check that the plain-language text matches the exact entries; only the version that wrote it can tell."""
     said = side.certificate
     if said["reticent"] != reticent.__version__:
-        text = f"The words were written by Reticent {said['reticent']}, and this is {reticent.__version__}."
+        text = f"The text was written by Reticent {said['reticent']}; this is {reticent.__version__}."
         return Check("wording", "not re-checked", text)
     known = _known_claims(side)
     if len(known) < len(said["claims"]):
@@ -451,7 +449,7 @@ def _check_wording(
     insecure = _is_insecure(side)
     words = side.form.words(side)
     if said["claims"] != claims_of(definition, wording.scope_of(side.manifest), said["reference"]):
-        return Check("wording", "fails", "The plain words of a claim are not those of its definition.")
+        return Check("wording", "fails", "The plain-language text of a claim is not that of its definition.")
     if said["headline"] != Headline.holding(reserved).as_json():
         return Check("wording", "fails", "The headline is not that of this release.")
     if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure, declared):
@@ -460,16 +458,16 @@ def _check_wording(
         "releasable": not insecure,
         "statement": wording.INSECURE if insecure else wording.SECURE,
     }:
-        return Check("wording", "fails", "What is said about randomness contradicts itself.")
+        return Check("wording", "fails", "The entries about randomness contradict each other.")
     told = said["ledger"]
     if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release"), told.get("beside")):
-        return Check("wording", "fails", "What is said about earlier releases contradicts itself.")
+        return Check("wording", "fails", "The entries about earlier releases contradict each other.")
     if files.get(STATEMENT) != wording.statement(said, side.manifest, words).encode():
         return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")
-    return Check("wording", "holds", "The plain words say what the exact entries say.")
+    return Check("wording", "holds", "The plain-language text matches the exact entries.")
 
 
 def _stated(certificate: Mapping[str, Any]) -> Iterator[Check]:
-    """What the files cannot show: repeated, so that nobody overlooks it."""
+    """Yield what the files cannot show, repeated so that it is not overlooked."""
     yield Check("earlier releases", "not re-checked", str(certificate["ledger"].get("statement")))
     yield Check("randomness", "not re-checked", str(certificate["randomness"].get("statement")))

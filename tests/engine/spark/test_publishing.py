@@ -216,7 +216,7 @@ def test_a_manifest_cannot_name_other_files(parts, tmp_path):
         said = json.loads(manifest.read_text())
         said["tables"]["data"]["files"][0] = wrong
         manifest.write_text(json.dumps(said, ensure_ascii=False, sort_keys=True, indent=2) + "\n")
-        with pytest.raises(rt.DataError, match="cannot be in files called"):
+        with pytest.raises(rt.DataError, match="has invalid file names:"):
             open_public(folder)
 
 

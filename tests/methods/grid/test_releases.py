@@ -415,7 +415,7 @@ def _nothing(details: dict) -> None:
         ("counted", lambda d: d["scales"].update(decisions=None), "must be told"),
         ("counted", lambda d: d["scales"].update(histogram=str(2**40)), "at most"),
         ("counted", lambda d: d.update(histogram="town"), "halving|boxes"),
-        ("counted", lambda d: d.update(more=1), "not read"),
+        ("counted", lambda d: d.update(more=1), "unknown entries"),
     ],
 )  # fmt: skip
 def test_forged_details_are_found_out(kind, change, message, sampled, counted, tmp_path):

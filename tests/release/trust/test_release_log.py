@@ -172,7 +172,7 @@ def test_a_file_that_was_cut_off_is_refused(log: Path) -> None:
 def test_times_must_rise(log: Path) -> None:
     entries = json.loads(log.read_bytes())["entries"]
     resigned(log, [*entries[:4], {**entries[4], "added": LONG_AGO}])
-    with pytest.raises(DataError, match="do not rise"):
+    with pytest.raises(DataError, match="are not in increasing order"):
         ReleaseLog.read(log)
 
 
@@ -225,7 +225,7 @@ def test_a_head_of_another_log_does_not_fit(log: Path, tmp_path: Path) -> None:
         ReleaseLog.read(log).check_beside(other.head)
     document = json.loads(log.read_bytes())
     log.write_bytes(readable({**document, "log": {**document["log"], "name": "elsewhere"}}))
-    with pytest.raises(DataError, match="the head is that of another log"):
+    with pytest.raises(DataError, match="the head belongs to another log"):
         ReleaseLog.read(log)
 
 

@@ -133,7 +133,7 @@ def test_a_thief_who_dates_back_is_refused(publish: Publish, tmp_path: Path) -> 
     # The thief adds it to the log after the revocation.
     late = trust_of().revoked("bob", "compromised", on="2010-01-01T00:00:00Z").signed_by([key("r1"), key("r2")])
     append(tmp_path / "log.json", certificate_of(forged), key("notary"))
-    assert "came into the log at" in origin(rt.verify(forged, trust=late, log=tmp_path / "log.json"))[1]
+    assert "was logged at" in origin(rt.verify(forged, trust=late, log=tmp_path / "log.json"))[1]
 
 
 def test_a_log_of_the_thief_is_no_evidence(publish: Publish, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_an_older_version_is_refused(tmp_path: Path) -> None:
     first = trust_of()
     second = first.revoked("bob", "compromised").signed_by([key("r1"), key("r2")])
     assert first.updated(second) is second
-    with pytest.raises(DataError, match="has version 1, and version 2 is known already"):
+    with pytest.raises(DataError, match="has version 1, but version 2 is already known"):
         second.updated(first)
 
 
@@ -177,10 +177,10 @@ def test_an_expired_file_is_refused(publish: Publish) -> None:
     frozen = trust_of(expires="2010-01-01T00:00:00Z")
     status, detail = origin(rt.verify(publish("alice", "bob"), trust=frozen))
     assert status == "fails"
-    assert "version 1, expired at 2010-01-01T00:00:00Z: revocations may have been kept from you" in detail
+    assert "version 1, expired at 2010-01-01T00:00:00Z: revocations may have been withheld from you" in detail
     with pytest.raises(DataError, match="expired"):
         trust_of().updated(frozen)
-    with pytest.raises(PolicyError, match="Name a new date"):
+    with pytest.raises(PolicyError, match="Pass a new date"):
         frozen.next_version()
     assert frozen.next_version(expires=NEVER).body.expires == NEVER
 
@@ -199,7 +199,7 @@ def test_signatures_of_another_version_do_not_fit(tmp_path: Path) -> None:
     """Mix and match: the signatures of version 1 under the body of version 2."""
     first = trust_of()
     mixed = TrustFile(first.revoked("bob", "retired").body, first.signatures)
-    with pytest.raises(DataError, match="was not made for it; it was changed"):
+    with pytest.raises(DataError, match="is invalid: the file was changed"):
         mixed.check()
 
 
@@ -223,7 +223,7 @@ def test_root_keys_are_replaced_by_old_and_new_ones_together() -> None:
     assert first.updated(whole) is whole
     third = whole.rotated("r2", digits("r2-2"), until=NEVER).signed_by([key("r1-2"), key("r2"), key("r2-2")])
     with pytest.raises(
-        DataError, match=r"is not signed by the root keys of version 1 .* take over the versions between"
+        DataError, match=r"is not signed by the root keys of version 1 .* install the versions in between"
     ):
         first.updated(third)
     assert first.updated(whole).updated(third) is third
@@ -292,5 +292,5 @@ def test_data_without_end_are_not_read(publish: Publish, tmp_path: Path) -> None
 def test_a_key_and_a_trust_file_together_are_refused(publish: Publish) -> None:
     with pytest.raises(PolicyError, match="a key and a trust file"):
         rt.verify(publish("alice"), key=digits("alice"), trust=trust_of())
-    with pytest.raises(PolicyError, match="name the log too"):
+    with pytest.raises(PolicyError, match="pass the log too"):
         rt.verify(publish("alice", folder="other"), remember="head.json")

@@ -1,10 +1,10 @@
-"""Who vouches for a certificate: keys with periods, thresholds and revocations, and a log that shows when it existed.
+"""Trust in certificates: keys with validity periods, thresholds and revocations, and a log that proves when a certificate existed.
 
 ``trust_file``       the keys that may sign, vouched for by root keys; versions, expiry, rotation, revocation
 ``release_log``      certificates in an append-only tree with signed heads, and proofs about it
-``head_signers``     whose word the head of a log is
+``head_signers``     who signed the head of a log
 ``merkle_tree``      the tree: roots and proofs
-``signed_document``  how both are written, read and signed
+``signed_document``  serialisation and signatures of both
 ``envelope``         a certificate as an in-toto statement in a DSSE envelope
 """
 

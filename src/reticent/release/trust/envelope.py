@@ -1,6 +1,6 @@
-"""A certificate as tools of the supply-chain world read it: an in-toto statement about the published files in a DSSE envelope.
+"""A certificate for supply-chain tools: an in-toto statement about the published files in a DSSE envelope.
 
-The envelope has signatures of its own, made over other bytes than those of the certificate: the certificate itself stays what Reticent verifies.
+The envelope has its own signatures, over other bytes than the certificate's. Reticent itself verifies the certificate, not the envelope.
 
 Source: [DSSE], sections "Signature Definition" (pre-authentication encoding) and "Envelope"; [InToto], Statement v1.
 """
@@ -24,7 +24,7 @@ PREDICATE_TYPE = "https://reticent.example/certificate/v{layout}"
 
 
 def statement_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """The in-toto statement: the published files with their hashes as subjects, the certificate without its signatures as predicate."""
+    """Return the in-toto statement: the published files with hashes as subjects, the certificate without signatures as predicate."""
     return {
         "_type": STATEMENT_TYPE,
         "subject": [
@@ -37,13 +37,13 @@ def statement_of(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pre_authentication(kind: str, payload: bytes) -> bytes:
-    """What is signed: type and content, each after its length, so that neither can be taken for part of the other."""
+    """Return the bytes that are signed: type and content, each prefixed by its length, so that they cannot be confused."""
     name = kind.encode()
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
 
 def envelope_of(certificate: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) -> dict[str, Any]:
-    """The envelope, signed with each of the keys; a key is named by its public half in hexadecimal."""
+    """Return the envelope, signed with each key; a key is named by its public half in hexadecimal."""
     payload = canonical(statement_of(certificate))
     signed = pre_authentication(PAYLOAD_TYPE, payload)
     signatures = [
@@ -51,7 +51,7 @@ def envelope_of(certificate: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey
         for key in keys
     ]
     if not signatures:
-        raise PolicyError(f"An envelope needs a signature: name the private key for {CERTIFICATE} with --sign.")
+        raise PolicyError(f"An envelope needs a signature: pass the private key for {CERTIFICATE} with --sign.")
     return {
         "payloadType": PAYLOAD_TYPE,
         "payload": base64.b64encode(payload).decode(),

@@ -1,7 +1,7 @@
-"""The Merkle tree of a log: its root, and proofs that a leaf is in it or that it grew out of a smaller one.
+"""The Merkle tree of a log: its root, inclusion proofs and consistency proofs.
 
-Leaves and inner nodes are hashed with different first bytes, so that an inner node cannot be passed off as a leaf. A proof is the list of hashes
-that a reader lacks to compute the root; checking one takes at most as many steps as the tree has levels.
+Leaves and inner nodes are hashed with different first bytes, so that an inner node cannot be passed off as a leaf. A
+proof lists the hashes that a reader needs to compute the root; checking it takes at most one step per tree level.
 
 Source: [RFC9162], sections 2.1.1 to 2.1.4 (the same hashing as [RFC6962], section 2.1).
 """
@@ -25,12 +25,13 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def root_of(leaves: Sequence[bytes]) -> bytes:
-    """The root over the hashes of the leaves, in their order; that of the empty tree is the hash of nothing."""
+    """Return the root over the leaf hashes, in order; the empty tree's root is the hash of the empty string."""
     if not leaves:
         return hashlib.sha256(b"").digest()
     level = list(leaves)
     while len(level) > 1:
-        # The last node of an odd level rises as it is: the left part of every split is the largest power of two.
+        # The last node of an odd level is promoted unchanged: the left subtree of every split is the largest power of
+        # two.
         level = [
             node_hash(*level[start : start + 2]) if start + 1 < len(level) else level[start]
             for start in range(0, len(level), 2)
@@ -39,7 +40,7 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """The hashes that lead from leaf ``index`` to the root, from the bottom up."""
+    """Return the hashes from leaf ``index`` to the root, bottom up."""
     if len(leaves) == 1:
         return []
     split = _split(len(leaves))
@@ -49,12 +50,12 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def consistency_proof(leaves: Sequence[bytes], size: int) -> list[bytes]:
-    """The hashes that show that the tree over the first ``size`` leaves is the beginning of this one; ``size`` is at least 1."""
+    """Return the hashes that prove that the tree over the first ``size`` leaves is a prefix of this one; ``size`` is at least 1."""
     return _subproof(leaves, size, whole=True)
 
 
 def _subproof(leaves: Sequence[bytes], size: int, whole: bool) -> list[bytes]:
-    """SUBPROOF of the RFC; ``whole``: the reader knows the root over these first ``size`` leaves already."""
+    """SUBPROOF of the RFC; ``whole``: the reader already knows the root over these first ``size`` leaves."""
     if size == len(leaves):
         return [] if whole else [root_of(leaves)]
     split = _split(len(leaves))
@@ -64,12 +65,12 @@ def _subproof(leaves: Sequence[bytes], size: int, whole: bool) -> list[bytes]:
 
 
 def _split(size: int) -> int:
-    """The largest power of two below ``size``."""
+    """Return the largest power of two below ``size``."""
     return 1 << (size - 1).bit_length() - 1
 
 
 def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
-    """True if the proof shows that ``leaf`` is number ``index`` (from 0) of the ``size`` leaves under ``root``."""
+    """True if the proof shows that ``leaf`` has index ``index`` among the ``size`` leaves under ``root``."""
     if not 0 <= index < size:
         return False
     place, last, found = index, size - 1, leaf
@@ -87,14 +88,14 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root
 
 
 def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes]) -> bool:
-    """True if the proof shows that the tree of ``size`` leaves begins with that of ``old_size``; the empty tree begins every tree."""
+    """True if the proof shows that the tree of ``old_size`` leaves is a prefix of the tree of ``size`` leaves; the empty tree always is."""
     if old_size == 0:
         return not proof and old_root == root_of([])
     if not 0 < old_size <= size:
         return False
     if old_size == size:
         return not proof and old_root == root
-    # A whole old tree is a node of the new one, and its root is not repeated in the proof.
+    # If the old tree is a complete subtree of the new one, its root is not repeated in the proof.
     path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     if not path:
         return False

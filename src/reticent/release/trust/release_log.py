@@ -1,10 +1,12 @@
 """The log of releases: certificates as leaves of an append-only Merkle tree, with a signed head.
 
-One file holds the entries and the head, and is replaced whole, so a killed append leaves the log as it was. Whoever remembers a head finds out when
-entries that it covered were removed, changed or put in another order, or when others are shown a different log.
+One file holds the entries and the head, and is replaced whole, so a killed append leaves the log as it was. A reader
+who keeps a head detects if covered entries were removed, changed or reordered, or if other readers are shown a
+different log.
 
-*Guarantee*: two readers whose heads are consistent have been shown the same entries, up to the smaller head. *Adversary*: the publisher, who wants to hide a release from some
-readers. *Not covered*: a release that was never added, or added under another name of the data set; readers who never compare heads.
+*Guarantee*: two readers whose heads are consistent have been shown the same entries, up to the smaller head.
+*Adversary*: the publisher, who wants to hide a release from some readers. *Not covered*: a release that was never
+added, or added under another name of the data set; readers who never compare heads.
 
 Source: [RFC9162], sections 2.1 (tree and proofs) and 4.10 (signed tree heads); [RFC6962].
 """
@@ -48,7 +50,7 @@ _PATIENCE = 30.0
 
 
 class LogHeader(VouchedFor):
-    """What makes a log this log: every head names the hash of it."""
+    """Identity of a log: every head contains its hash."""
 
     type: Literal["reticent-log"] = "reticent-log"
     layout: Literal[1] = 1
@@ -57,7 +59,7 @@ class LogHeader(VouchedFor):
 
 
 class CertificateEntry(VouchedFor):
-    """A leaf: the hash of a certificate without its signatures, what it says about the release, and when it was added."""
+    """A leaf: the hash of a certificate without signatures, a summary of the release, and the time of addition."""
 
     certificate: Digest
     dataset: str | None
@@ -71,12 +73,12 @@ class CertificateEntry(VouchedFor):
         return merkle_tree.leaf_hash(canonical(self.model_dump(mode="json")))
 
     def is_of(self, certificate: Mapping[str, Any]) -> bool:
-        """True if this is the entry of a certificate."""
+        """True if this is the entry of the certificate."""
         return self == _entry(certificate, self.added)
 
 
 class HeadBody(VouchedFor):
-    """What the keys of the log sign: how many entries there are, and the root over them."""
+    """The part of a head that is signed: the number of entries, and their root."""
 
     type: Literal["reticent-log-head"] = "reticent-log-head"
     layout: Literal[1] = 1
@@ -103,20 +105,20 @@ class LogHead(VouchedFor):
 
     @property
     def signers(self) -> tuple[str, ...]:
-        """The keys that signed it, in hexadecimal; a signature of something else is a :class:`DataError`."""
+        """Return the keys that signed the head, in hexadecimal; a signature over other content raises a :class:`DataError`."""
         signers = signers_of(self.signed.model_dump(mode="json"), self.signatures)
         if signers is None:
-            raise DataError("A signature of the log's head was not made for it; it was changed.")
+            raise DataError("A signature of the log's head is invalid: the head was changed.")
         return signers
 
     @property
     def words(self) -> str:
-        """The head in a few words."""
+        """Describe the head in a few words."""
         return f"{self.signed.size} entries at {self.signed.time}, root {self.signed.root[:16]}..."
 
 
 class _LogDocument(VouchedFor):
-    """The file."""
+    """The log file."""
 
     log: LogHeader
     entries: tuple[CertificateEntry, ...]
@@ -124,7 +126,7 @@ class _LogDocument(VouchedFor):
 
 
 class InclusionProof(VouchedFor):
-    """Shows that an entry is in the log of a head."""
+    """Proof that an entry is in the log of a head."""
 
     type: Literal["reticent-log-inclusion"] = "reticent-log-inclusion"
     layout: Literal[1] = 1
@@ -134,7 +136,7 @@ class InclusionProof(VouchedFor):
     head: LogHead
 
     def check(self) -> None:
-        """Refuse a proof that does not show it."""
+        """Raise a :class:`DataError` if the proof is invalid."""
         body, path = self.head.signed, [bytes.fromhex(each) for each in self.path]
         if not merkle_tree.is_included(self.entry.leaf, self.index, body.size, path, bytes.fromhex(body.root)):
             raise DataError(f"The proof does not show that entry {self.index} is in the log of its head.")
@@ -142,7 +144,7 @@ class InclusionProof(VouchedFor):
 
 
 class ConsistencyProof(VouchedFor):
-    """Shows that the log of an older head is the beginning of the log of a newer one."""
+    """Proof that the log of an older head is a prefix of the log of a newer one."""
 
     type: Literal["reticent-log-consistency"] = "reticent-log-consistency"
     layout: Literal[1] = 1
@@ -151,12 +153,14 @@ class ConsistencyProof(VouchedFor):
     path: tuple[Digest, ...] = Field(max_length=128)
 
     def check(self) -> None:
-        """Refuse a proof that does not show it."""
+        """Raise a :class:`DataError` if the proof is invalid."""
         old, new, path = self.older.signed, self.head.signed, [bytes.fromhex(each) for each in self.path]
         if old.log != new.log:
             raise DataError("The two heads are of different logs.")
         if not merkle_tree.is_consistent(old.size, bytes.fromhex(old.root), new.size, bytes.fromhex(new.root), path):
-            raise DataError(f"The proof does not show that the log of {old.size} entries begins that of {new.size}.")
+            raise DataError(
+                f"The proof does not show that the log of {old.size} entries is the beginning of that of {new.size}."
+            )
         _ = self.older.signers, self.head.signers
 
 
@@ -164,12 +168,12 @@ LogProof = InclusionProof | ConsistencyProof
 
 
 def is_log(path: str | Path) -> bool:
-    """True if a file says that it is a log; a proof is the other thing that it may be."""
+    """True if a file declares itself a log rather than a proof."""
     return b'"reticent-log"' in read_file(path, "file")
 
 
 def read_proof(path: str | Path) -> LogProof:
-    """The proof at a path; its own words say which of the two it is."""
+    """Read a proof of either kind, as the file declares it."""
     content = read_file(path, "proof")
     if b'"reticent-log-inclusion"' in content:
         return read_vouched(InclusionProof, content, str(path), "proof")
@@ -178,7 +182,7 @@ def read_proof(path: str | Path) -> LogProof:
 
 @dataclass(frozen=True)
 class ReleaseLog:
-    """A log as it was read: its entries are those of its head."""
+    """A log whose entries match its head."""
 
     header: LogHeader
     entries: tuple[CertificateEntry, ...]
@@ -186,26 +190,26 @@ class ReleaseLog:
 
     @classmethod
     def read(cls, path: str | Path) -> ReleaseLog:
-        """The log at a path; one whose entries are not those that its head covers is a :class:`DataError`."""
+        """Read a log; entries that its head does not cover raise a :class:`DataError`."""
         document = read_vouched(_LogDocument, read_file(path, "log"), str(path), "log of releases")
         log = cls(document.log, document.entries, document.head)
         body = log.head.signed
         if body.log != log.identity:
-            raise DataError(f"{path}: the head is that of another log.")
+            raise DataError(f"{path}: the head belongs to another log.")
         if body.size != len(log.entries) or bytes.fromhex(body.root) != merkle_tree.root_of(log.leaves):
             raise DataError(
-                f"{path}: the head is about {body.size} entries with the root {body.root[:16]}..., and the {len(log.entries)} entries that are there have "
+                f"{path}: the head covers {body.size} entries with the root {body.root[:16]}..., but the {len(log.entries)} entries in the file have "
                 "another one. Entries were removed, changed or put in another order."
             )
         times = [log.header.created, *(each.added for each in log.entries), body.time]
         if times != sorted(times):
-            raise DataError(f"{path}: the times of the entries do not rise, so one of them is wrong.")
+            raise DataError(f"{path}: the times of the entries are not in increasing order.")
         _ = log.head.signers
         return log
 
     @property
     def identity(self) -> str:
-        """The hash of the header, which every head names."""
+        """The hash of the header, contained in every head."""
         return hashlib.sha256(canonical(self.header.model_dump(mode="json"))).hexdigest()
 
     @cached_property
@@ -214,19 +218,19 @@ class ReleaseLog:
         return [each.leaf for each in self.entries]
 
     def find(self, certificate: Mapping[str, Any]) -> int | None:
-        """The index of the entry of a certificate; None if there is not one."""
+        """Return the index of a certificate's entry, or None."""
         return next((index for index, each in enumerate(self.entries) if each.is_of(certificate)), None)
 
     def releases_of(self, dataset: str) -> tuple[CertificateEntry, ...]:
-        """The entries of a data set."""
+        """Return the entries of a data set."""
         return tuple(each for each in self.entries if each.dataset == dataset)
 
     def check_beside(self, older: LogHead) -> None:
-        """Refuse a log that does not begin with the entries that ``older``, a head that was seen before, covers."""
+        """Refuse a log that does not begin with the entries covered by ``older``, a head seen before."""
         old, new = older.signed, self.head.signed
         _ = older.signers
         if old.log != new.log:
-            raise DataError("The head that was remembered is that of another log.")
+            raise DataError("The remembered head belongs to another log.")
         if old.size > new.size:
             raise DataError(
                 f"The log has {new.size} entries, and had {old.size} at {old.time}: entries were removed, or this is an older copy."
@@ -238,7 +242,7 @@ class ReleaseLog:
             )
 
     def inclusion(self, certificate: Mapping[str, Any]) -> InclusionProof:
-        """The proof that a certificate is in the log."""
+        """Return the proof that the log contains a certificate."""
         index = self.find(certificate)
         if index is None:
             raise DataError("The certificate of this release is not in the log. Add it with `reticent log add`.")
@@ -246,20 +250,20 @@ class ReleaseLog:
         return InclusionProof(entry=self.entries[index], index=index, path=path, head=self.head)
 
     def consistency(self, older: LogHead) -> ConsistencyProof:
-        """The proof that this log grew out of that of an older head."""
+        """Return the proof that this log extends that of an older head."""
         self.check_beside(older)
         size = older.signed.size
         path = () if size == 0 else merkle_tree.consistency_proof(self.leaves, size)
         return ConsistencyProof(older=older, head=self.head, path=tuple(each.hex() for each in path))
 
     def save(self, path: str | Path) -> None:
-        """Write the log, whole or not at all."""
+        """Write the log atomically."""
         document = _LogDocument(log=self.header, entries=self.entries, head=self.head)
         write_whole(path, readable(document.model_dump(mode="json")))
 
 
 def create_log(path: str | Path, name: str, key: Ed25519PrivateKey) -> ReleaseLog:
-    """Make an empty log. An existing file is a :class:`PolicyError`: a log is never begun again."""
+    """Create an empty log. An existing file raises a :class:`PolicyError`: a log is never restarted."""
     with _turn(Path(path)):
         if Path(path).exists():
             raise PolicyError(f"{str(path)!r} exists already, and a log is not overwritten. Choose another name.")
@@ -271,9 +275,9 @@ def create_log(path: str | Path, name: str, key: Ed25519PrivateKey) -> ReleaseLo
 def append(
     path: str | Path, certificate: Mapping[str, Any], key: Ed25519PrivateKey, *, new_key: bool = False
 ) -> InclusionProof:
-    """Add a certificate to the log at ``path`` and sign the new head; one that is there already stays where it is.
+    """Append a certificate to the log at ``path`` and sign the new head; an entry that exists is kept.
 
-    Writers take turns. The key must be that of the last head, unless the log changes to a ``new_key``.
+    Writers are serialised by a lock. The key must be that of the last head, unless the log changes to a ``new_key``.
     """
     with _turn(Path(path)):
         log = ReleaseLog.read(path)
@@ -295,7 +299,7 @@ def check_writer(log: ReleaseLog, key: Ed25519PrivateKey, *, new_key: bool = Fal
 
 
 def _headed(header: LogHeader, entries: tuple[CertificateEntry, ...], key: Ed25519PrivateKey) -> ReleaseLog:
-    """The log with a head of its own, signed."""
+    """Return the log with a new signed head."""
     identity = hashlib.sha256(canonical(header.model_dump(mode="json"))).hexdigest()
     root = merkle_tree.root_of([each.leaf for each in entries]).hex()
     when = entries[-1].added if entries else header.created
@@ -317,13 +321,13 @@ def _entry(certificate: Mapping[str, Any], added: str) -> CertificateEntry:
 
 
 def _not_before(last: str) -> str:
-    """The time, and never before the last entry: a clock that was set back must not break the order."""
+    """Return the current time, but never before the last entry: a clock set back must not break the order."""
     return max(present(), last)
 
 
 @contextmanager
 def _turn(path: Path) -> Iterator[None]:
-    """Have the log alone while the block runs. The system lets go of the lock when a process dies; the lock's file stays."""
+    """Hold the log's lock while the block runs. The operating system releases it if the process dies; the lock file remains."""
     import fcntl
 
     beside = path.with_name(f".{path.name}.lock")

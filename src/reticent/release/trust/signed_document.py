@@ -1,4 +1,4 @@
-"""Documents that keys vouch for: one JSON object, and signatures over its canonical form beside it. Trust files and heads of a log are such documents."""
+"""Signed documents: a JSON object with signatures over its canonical form. Trust files and log heads are such documents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST = 1 << 26
 
 
 def _is_time(text: str) -> str:
-    """The text, if it is a time as certificates write it. Such texts sort by time."""
+    """Return the text if it is a time in the format of certificates, which sorts chronologically."""
     if not is_time(text):
         raise ValueError("it must look like 2026-01-31T00:00:00Z")
     return text
@@ -34,13 +34,13 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class VouchedFor(BaseModel):
-    """Part of a document: exactly the entries that are declared, with exactly their types."""
+    """Part of a document: exactly the declared entries with exactly their types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class KeySignature(VouchedFor):
-    """An Ed25519 signature with the public key that it was made with."""
+    """An Ed25519 signature with its public key."""
 
     algorithm: str
     public_key: str
@@ -51,20 +51,20 @@ Part = TypeVar("Part", bound=VouchedFor)
 
 
 def read_vouched(kind: type[Part], content: bytes, name: str, what: str) -> Part:
-    """The document (``what`` it is called) that a file holds, written in the one way there is; whatever else it holds is a :class:`DataError` that says where."""
+    """Parse a document (called ``what`` in errors) in canonical form; anything else raises a :class:`DataError` with its path."""
     value = parsed(content, name)
     try:
-        # Lists of JSON are tuples of Python, whose types are checked one by one.
+        # JSON lists become tuples, whose element types are checked one by one.
         document = kind.model_validate_json(content)
     except ValidationError as error:
         raise DataError(f"{name} is not a {what} that this version reads: {told(error)}.") from None
     if readable(value) != content or document.model_dump(mode="json") != value:
-        raise DataError(f"{name} is not written the way Reticent writes it; it was changed.")
+        raise DataError(f"{name} is not in the form that Reticent writes: it was changed.")
     return document
 
 
 def told(error: ValidationError) -> str:
-    """The first thing that is wrong with a document, and where."""
+    """Return the first validation error of a document, with its path."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     said = first["msg"].removeprefix("Value error, ")
@@ -72,7 +72,7 @@ def told(error: ValidationError) -> str:
 
 
 def read_file(path: str | Path, what: str) -> bytes:
-    """The bytes of a document, at most 64 MiB of them."""
+    """Read a document of at most 64 MiB."""
     try:
         return read_document(path, _LARGEST)
     except OSError as error:
@@ -80,18 +80,18 @@ def read_file(path: str | Path, what: str) -> bytes:
 
 
 def signatures_by(body: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) -> tuple[KeySignature, ...]:
-    """Signatures of the body, one for each key."""
+    """Sign the body with each key."""
     return tuple(KeySignature(**sign(body, key)) for key in keys)
 
 
 def merged_signatures(*given: Iterable[KeySignature]) -> tuple[KeySignature, ...]:
-    """Signatures in the order of their keys, one for each key."""
+    """Merge signatures, sorted by key, one for each key."""
     by_key = {each.public_key: each for several in given for each in several}
     return tuple(by_key[key] for key in sorted(by_key))
 
 
 def signers_of(body: Mapping[str, Any], signatures: Sequence[KeySignature]) -> tuple[str, ...] | None:
-    """The keys whose signatures these are, in hexadecimal; None if one of them was not made over this body, or a key occurs twice or out of order."""
+    """Return the keys that signed the body, in hexadecimal; None if a signature is not over this body, or a key is repeated or out of order."""
     found = []
     for each in signatures:
         stated = stated_key(each.model_dump())
@@ -102,7 +102,7 @@ def signers_of(body: Mapping[str, Any], signatures: Sequence[KeySignature]) -> t
 
 
 def time_of(given: str | date) -> str:
-    """A date or time (UTC) as documents write it; a date alone is its first second."""
+    """Return a date or time (UTC) in the format of documents; a date means its first second."""
     if isinstance(given, str):
         try:
             given = datetime.fromisoformat(given)

@@ -1,11 +1,12 @@
-"""The trust file: which keys may sign certificates and heads of a log, from when to when, and how many of them must.
+"""The trust file: the keys that may sign certificates and log heads, their validity periods, and the thresholds.
 
-Root keys vouch for the file itself: as many of them as its threshold says have signed it. A recipient keeps the file and replaces it by newer versions
-only (:meth:`TrustFile.updated`), each signed by the root keys of the version that it replaces.
+The file itself is signed by at least a threshold of root keys. A recipient keeps the file and replaces it only by newer
+versions (:meth:`TrustFile.updated`), each signed by the root keys of the version that it replaces.
 
-*Guarantee*: a certificate is accepted only if enough holders of keys signed it, with keys that were valid at the time that it states. *Adversary*: controls
-every file that the recipient gets, and any number of keys below the thresholds. *Not covered*: the time that a certificate states is the word of those who sign. After a theft the thief
-dates back; so a key that was revoked as compromised is believed only for certificates that a log, signed with other keys, had before.
+*Guarantee*: a certificate is accepted only if a threshold of key holders signed it, with keys valid at the time it
+states. *Adversary*: controls every file that the recipient gets, and any number of keys below the thresholds. *Not
+covered*: the time in a certificate is stated by its signers, and a thief of a key can backdate. So a key revoked as
+compromised counts only for certificates that a log, signed with other keys, contained before.
 
 Source: [TUF], sections 4.3 (roles, thresholds, versions, expiry) and 5.3 (updating the root).
 """
@@ -47,14 +48,16 @@ RoleName = Literal["certificates", "log"]
 
 
 class Revocation(VouchedFor):
-    """From when on a key is refused. ``retired``: nobody else has it. ``compromised``: somebody else may have it, so times that it signs prove nothing."""
+    """Time from which a key is refused. ``retired``: nobody else has it. ``compromised``: others may have it, so times
+    that it signs prove nothing.
+    """
 
     on: Time
     reason: Reason
 
 
 class TrustedKey(VouchedFor):
-    """A public key of a holder, and the times at which it may sign: from ``valid_from`` to just before ``valid_until``."""
+    """A holder's public key with its validity period: from ``valid_from`` until just before ``valid_until``."""
 
     holder: Name
     key: Digest
@@ -63,7 +66,9 @@ class TrustedKey(VouchedFor):
     revoked: Revocation | None = None
 
     def refusal(self, stated: str, logged: str | None) -> str | None:
-        """Why a signature with this key does not count for what states the time ``stated`` and was in a log at ``logged``; None if it counts."""
+        """Return why a signature with this key does not count for content with the stated time ``stated``, logged at
+        ``logged``; None if it counts.
+        """
         if stated < self.valid_from:
             return f"the key of {self.holder} is valid from {self.valid_from} on, and the certificate states {stated}"
         if stated >= self.valid_until:
@@ -75,37 +80,37 @@ class TrustedKey(VouchedFor):
             return None if stated < self.revoked.on else f"{said}, and the certificate states {stated}"
         if logged is None:
             return f"{said}: the time that the certificate states proves nothing, and no log shows that it existed before (--log)"
-        return None if logged < self.revoked.on else f"{said}, and the certificate came into the log at {logged}"
+        return None if logged < self.revoked.on else f"{said}, and the certificate was logged at {logged}"
 
 
 class KeyRole(VouchedFor):
-    """Keys that may sign something, and how many different holders must. A holder who rotates keys has several, one after the other."""
+    """Keys that may sign something, and how many different holders must sign. A holder who rotates keys has several in succession."""
 
     keys: tuple[TrustedKey, ...] = Field(max_length=_MOST_KEYS)
     threshold: int = Field(ge=1)
 
     @property
     def holders(self) -> tuple[str, ...]:
-        """The holders in their order."""
+        """Return the holders in order."""
         return tuple(dict.fromkeys(each.holder for each in self.keys))
 
 
 class RootKey(VouchedFor):
-    """A public key that vouches for the trust file."""
+    """A public key that signs the trust file."""
 
     holder: Name
     key: Digest
 
 
 class RootRole(VouchedFor):
-    """The keys that vouch for the trust file, and how many of them must."""
+    """The root keys that sign the trust file, and how many of them must."""
 
     keys: tuple[RootKey, ...] = Field(min_length=1, max_length=_MOST_KEYS)
     threshold: int = Field(ge=1)
 
 
 class TrustBody(VouchedFor):
-    """What the root keys sign. ``former_root`` are those of the version before, in a version that changes them: both sign it."""
+    """The part that the root keys sign. ``former_root`` is the root role of the previous version if it changed: both must sign."""
 
     type: Literal["reticent-trust"] = "reticent-trust"
     layout: Literal[1] = 1
@@ -123,10 +128,10 @@ class TrustBody(VouchedFor):
         every = [each.key for role in (self.root, self.certificates, self.log) for each in role.keys]
         if len(set(every)) < len(every):
             raise ValueError(
-                "a key occurs twice. Each key has one holder and one purpose: a log with the key of certificates would be no evidence of time"
+                "a key occurs twice. Each key has one holder and one purpose: a log signed with a certificate key would not prove times"
             )
         if len({each.holder for each in self.root.keys}) < len(self.root.keys):
-            raise ValueError("a holder has two root keys, and would count twice")
+            raise ValueError("a holder has two root keys and would count twice")
         for name, threshold, holders in (
             ("root", self.root.threshold, len(self.root.keys)),
             ("certificates", self.certificates.threshold, len(self.certificates.holders)),
@@ -138,19 +143,21 @@ class TrustBody(VouchedFor):
             raise ValueError(f"it expires at {self.expires}, before it is issued at {self.issued}")
         for each in (*self.certificates.keys, *self.log.keys):
             if each.valid_until < each.valid_from:
-                raise ValueError(f"the key of {each.holder} is valid until {each.valid_until}, before it begins to be")
+                raise ValueError(
+                    f"the key of {each.holder} is valid until {each.valid_until}, which is before its validity begins"
+                )
         return self
 
 
 class _TrustDocument(VouchedFor):
-    """The file."""
+    """The trust file on disk."""
 
     signed: TrustBody
     signatures: tuple[KeySignature, ...]
 
 
 class Judged(NamedTuple):
-    """Whose signatures count, and why others do not."""
+    """The holders whose signatures count, and why others do not."""
 
     holders: tuple[str, ...]
     refusals: tuple[str, ...]
@@ -158,7 +165,7 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class TrustFile:
-    """A trust file with its signatures. It may still lack some: :meth:`check` tells."""
+    """A trust file with its signatures. Some may still be missing: see :meth:`check`."""
 
     body: TrustBody
     signatures: tuple[KeySignature, ...] = ()
@@ -187,7 +194,7 @@ class TrustFile:
         root_threshold: int = 1,
         now: str | None = None,
     ) -> TrustFile:
-        """The first version, not signed yet: public keys in hexadecimal by holder; those that sign are valid from now ``until`` then."""
+        """Return the first version, unsigned: public keys in hexadecimal by holder; signing keys are valid from now until ``until``."""
         issued = now or present()
 
         def role(given: Mapping[str, str], least: int) -> dict[str, Any]:
@@ -218,12 +225,12 @@ class TrustFile:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         document = _TrustDocument(signed=self.body, signatures=self.signatures)
         write_whole(path, readable(document.model_dump(mode="json")))
 
     def signed_by(self, keys: Iterable[Ed25519PrivateKey]) -> TrustFile:
-        """The same version with more signatures of root keys."""
+        """Return the same version with further signatures of root keys."""
         made = signatures_by(self._signed(), keys)
         known = {each.key: each.holder for role in self._roots for each in role.keys}
         for each in made:
@@ -235,11 +242,11 @@ class TrustFile:
         return TrustFile(self.body, merged_signatures(self.signatures, made))
 
     def missing(self) -> int:
-        """How many signatures of root keys the file still lacks."""
+        """Number of root signatures that are still missing."""
         return sum(self._lacks(role) for role in self._roots)
 
     def check(self, now: str | None = None) -> None:
-        """Refuse a file that not enough root keys have signed, or that has expired."""
+        """Refuse a file without enough root signatures, or an expired one."""
         missing = self.missing()
         if missing:
             raise DataError(
@@ -249,37 +256,37 @@ class TrustFile:
         at = now or present()
         if at >= self.body.expires:
             raise DataError(
-                f"The trust file of {self.body.publisher!r}, version {self.body.version}, expired at {self.body.expires}: revocations may have been kept from "
-                "you since. Get a newer one from the publisher, and take it over with `reticent keys update`."
+                f"The trust file of {self.body.publisher!r}, version {self.body.version}, expired at {self.body.expires}: revocations may have been withheld from "
+                "you since. Get a newer one from the publisher, and install it with `reticent keys update`."
             )
 
     def updated(self, newer: TrustFile, now: str | None = None) -> TrustFile:
-        """``newer``, if the root keys of this version vouch for it; anything else is a :class:`DataError`.
+        """Return ``newer`` if the root keys of this version signed it; otherwise raise a :class:`DataError`.
 
-        An older version is refused, and a different file of the same version, and one that has expired.
+        An older version, a different file with the same version number, and an expired file are refused.
         """
         newer.check(now)
         mine, theirs = self.body, newer.body
         if theirs.version < mine.version:
             raise DataError(
-                f"The new trust file has version {theirs.version}, and version {mine.version} is known already: an older file may hide revocations."
+                f"The new trust file has version {theirs.version}, but version {mine.version} is already known: an older file may hide revocations."
             )
         if theirs.version == mine.version and theirs != mine:
             raise DataError(
-                f"There are two different trust files of version {mine.version}. Ask the publisher which one is theirs, by another way."
+                f"There are two different trust files of version {mine.version}. Ask the publisher through another channel which one is genuine."
             )
         if newer._lacks(mine.root):
             raise DataError(
                 f"Version {theirs.version} is not signed by the root keys of version {mine.version} ({mine.root.threshold} of {len(mine.root.keys)}). If "
-                "root keys changed more than once, take over the versions between them first."
+                "root keys changed more than once, install the versions in between first."
             )
         return newer
 
     def next_version(self, changes: Mapping[str, Any] | None = None, *, expires: str | None = None) -> TrustFile:
-        """The next version with some roles replaced, not signed yet. This version must be complete, so that versions form one line."""
+        """Return the next version with some roles replaced, unsigned. This version must be fully signed, so that versions form a chain."""
         if self.missing():
             raise PolicyError(
-                f"Version {self.body.version} lacks signatures of root keys. Complete it with `reticent keys sign` before the next one."
+                f"Version {self.body.version} lacks signatures of root keys. Complete it with `reticent keys sign` before making the next one."
             )
         issued = present()
         made = {**self.body.model_dump(mode="json"), "version": self.body.version + 1, "issued": issued}
@@ -287,15 +294,16 @@ class TrustFile:
         if expires is not None:
             made["expires"] = expires
         elif self.body.expires <= issued:
-            raise PolicyError(f"The trust file expired at {self.body.expires}. Name a new date with --expires.")
+            raise PolicyError(f"The trust file expired at {self.body.expires}. Pass a new date with --expires.")
         return TrustFile(_body(made))
 
     def rotated(
         self, holder: str, key: str, *, until: str, on: str | None = None, expires: str | None = None
     ) -> TrustFile:
-        """The next version, in which a holder signs with another key from ``on`` (default: now). The old key stays good for what it signed before.
+        """Return the next version, in which a holder signs with a new key from ``on`` (default: now). The old key stays
+        valid for earlier signatures.
 
-        A root key is replaced at once: the old one still signs this version, as recipients know only that one.
+        A root key is replaced at once: the old one still signs this version, since recipients know only that one.
         """
         start = on or present()
         if holder in [each.holder for each in self.body.root.keys]:
@@ -314,7 +322,7 @@ class TrustFile:
     def revoked(
         self, holder: str, reason: Reason, *, key: str | None = None, on: str | None = None, expires: str | None = None
     ) -> TrustFile:
-        """The next version, in which a key (default: the newest of the holder) is refused from ``on`` (default: now)."""
+        """Return the next version, in which a key (default: the holder's newest) is refused from ``on`` (default: now)."""
         start = on or present()
         name, role, current = self._current(holder, key)
         listed = [each.model_dump(mode="json") for each in role.keys]
@@ -329,7 +337,9 @@ class TrustFile:
         stated: str,
         logged: str | None,
     ) -> Judged | None:
-        """Whose signatures of ``body`` count, for what states the time ``stated`` and was in a log at ``logged``; None if a signature is not of this body."""
+        """Return the holders whose signatures of ``body`` count, given its stated time and when it was logged; None if a
+        signature is not over this body.
+        """
         signers = signers_of(body, signatures)
         if signers is None:
             return None
@@ -345,7 +355,7 @@ class TrustFile:
         return Judged(holders, tuple(why for why in reasons.values() if why is not None))
 
     def _current(self, holder: str, key: str | None = None) -> tuple[RoleName, KeyRole, TrustedKey]:
-        """The newest key of a holder, or the one that is named, with its role."""
+        """Return the holder's newest key, or the named one, with its role."""
         roles: tuple[RoleName, ...] = ("certificates", "log")
         for name in roles:
             role: KeyRole = getattr(self.body, name)
@@ -360,15 +370,15 @@ class TrustFile:
 
     @property
     def _roots(self) -> tuple[RootRole, ...]:
-        """The root roles that must have signed."""
+        """Return the root roles that must have signed."""
         former = self.body.former_root
         return (self.body.root,) if former is None else (self.body.root, former)
 
     def _lacks(self, role: RootRole) -> int:
-        """How many signatures of a root role are missing."""
+        """Return how many signatures of a root role are missing."""
         signers = signers_of(self._signed(), self.signatures)
         if signers is None:
-            raise DataError("A signature of the trust file was not made for it; it was changed.")
+            raise DataError("A signature of the trust file is invalid: the file was changed.")
         return max(role.threshold - len({each.key for each in role.keys} & set(signers)), 0)
 
     def _signed(self) -> dict[str, Any]:
@@ -376,7 +386,7 @@ class TrustFile:
 
 
 def _body(made: Mapping[str, Any]) -> TrustBody:
-    """The body that plain data describe; whatever does not fit together is a :class:`PolicyError`."""
+    """Build a trust file's body from plain data; an inconsistency raises a :class:`PolicyError`."""
     try:
         return TrustBody.model_validate_json(readable(made))
     except ValidationError as error:

@@ -81,10 +81,10 @@ export class ReleaseLog {
     await checkHead(json.head, `${name}, head`);
     const { signed } = log.head;
     log.leaves = await Promise.all(log.entries.map((entry) => leafHash(canonical(entry))));
-    need(signed.log === (await hashOf(log.header)), `${name}: the head is that of another log.`);
-    need(signed.size === log.entries.length && signed.root === hex(await rootOf(log.leaves)), `${name}: the head is about ${signed.size} entries with another root than the ${log.entries.length} entries that are there. Entries were removed, changed or put in another order.`);
+    need(signed.log === (await hashOf(log.header)), `${name}: the head belongs to another log.`);
+    need(signed.size === log.entries.length && signed.root === hex(await rootOf(log.leaves)), `${name}: the head covers ${signed.size} entries with another root than the ${log.entries.length} entries that are there. Entries were removed, changed or put in another order.`);
     const times = [log.header.created, ...log.entries.map(({ added }) => added), signed.time];
-    need(times.every((time, at) => at === 0 || times[at - 1] <= time), `${name}: the times of the entries do not rise, so one of them is wrong.`);
+    need(times.every((time, at) => at === 0 || times[at - 1] <= time), `${name}: the times of the entries are not in increasing order.`);
     return log;
   }
 
@@ -100,7 +100,7 @@ export class ReleaseLog {
   // Section 14.5: the log begins with what an older head covers.
   async checkBeside(older) {
     const [old, now] = [older.signed, this.head.signed];
-    need(old.log === now.log, "The head that was remembered is that of another log.");
+    need(old.log === now.log, "The remembered head belongs to another log.");
     need(old.size <= now.size, `The log has ${now.size} entries, and had ${old.size} at ${old.time}: entries were removed, or this is an older copy.`);
     need(old.root === hex(await rootOf(this.leaves.slice(0, old.size))), `The log does not begin with the ${old.size} entries that it had at ${old.time}: its history was changed, or different readers are shown different logs. Keep both signed heads: together they prove it.`);
   }
@@ -137,7 +137,7 @@ export class ConsistencyProof {
     await checkHead(json.head, `${name}, head`);
     const [old, now] = [json.older.signed, json.head.signed];
     need(old.log === now.log, "The two heads are of different logs.");
-    need(await isConsistent(old.size, bytesOf(old.root), now.size, bytesOf(now.root), json.path.map(bytesOf)), `The proof does not show that the log of ${old.size} entries begins that of ${now.size}.`);
+    need(await isConsistent(old.size, bytesOf(old.root), now.size, bytesOf(now.root), json.path.map(bytesOf)), `The proof does not show that the log of ${old.size} entries is the beginning of that of ${now.size}.`);
     return Object.assign(new ConsistencyProof(), json);
   }
 }
@@ -163,5 +163,5 @@ async function checkHead(head, where) {
   const { type, layout, log, size, root, time } = head.signed;
   need(type === "reticent-log-head" && layout === 1 && isDigest(log) && isWhole(size) && size >= 0 && isDigest(root) && isTime(time), `${where}: this is no head of layout 1.`);
   need(Array.isArray(head.signatures) && head.signatures.length > 0 && head.signatures.length <= 100, `${where}: a head has 1 to 100 signatures.`);
-  need((await signersOf(head.signatures, head.signed)) !== null, "A signature of the log's head was not made for it; it was changed.");
+  need((await signersOf(head.signatures, head.signed)) !== null, "A signature of the log's head is invalid: the head was changed.");
 }

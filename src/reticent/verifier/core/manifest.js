@@ -42,16 +42,16 @@ export class Manifest {
     const names = this.columns.map((column) => column.name);
     need(new Set(names).size === names.length, "manifest.json describes a column twice.");
     const shown = new Set([...this.tables.values()].flatMap((table) => table.columns));
-    need(sameSet([...shown], names), "manifest.json: a column is described or published, but not both.");
+    need(sameSet([...shown], names), "manifest.json: a column must be both described and published.");
     if (this.quasiSets !== null) {
       need(Array.isArray(this.quasiSets) && this.quasiSets.length > 0 && this.quasiSets.every(isNames), "manifest.json: quasi_sets must be lists of names.");
-      need(sameSet([...new Set(this.quasiSets.flat())], this.named("quasi")), "manifest.json: quasi_sets must cover the quasi columns and nothing else.");
+      need(sameSet([...new Set(this.quasiSets.flat())], this.named("quasi")), "manifest.json: quasi_sets must cover exactly the quasi columns.");
     }
     if (this.knownRows !== null) {
       needKeys(this.knownRows, ["rows", "judged", "same", ...["each_row"].filter((name) => name in this.knownRows)], "manifest.json, known_rows");
       const { rows, judged, same: columns, each_row: eachRow = [] } = this.knownRows;
-      need((rows === "all" || (isWhole(rows) && rows >= 1)) && ["records", "people", "chances"].includes(judged) && isNames(columns) && isNames(eachRow), "manifest.json: known_rows must say how many rows may be known and what was judged.");
-      need(this.unit !== "row", "manifest.json: known_rows is about people with several rows, and the unit is the row.");
+      need((rows === "all" || (isWhole(rows) && rows >= 1)) && ["records", "people", "chances"].includes(judged) && isNames(columns) && isNames(eachRow), "manifest.json: known_rows must state how many rows may be known and what was judged.");
+      need(this.unit !== "row", "manifest.json: known_rows applies to people with several rows, but the unit is the row.");
     }
   }
 }
@@ -81,11 +81,11 @@ function checkDomain(domain, type, where) {
   if (domain === null) return;
   if (isObject(domain) && Object.keys(domain).sort().join() === "from,to") {
     const [low, high] = [domain.from, domain.to].map((end) => BigInt(fromJson(type, end)));
-    need((type === "integer" || type === "unsigned") && high - low >= 2n && high - low <= 100_000_000n, `${where}: the domain cannot be understood.`);
+    need((type === "integer" || type === "unsigned") && high - low >= 2n && high - low <= 100_000_000n, `${where}: the domain cannot be parsed.`);
     return;
   }
   needKeys(domain, ["values"], `${where}, domain`);
-  need(Array.isArray(domain.values), `${where}: the domain cannot be understood.`);
+  need(Array.isArray(domain.values), `${where}: the domain cannot be parsed.`);
   const values = domain.values.map((value) => fromJson(type, value));
   const whole = type === "integer" || type === "unsigned";
   const run = whole && values.length > 2 && values.every((value, at) => at === 0 || BigInt(value) === BigInt(values[at - 1]) + 1n);
@@ -141,7 +141,7 @@ export function checkCertificate(json) {
   }
   needKeys(ledger, ["dataset", "release", "statement", ...(isObject(ledger) && "beside" in ledger ? ["beside"] : [])], `${where}, ledger`);
   const named = typeof ledger.dataset === "string";
-  need(typeof ledger.statement === "string" && (named ? isWhole(ledger.release) && ledger.release >= 1 : ledger.dataset === null && ledger.release === null) && (!("beside" in ledger) || (named && typeof ledger.beside === "string")), `${where}: the ledger's entry must have a data set with the number of its release, or neither.`);
+  need(typeof ledger.statement === "string" && (named ? isWhole(ledger.release) && ledger.release >= 1 : ledger.dataset === null && ledger.release === null) && (!("beside" in ledger) || (named && typeof ledger.beside === "string")), `${where}: the ledger entry must have both a data set and a release number, or neither.`);
   need(isTime(json.created), `${where}: "created" is no time of making.`);
 }
 

@@ -54,9 +54,9 @@ async function readKnown(documents, now) {
 function judgeByKey(keys, key) {
   if (keys.length === 0)
     return key === null
-      ? check("origin", "not re-checked", "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven.")
-      : check("origin", "fails", "The certificate is not signed, so the key cannot prove where it comes from.");
-  if (key === null) return check("origin", "not re-checked", `Signed with the key ${keys.map((each) => `${each.slice(0, 16)}...`).join(" and ")}; give that publisher's key to prove the origin.`);
+      ? check("origin", "not re-checked", "The certificate is not signed: its consistency can be checked, but its origin cannot be proven.")
+      : check("origin", "fails", "The certificate is not signed, so the key cannot prove its origin.");
+  if (key === null) return check("origin", "not re-checked", `Signed with the key ${keys.map((each) => `${each.slice(0, 16)}...`).join(" and ")}; pass that publisher's key to prove the origin.`);
   return keys.includes(key) ? check("origin", "holds", "Signed with the key that was given.") : check("origin", "fails", "The certificate was signed with another key.");
 }
 
@@ -92,11 +92,11 @@ async function judgeHistory({ log, head, consistency }) {
   if (head === null) return check("log history", "not re-checked", "No head is remembered, so a changed history is not found: keep the head of the log, and give it next time.");
   if (log instanceof ReleaseLog) await log.checkBeside(head);
   else if (!same(head.signed, log.head.signed)) {
-    need(head.signed.log === log.head.signed.log, "The head that was remembered is that of another log.");
+    need(head.signed.log === log.head.signed.log, "The remembered head belongs to another log.");
     if (consistency === null) return check("log history", "not re-checked", "A proof that the release is in the log does not show its history: give the log, or a proof that it continues the remembered head.");
     need(same(consistency.older.signed, head.signed) && same(consistency.head.signed, log.head.signed), "The proof of consistency is about other heads than these.");
   }
-  return check("log history", "holds", `The log begins with what was remembered: ${wordsOf(head)}.`);
+  return check("log history", "holds", `The log is consistent with the remembered head: ${wordsOf(head)}.`);
 }
 
 // Whose word the head of a log is.
@@ -109,10 +109,10 @@ async function headSigners(head, key, trust, now) {
     return { words: `Its head is signed by ${listed(holders)}.`, trusted: true };
   }
   if (key !== null) {
-    need(signers.includes(key), "The head of the log was signed with another key than the one that was given.");
-    return { words: "Its head is signed with the key that was given.", trusted: true };
+    need(signers.includes(key), "The head of the log was signed with another key than the one given.");
+    return { words: "Its head is signed with the given key.", trusted: true };
   }
-  return { words: `Its head is signed with the key ${signers[0].slice(0, 16)}...; a trust file that names keys of the log proves whose it is.`, trusted: false };
+  return { words: `Its head is signed with the key ${signers[0].slice(0, 16)}...; a trust file with keys for the log proves whose it is.`, trusted: false };
 }
 
 // Other releases of the data set that the log lists, and those that it should list.

@@ -226,7 +226,7 @@ const perturbed = {
     needKeys(details, ["n", "domain", "kept", "memory"], "manifest.json, details");
     need(details.n === data.rows && (details.memory === null || typeof details.memory === "string") && isObject(details.domain), "manifest.json, details: the plan is for another number of rows, or memory is wrong.");
     const names = Object.keys(details.domain);
-    need(names.length === 1, "The domain of perturbed values has one column.");
+    need(names.length === 1, "The domain of perturbed values must have one column.");
     needRole(manifest, names);
     const domain = readDomain(details.domain, names), [column] = domain.columns;
     for (const value of data.column(column.name).distinct) need(column.place(value) !== undefined, `Column "${column.name}" shows ${JSON.stringify(value)}, which is not in its domain.`);

@@ -30,7 +30,7 @@ async function isSignature(signature, body) {
 // Section 13.1: a document that is vouched for, in written form. What it must hold is checked by whoever reads it.
 export function readDocument(bytes, name) {
   const document = parsed(bytes, name);
-  need(isWrittenSo(document, bytes), `${name} is not written the way Reticent writes it; it was changed.`);
+  need(isWrittenSo(document, bytes), `${name} is not in the form that Reticent writes: it was changed.`);
   return document;
 }
 

@@ -81,7 +81,7 @@ export function fileKind(table, files) {
     const expected = files.length === 1 ? [`${table}.${kind}`] : files.map((_, part) => `${table}-${String(part + 1).padStart(5, "0")}.${kind}`);
     if (same(expected, files) && (files.length === 1 || kind === "csv" || kind === "parquet")) return kind;
   }
-  throw new Problem(`manifest.json: table "${table}" cannot be in files called ${files.slice(0, 9).join(", ")}.`);
+  throw new Problem(`manifest.json: table "${table}" has invalid file names: ${files.slice(0, 9).join(", ")}.`);
 }
 
 export class NotRead extends Error {}
@@ -199,7 +199,7 @@ export class CsvFields {
       const mark = text[this.at++];
       if (mark === ",") continue;
       need(mark === "\n" || mark === undefined, `${this.file} has a quoted field with something behind it.`);
-      need(width === null || found.length === width, `${this.file} has a row of ${found.length} fields, and the manifest lists ${width} columns.`);
+      need(width === null || found.length === width, `${this.file} has a row of ${found.length} fields, but the manifest lists ${width} columns.`);
       return found;
     }
   }

@@ -25,12 +25,12 @@ export class TrustFile {
     let missing = 0;
     for (const role of roots) missing += await this.lacks(role);
     need(missing === 0, `${this.name} lacks ${missing} signatures of root keys.`);
-    need(now < this.body.expires, `${this.name} expired at ${this.body.expires}: revocations may have been kept from you since. Get a newer one from the publisher.`);
+    need(now < this.body.expires, `${this.name} expired at ${this.body.expires}: revocations may have been withheld from you since. Get a newer one from the publisher.`);
   }
 
   async lacks(role) {
     const signers = await signersOf(this.signatures, this.body);
-    need(signers !== null, "A signature of the trust file was not made for it; it was changed.");
+    need(signers !== null, "A signature of the trust file is invalid: the file was changed.");
     return Math.max(role.threshold - role.keys.filter(({ key }) => signers.includes(key)).length, 0);
   }
 
@@ -38,8 +38,8 @@ export class TrustFile {
   async updated(newer, now) {
     await newer.check(now);
     const [mine, theirs] = [this.body, newer.body];
-    need(theirs.version >= mine.version, `The new trust file has version ${theirs.version}, and version ${mine.version} is known already: an older file may hide revocations.`);
-    need(theirs.version > mine.version || same(theirs, mine), `There are two different trust files of version ${mine.version}. Ask the publisher which one is theirs, by another way.`);
+    need(theirs.version >= mine.version, `The new trust file has version ${theirs.version}, but version ${mine.version} is already known: an older file may hide revocations.`);
+    need(theirs.version > mine.version || same(theirs, mine), `There are two different trust files of version ${mine.version}. Ask the publisher through another channel which one is genuine.`);
     need((await newer.lacks(mine.root)) === 0, `Version ${theirs.version} is not signed by the root keys of version ${mine.version}.`);
     return newer;
   }
@@ -67,7 +67,7 @@ function refusal({ holder, valid_from, valid_until, revoked }, stated, logged) {
   const said = `the key of ${holder} was revoked as ${revoked.reason} from ${revoked.on} on`;
   if (revoked.reason === "retired") return stated < revoked.on ? null : `${said}, and the certificate states ${stated}`;
   if (logged === null) return `${said}: the time that the certificate states proves nothing, and no log shows that it existed before`;
-  return logged < revoked.on ? null : `${said}, and the certificate came into the log at ${logged}`;
+  return logged < revoked.on ? null : `${said}, and the certificate was logged at ${logged}`;
 }
 
 export const holdersOf = (role) => [...new Set(role.keys.map(({ holder }) => holder))];
@@ -83,7 +83,7 @@ function checkBody(body, where) {
   const roots = body.root.keys, every = [body.root, body.certificates, body.log].flatMap((role) => role.keys.map(({ key }) => key));
   need(roots.length > 0 && (body.former_root === null || body.former_root.keys.length > 0), `${where}: there is no root key.`);
   need(new Set(every).size === every.length, `${where}: a key occurs twice. Each key has one holder and one purpose.`);
-  need(holdersOf(body.root).length === roots.length, `${where}: a holder has two root keys, and would count twice.`);
+  need(holdersOf(body.root).length === roots.length, `${where}: a holder has two root keys and would count twice.`);
   for (const [name, many] of [["root", roots.length], ["certificates", holdersOf(body.certificates).length], ["log", Math.max(holdersOf(body.log).length, 1)]])
     need(body[name].threshold <= many, `${where}: ${name} needs more signatures than holders have keys.`);
 }

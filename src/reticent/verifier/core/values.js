@@ -266,7 +266,7 @@ export function checkLabels(column) {
     const meaning = column.meanings.get(label);
     const expected = meaning.kind === "missing" ? NULL_LABEL + label.slice(unmarked(label).length) : labelOf(meaning, column.type);
     if (expected === null || expected === label) continue;
-    need(column.meanings.has(expected) && unmarked(label) === unmarked(expected), `The label "${label}" of column "${column.name}" does not fit the meaning that the manifest gives it.`);
+    need(column.meanings.has(expected) && unmarked(label) === unmarked(expected), `The label "${label}" of column "${column.name}" does not match its meaning in the manifest.`);
   }
   const written = texts.map((label) => JSON.stringify(column.labels[label]));
   need(new Set(written).size === texts.length, `The manifest gives two labels of column "${column.name}" the same meaning.`);

@@ -43,7 +43,7 @@ export async function verifySeries(releases, surroundings = {}) {
   return { ...answers.at(-1), checks, headline: headlineOf(checks, reasons), signed: answers.every(({ signed }) => signed) };
 }
 
-const words = (error) => (error instanceof Problem || error instanceof NotRead ? error.message : `The files cannot be understood (${error.message}).`);
+const words = (error) => (error instanceof Problem || error instanceof NotRead ? error.message : `The files cannot be parsed (${error.message}).`);
 
 class Run {
   constructor(files, surroundings) {
@@ -68,7 +68,7 @@ class Run {
     const filesHold = await this.checkFiles();
     this.checks.push(...origin);
     if (!filesHold) {
-      this.add("claims", UNCHECKED, "The files are not those that the certificate is about.", { claim: true });
+      this.add("claims", UNCHECKED, "The files do not match the certificate.", { claim: true });
       return;
     }
     try {
@@ -88,7 +88,7 @@ class Run {
       need(this.files.has("certificate.json"), "public/certificate.json is missing.");
       const bytes = await this.files.get("certificate.json").bytes(), certificate = parsed(bytes, "certificate.json");
       checkCertificate(certificate);
-      need(isWrittenSo(certificate, bytes), "certificate.json is not written the way Reticent writes it; it was changed.");
+      need(isWrittenSo(certificate, bytes), "certificate.json is not in the form that Reticent writes: it was changed.");
       this.certificate = certificate;
     } catch (error) {
       this.add("certificate", FAILS, words(error));
@@ -152,8 +152,8 @@ class Run {
   // Section 6.4: on what manifest and certificate do not agree; null if they do.
   disagreement(json, bytes) {
     const { certificate: said, manifest } = this;
-    if (!isWrittenSo(json, bytes)) return "manifest.json is not written the way Reticent writes it; it was changed.";
-    if ((manifest.method.format ?? manifest.format) !== manifest.format) return "manifest.json: the method made another format than the release has.";
+    if (!isWrittenSo(json, bytes)) return "manifest.json is not in the form that Reticent writes: it was changed.";
+    if ((manifest.method.format ?? manifest.format) !== manifest.format) return "manifest.json: the method's format is not that of the release.";
     const described = { format: manifest.format, quasi: manifest.named("quasi"), sensitive: manifest.named("sensitive"), unit: manifest.unit };
     const name = Object.keys(described).find((each) => !same(said[each], described[each]));
     return name === undefined ? null : `The certificate and the manifest do not agree on ${name}.`;
@@ -164,10 +164,10 @@ class Run {
     if (format.ownOrder) return this.add("order", HOLDS, "Rows are in the order that the format defines.");
     for (const [name, table] of this.tables) {
       if (table.inOrder()) continue;
-      this.add("order", FAILS, `The rows of ${name} are not sorted, so their order may tell something.`);
+      this.add("order", FAILS, `The rows of ${name} are not sorted, so their order may disclose something.`);
       return;
     }
-    this.add("order", HOLDS, "Rows are sorted by their own values: their order tells nothing.");
+    this.add("order", HOLDS, "Rows are sorted by value: their order discloses nothing.");
   }
 
   // Sections 6.6 to 6.8.
@@ -190,14 +190,14 @@ class Run {
     const attested = format.attested?.(manifest);
     if (attested) this.add("mechanism", UNCHECKED, attested);
     const linked = format.judgesLinks && manifest.named("pseudonym").length > 0;
-    if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows; how many people they are about does not follow.");
+    if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows, not how many people they are about.");
   }
 
   // A claim by what the format shows: a plan, a series, or groups.
   async judgeClaim(claim, context) {
     const { format } = context, { definition, planned, history } = claim;
     if (!claim.known) return [UNCHECKED, "This verifier does not know the definition."];
-    if (definition?.compares && !context.sound) return [UNCHECKED, "It compares with the whole table's histogram, and the one that is declared is not it."];
+    if (definition?.compares && !context.sound) return [UNCHECKED, "It compares with the whole table's histogram, but the certificate declares another one."];
     if (format.claims) {
       if (!planned?.p || !format.claims(planned.name, planned.p)) return [FAILS, "It is not about how such rows are drawn, and nothing else is known of them."];
       return this.plan.unknown ? [UNCHECKED, this.plan.unknown] : judgedPlan(planned, this.plan.plan);
@@ -241,8 +241,8 @@ class Run {
       const table = [...this.tables.values()].find((each) => each.has(column)), repeats = table.counted([column]).length < table.rows;
       const add = (status, detail) => this.add("pseudonym", status, detail, { name: `pseudonym ${column}` });
       if (!repeats) add(HOLDS, "It never repeats: no rows are linked by it.");
-      else if (this.manifest.unit === "row") add(FAILS, "It repeats, and so links rows of one person, but every row was counted as another person.");
-      else if (!format.judgesLinks) add(FAILS, "It repeats, and so links rows of one person, which were judged one by one.");
+      else if (this.manifest.unit === "row") add(FAILS, "It repeats, and so links rows of one person, but every row was counted as a different person.");
+      else if (!format.judgesLinks) add(FAILS, "It repeats, and so links rows of one person, which were judged separately.");
       else add(HOLDS, "It links the rows of a person, and all people of a group show the same sequence of labels.");
     }
   }
@@ -295,7 +295,7 @@ class Run {
       const wrong = new Set(parts.filter((part) => !part.needsSensitive || part.guarded(sensitive).length).flatMap((part) => part.failing(groups, { reference: new Map() })));
       failing = [...wrong].reduce((sum, group) => sum + groups.sizes[group], 0);
     }
-    this.add("computable columns", failing ? FAILS : HOLDS, failing ? `Columns can be computed from others, and ${failing} records are in classes that then fail what is promised.` : "Columns can be computed from others; what is promised holds for whoever does, too.");
+    this.add("computable columns", failing ? FAILS : HOLDS, failing ? `Columns can be computed from others, and ${failing} records are in classes that then fail a claim.` : "Columns can be computed from others; the claims hold against an adversary who does so.");
   }
 
   // Section 6.12: what claims that hold do not cover.
@@ -374,13 +374,13 @@ function judgedPlan({ name, p }, plan) {
 // Section 6.8: one claim, for each set of columns that an adversary may know, and for those left out.
 function judged(definition, context) {
   const { manifest, reference, format } = context, kind = definition.kind;
-  if (definition.hidesIdentity && !format.hidesIdentity) return [FAILS, "It promises that quasi values single nobody out, but the release publishes them exactly."];
+  if (definition.hidesIdentity && !format.hidesIdentity) return [FAILS, "It requires that quasi values single out nobody, but this format publishes them exactly."];
   if (kind.population && format.refusesPopulations) return [FAILS, "Typical values tell who of a population is in the table."];
   if (format.refuses?.(definition)) return [FAILS, MIXTURE];
   if (definition.name === "InTurn" && manifest.quasiSets !== null) return [FAILS, "It says itself which columns an adversary knows, and the manifest names sets of them."];
-  if (kind.hidden) return [UNCHECKED, "It depends on what people asked for, which is not published."];
+  if (kind.hidden) return [UNCHECKED, "It depends on the people's own requests, which are not published."];
   if (kind.population && !context.people) return [UNCHECKED, context.noPeople];
-  if (kind.population && kind.countsPeople && manifest.unit !== "row") return [UNCHECKED, "It compares people with people, and the published files show rows."];
+  if (kind.population && kind.countsPeople && manifest.unit !== "row") return [UNCHECKED, "It compares people, but the published files show rows."];
   if (kind.population && !context.view.boxes) return [UNCHECKED, "Labels of this format are no boxes; Reticent looks up who fits them."];
   try {
     const compared = [...new Set(definition.inEachGroup().filter((part) => part.compares).flatMap((part) => (part.column === null ? manifest.named("sensitive") : [part.column])))];

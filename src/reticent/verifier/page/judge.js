@@ -40,6 +40,6 @@ self.onmessage = async ({ data: { releases, key, documents, population } }) => {
     const words = facts && { guaranteed: [...new Set(decided.flatMap((each) => guarantee(each, facts)))], open: [...new Set([...decided.flatMap(leftOpen), ...ALWAYS])] };
     self.postMessage({ answer: { checks: told, words, headline, certificate, facts, signed, releases: listed.length, seconds: (performance.now() - started) / 1000 } });
   } catch (error) {
-    self.postMessage({ answer: { checks: [{ id: "files", name: "files", status: "fails", detail: `The files cannot be understood (${error.message}).` }], headline: { state: "does not hold", reasons: [`The files cannot be understood (${error.message}).`] }, certificate: null, facts: null, seconds: 0 } });
+    self.postMessage({ answer: { checks: [{ id: "files", name: "files", status: "fails", detail: `The files cannot be parsed (${error.message}).` }], headline: { state: "does not hold", reasons: [`The files cannot be parsed (${error.message}).`] }, certificate: null, facts: null, seconds: 0 } });
   }
 };
