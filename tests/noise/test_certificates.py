@@ -25,7 +25,7 @@ def test_a_key_stays_with_its_owner_and_its_certificate_is_for_everybody(tmp_pat
     assert Identity.load(made.private).certified(certificate).public == certificate
     assert made.fingerprint == fingerprint_of(certificate)
     other = read_certificate(make_party_keys(tmp_path / "keys", "Bruno").certificate, "Bruno")
-    with pytest.raises(DataError, match="not that of the certificate"):
+    with pytest.raises(DataError, match="does not match the certificate"):
         Identity.load(made.private).certified(other)
     assert len(made.fingerprint) == 39
 
@@ -50,7 +50,7 @@ def test_a_name_that_is_no_file_is_refused(name, tmp_path):
 
 def test_the_certificate_of_somebody_else_is_refused(tmp_path):
     made = make_party_keys(tmp_path, "anna")
-    with pytest.raises(DataError, match="is that of 'anna', not of 'bruno'"):
+    with pytest.raises(DataError, match="belongs to 'anna', not to 'bruno'"):
         read_certificate(made.certificate, "bruno")
 
 
@@ -62,7 +62,7 @@ def test_a_changed_certificate_is_refused(tmp_path):
     place = raw.find(own)
     raw[place : place + 32] = stolen
     made.certificate.write_bytes(x509.load_der_x509_certificate(bytes(raw)).public_bytes(Encoding.PEM))
-    with pytest.raises(DataError, match="signature does not fit"):
+    with pytest.raises(DataError, match="signature is invalid"):
         read_certificate(made.certificate, "anna")
 
 

@@ -244,7 +244,7 @@ def test_parties_who_stay_away_end_in_an_abort_that_names_them():
         ({"values": [1, 0, 1, 1]}, DataError, r"values\[0\] must be the list of rows of party 1, but it is 1"),
         ({"values": ROWS, "patience": 0}, PolicyError, "patience must be a number of seconds"),
         ({"values": ROWS, "most_rows": 0}, PolicyError, "most_rows must be at least 1"),
-        ({"values": [[1, 0], [], [], []], "most_rows": 1}, DataError, "agreed on at most 1 of each"),
+        ({"values": [[1, 0], [], [], []], "most_rows": 1}, DataError, "agreed on at most 1 each"),
         (
             {"values": ROWS, "budgets": {5: LifetimeBudget(Path("l"), "d", "1")}},
             PolicyError,
@@ -259,7 +259,7 @@ def test_parties_who_stay_away_end_in_an_abort_that_names_them():
         (
             {"values": [[1], [1]], "faults": 0},
             PolicyError,
-            "2 parties cannot bear that 1 of them lie or look.*Use at least 4 parties\\.$",
+            "2 parties cannot tolerate 1 faulty ones.*Use at least 4 parties\\.$",
         ),
     ],
 )

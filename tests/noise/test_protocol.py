@@ -48,7 +48,7 @@ def test_an_equivocating_dealer_leaves_all_honest_parties_with_one_value():
     """DN-G10."""
     found = honest_of(joint(small_task(4, 1), [[1], [0], [1], [1]], {0: "lie in shares"}), {0})
     assert {each.numbers for each in found} == {(2,)}
-    assert all(each.blamed == {0: "dealt shares that do not fit together"} for each in found)
+    assert all(each.blamed == {0: "dealt inconsistent shares"} for each in found)
 
 
 @pytest.mark.parametrize("law", ["binomial", "exponential"])
@@ -328,7 +328,7 @@ def test_nobody_may_declare_more_rows_than_were_agreed_on(query, bits):
     """A liar who declares eight million rows would cost the others minutes; who declares one too many is out before anything is shared."""
     task = replace(small_task(4, 1, query, 3 if query == "histogram" else None, bits=bits), most_rows=2)
     rows = [[1, 0], [2], [1, 1, 2], [0]]
-    with pytest.raises(DataError, match="has 3 rows, and the parties agreed on at most 2 of each"):
+    with pytest.raises(DataError, match="has 3 rows, but the parties agreed on at most 2 each"):
         task.check_rows(rows[2], "Party 3")
     honest = honest_of(joint(task, rows), {2})
     assert all(each.blamed == {2: "declared an impossible number of rows"} for each in honest)

@@ -71,7 +71,7 @@ class Datafly(GroupMethod):
             distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
             if not any(distinct):
                 raise Infeasible(
-                    f"Datafly reached the top of every hierarchy without satisfying {run.asked} with at most {limit} of the rows left out. "
+                    f"Datafly reached the top of every hierarchy without satisfying {run.asked} with at most {limit} of the rows suppressed. "
                     "Allow more with suppression=, weaken the definition, or add coarser levels to the hierarchies."
                 )
             column = distinct.index(max(distinct))

@@ -192,7 +192,7 @@ def publish_incrementally(
         out = np.flatnonzero(group >= 0)
         if not len(out):
             raise Infeasible(
-                f"Nobody of {rows.height} people can be published with {publisher!r} yet. Begin with more rows."
+                f"None of the {rows.height} people can be published with {publisher!r} yet. Start with more rows."
             )
         shown = np.unique(group[out], return_inverse=True)[1]
         releases.append(IncrementalRelease(rows[out], shown, rows[np.flatnonzero(group < 0)]))
@@ -210,7 +210,7 @@ def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.Dat
     kept = before.join(frame, on=frame.columns, how="semi", maintain_order="left")
     if kept.height < before.height:
         raise DataError(
-            "A row of the table before is missing or was changed, and these publishers are for tables to which rows are only added. Use republish for anything else."
+            "A row of the previous table is missing or was changed, but these publishers support only tables that grow. Use republish for other changes."
         )
     return pl.concat([before, frame.join(before, on=key, how="anti", maintain_order="left")])
 

@@ -1,24 +1,25 @@
-"""Noise that nobody holds: parties who do not trust each other add up their data and publish the sum with noise, and no party knows either alone
-(Dwork, Kenthapadi, McSherry, Mironov, Naor, Our data, ourselves (2006), with corrections).
+"""Distributed noise generation: parties who do not trust each other publish the noisy sum of their data, and no party
+learns the exact sum or the noise. Source: [Dwork2006b], with corrections.
 
-What is private, and what it costs (nothing here talks to anybody):
+Privacy and its cost (no communication here):
 
-``laws``            the laws of noise in exact numbers: what two neighbouring tables can be told apart by
-``cost_plan``       ``plan(epsilon, delta, parties, faults, query, law, bits)`` gives a :class:`NoisePlan`: ``coins`` (honest coins that one sum needs),
-                    ``quota`` (coins that each party deals for one sum), ``rounds``; for the exponential law also ``width`` (bits of each geometric),
-                    ``precision`` (random bits of each biased coin) and ``thresholds`` (bit i is 1 iff its random number of ``precision`` bits is at most
-                    ``thresholds[i]``)
+``laws`` exact noise distributions and the privacy loss between neighbouring tables ``cost_plan``
+``plan(epsilon, delta, parties, faults, query, law, bits)`` gives a :class:`NoisePlan`: ``coins`` (honest coins that one
+sum needs), ``quota`` (coins that each party deals for one sum), ``rounds``; for the exponential law also ``width``
+(bits of each geometric), ``precision`` (random bits of each biased coin) and ``thresholds`` (bit i is 1 iff its random
+number of ``precision`` bits is at most ``thresholds[i]``)
 
-``central``         noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
-``whole_noise``     the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``; ``composed_plan`` what many such steps cost together; ``noisy_sum`` the answer to a counting query from noisy counts
+``central`` noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
+``whole_noise`` the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``;
+``composed_plan`` what many such steps cost together; ``noisy_sum`` the answer to a counting query from noisy counts
 
-How parties compute it (nothing here decides about privacy: quotas and thresholds come from the plan):
+The protocol (nothing here decides about privacy: quotas and thresholds come from the plan):
 
-``tasks``           what all parties agree on before they begin, and how rows become the bits that a party shares
-``network``         what a party sees of the others: rounds, erasures, blame, a transcript; everything below talks through it alone
+``tasks``           the public parameters of a run, and the encoding of rows as shared bits
+``network``         a party's view of the others: rounds, erasures, blame, a transcript; the only communication interface of the modules below
 ``field``           arithmetic in GF(2^31 - 1) on arrays, polynomials, and decoding with errors and erasures
 ``channels``        one link for each pair of parties: authenticated, encrypted, every message bound to its session, round, sender, receiver and item
-``rounds``          who has sent what by the deadline of a round; what is missing is an erasure, never a value
+``rounds``          synchronous rounds with deadlines; a missing message is an erasure, never a value
 ``agreement``       broadcast: all honest parties hold the same value of every sender
 ``secret_sharing``  verifiable secret sharing, opening, and agreement on a digest before anything is opened
 ``proofs``          a dealer's proof that shared values are bits, or products of each other

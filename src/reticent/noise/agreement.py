@@ -1,10 +1,10 @@
-"""Broadcast: all honest parties end with the same value of every sender, and with an honest sender's own value.
+"""Byzantine broadcast: all honest parties end with the same value for every sender, and with an honest sender's own value.
 
-*Guarantee*: termination after ``rounds_of_broadcast(faults)`` rounds; agreement among the honest; validity for honest senders.
-*Adversary*: at most t of n >= 3t + 1 parties, who send whatever they like to whomever they like.
-*Cost*: 3 + 3 (t + 1) rounds, in which each value passes n times between each pair.
-*Source*: values are echoed and proposed by quorums (Turpin and Coan), and whether a proposal stands is decided by binary agreement with a king in each
-of t + 1 phases (Berman, Garay and Perry). All senders broadcast at once.
+*Guarantee*: termination after ``rounds_of_broadcast(faults)`` rounds; agreement among the honest; validity for honest
+senders. *Adversary*: at most t of n >= 3t + 1 parties, who may send arbitrary messages to anyone. *Cost*: 3 + 3 (t + 1)
+rounds, in which each value passes n times between each pair. *Source*: reduction to binary agreement by echoes and
+proposals with quorums [Turpin1984]; phase-king binary agreement in t + 1 phases [Berman1989]. All senders broadcast at
+once.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Iterable, Sequence
 
 from reticent.noise.network import Network, NoiseAborted, packed, to_all, unpacked
 
-# What is broadcast is short: declarations, digests, votes. Something longer would be passed on by everybody to everybody.
+# Broadcast values are short (declarations, digests, votes): every party relays them to every other.
 LONGEST = 4096
 _UNDECIDED = 2
 
 
 def rounds_of_broadcast(faults: int) -> int:
-    """How many rounds one broadcast takes: sending, echoing, proposing, and three for each king."""
+    """Return the number of rounds of one broadcast: sending, echoing, proposing, and three for each king."""
     return 3 + 3 * (faults + 1)
 
 
 async def broadcast(
     network: Network, item: str, value: bytes, sources: Sequence[int] | None = None, longest: int = LONGEST
 ) -> dict[int, bytes | None]:
-    """Broadcast ``value``, and return what every source broadcast; None for one that sent no such value to enough parties.
+    """Broadcast ``value``, and return what every source broadcast; None for a source without a quorum for one value.
 
-    Sources are the holders unless said otherwise; clients may be among them. Values of more than ``longest`` bytes count as none: echoes of them would be longer than
-    messages may be.
+    Sources default to the holders; clients may be among them. Values of more than ``longest`` bytes count as none:
+    their echoes would exceed the message limit.
     """
     sources = range(network.holders) if sources is None else sources
     outgoing = to_all(network, value) if network.me in sources else {}
@@ -59,14 +59,14 @@ async def _agreed_values(
         agreed[source] = _most_frequent(column, few) if bit else None
         if bit and agreed[source] is None:
             raise NoiseAborted(
-                f"The parties did not agree on what party {source + 1} broadcast: more than {network.faults} of them are at fault or late.",
+                f"The parties did not agree on what party {source + 1} broadcast: more than {network.faults} of them are faulty or late.",
                 network.blamed,
             )
     return agreed
 
 
 def _columns(arrived: dict[int, bytes], count: int) -> list[list[bytes]]:
-    """For each source, what the parties said about it."""
+    """Return, for each source, the parties' messages about it."""
     columns: list[list[bytes]] = [[] for _ in range(count)]
     for raw in arrived.values():
         for column, part in zip(columns, unpacked(raw, count) or (), strict=False):
@@ -83,8 +83,8 @@ def _most_frequent(values: Iterable[bytes], at_least: int) -> bytes | None:
 async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
     """Agree on several bits at once: all honest parties return the same, and a bit that they all began with stays.
 
-    In each phase a value that n - t parties hold is proposed, a value that more than t parties propose is taken, and whoever saw fewer than n - t
-    proposals of it takes the king's.
+    In each phase a value held by n - t parties is proposed, a value proposed by more than t parties is adopted, and a
+    party that saw fewer than n - t proposals of it adopts the king's.
     """
     quorum = network.holders - network.faults
     mine = list(bits)
@@ -107,7 +107,7 @@ async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
 
 
 async def _votes(network: Network, item: str, mine: Sequence[int]) -> list[Counter[int]]:
-    """How often each value was sent for each bit; messages of another length do not count."""
+    """Count the votes for each bit; messages of another length are ignored."""
     arrived = await network.exchange(item, to_all(network, bytes(mine)))
     counts: list[Counter[int]] = [Counter() for _ in mine]
     for raw in arrived.values():

@@ -1,8 +1,8 @@
 """Noise by a trusted curator: discrete Laplace noise from OpenDP, on counts, histograms and audited sums.
 
-*Guarantee*: epsilon-indistinguishable for answers that neighbouring tables move by at most ``distance`` in all. *Adversary*: anybody who sees the answers;
-not the curator, who sees the data. *Cost*: one draw a number. *Source*: OpenDP's ``make_laplace``, which samples exactly from the operating
-system's randomness; its law is :class:`reticent.noise.DiscreteLaplaceLaw`.
+*Guarantee*: epsilon-differential privacy for answers with L1 sensitivity ``distance``. *Adversary*: sees the answers;
+the curator, who sees the data, is trusted. *Cost*: one sample per number. *Source*: OpenDP's ``make_laplace``, which
+samples exactly from the operating system's randomness; its law is :class:`reticent.noise.DiscreteLaplaceLaw`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _WIDEST = 2**50
 
 @dataclass(frozen=True)
 class CentralNoise:
-    """Noise of one law, drawn by OpenDP."""
+    """Noise of one distribution, sampled by OpenDP."""
 
     law: DiscreteLaplaceLaw
     mechanism: Any = field(repr=False, compare=False)
 
     def added(self, counts: Sequence[int], source: np.random.Generator | None = None) -> list[int]:
-        """The counts with independent noise on each; from a ``source`` that can be repeated it is that of two geometric numbers, for tests."""
+        """Return the counts with independent noise; with a reproducible ``source``, for tests, the difference of two geometric samples."""
         if source is None:
             return [int(count) for count in self.mechanism(list(counts))]
         draws = source.geometric(1 - np.exp(-1 / float(self.law.scale)), (2, len(counts)))
@@ -41,7 +41,7 @@ class CentralNoise:
 
 @lru_cache(maxsize=64)
 def central_noise(distance: int, epsilon: Fraction) -> CentralNoise:
-    """Discrete Laplace noise that costs at most ``epsilon`` where a row moves all numbers together by at most ``distance``."""
+    """Return discrete Laplace noise that costs at most ``epsilon`` for an L1 sensitivity of ``distance``."""
     dp = needed("opendp.prelude", "noise", "Noise by a trusted curator")
     dp.enable_features("contrib")
     scale = float(distance / epsilon)
@@ -52,16 +52,17 @@ def central_noise(distance: int, epsilon: Fraction) -> CentralNoise:
     while True:
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         made = dp.m.make_laplace(*space, scale=scale)
-        # OpenDP rounds the loss up; the scale grows until even so it is within what is paid for.
+        # OpenDP rounds the loss up; increase the scale until the rounded loss is within the budget.
         if Fraction(made.map(d_in=distance)) <= epsilon:
             return CentralNoise(DiscreteLaplaceLaw(Fraction(scale)), made)
         scale = math.nextafter(scale, math.inf)
 
 
 def noisy_total(total: Fraction, low: Fraction, high: Fraction, epsilon: Fraction, unit: Fraction) -> Fraction:
-    """A total of values between ``low`` and ``high``, rounded down to whole units, with noise for one answer.
+    """Return a total of values between ``low`` and ``high``, rounded down to whole units, with noise for one answer.
 
-    One person's value moves it by at most high - low. Rounding down keeps that: totals at most K units apart stay at most K apart for a whole number K.
+    Its sensitivity is high - low. Rounding down preserves that: totals at most K units apart stay at most K apart for
+    an integer K.
     """
     noise = central_noise(math.ceil((high - low) / unit), epsilon)
     return (math.floor(total / unit) + noise.added([0])[0]) * unit

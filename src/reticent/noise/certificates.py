@@ -1,7 +1,8 @@
-"""Who is who among parties on several hosts: a private key that stays, and a certificate that the others are given beforehand.
+"""Authentication of parties on several hosts: a private key, and a certificate handed to the others beforehand.
 
-*Guarantee*: a link is made only with whoever holds the private key of the certificate that the config names. *Adversary*: anybody on the wire. Certificates sign themselves:
-what makes one trustworthy is the way by which it was handed over; compare fingerprints by telephone.
+*Guarantee*: a link is made only with the holder of the private key of the certificate named in the config. *Adversary*:
+controls the network. Certificates are self-signed: trust depends on how they were handed over; compare fingerprints by
+telephone.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _DAYS = 825
 
 @dataclass(frozen=True)
 class PartyKeys:
-    """The two files of a party, and the fingerprint by which others can compare the certificate."""
+    """The two files of a party, and the fingerprint for comparing the certificate."""
 
     private: Path
     certificate: Path
@@ -38,7 +39,7 @@ class PartyKeys:
 
 
 def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKeys:
-    """Write NAME.key, which only its owner can read, and NAME.crt, a certificate for everybody; files that exist are not replaced."""
+    """Write NAME.key, readable by its owner only, and NAME.crt, a public certificate; existing files are not replaced."""
     called = name.strip() if isinstance(name, str) else ""
     if not called or len(called) > _LONGEST_NAME or not called.isprintable() or "/" in called or called.startswith("."):
         raise PolicyError(
@@ -66,13 +67,13 @@ def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKe
 
 
 def fingerprint_of(certificate: bytes) -> str:
-    """The first 32 hexadecimal digits of the hash of a certificate's public key, in groups that can be read aloud."""
+    """Return the first 32 hexadecimal digits of the hash of a certificate's public key, grouped for reading aloud."""
     digits = hashlib.sha256(public_key_of(certificate)).hexdigest()[:32]
     return " ".join(digits[start : start + 4] for start in range(0, 32, 4))
 
 
 def read_certificate(path: str | Path, name: str) -> bytes:
-    """The certificate of a party (DER), if it is the party's own, whole and valid today."""
+    """Read the certificate of a party (DER); it must be the party's own, complete and valid today."""
     where = f"The certificate {str(path)!r}"
     try:
         found = x509.load_pem_x509_certificate(read_document(path, _LARGEST))
@@ -88,10 +89,10 @@ def read_certificate(path: str | Path, name: str) -> bytes:
     try:
         key.verify(found.signature, found.tbs_certificate_bytes)
     except InvalidSignature:
-        raise DataError(f"{where} was changed: its signature does not fit.", setting=("certificate",)) from None
+        raise DataError(f"{where} was changed: its signature is invalid.", setting=("certificate",)) from None
     owner = "".join(str(each.value) for each in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME))
     if owner != name:
-        raise DataError(f"{where} is that of {owner!r}, not of {name!r}.", setting=("certificate",))
+        raise DataError(f"{where} belongs to {owner!r}, not to {name!r}.", setting=("certificate",))
     now = datetime.datetime.now(datetime.UTC)
     if not found.not_valid_before_utc <= now <= found.not_valid_after_utc:
         raise DataError(
@@ -102,7 +103,7 @@ def read_certificate(path: str | Path, name: str) -> bytes:
 
 
 def _certificate(identity: Identity, name: str, days: int) -> x509.Certificate:
-    # Clocks of several hosts differ a little.
+    # Clocks of different hosts differ slightly.
     begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
     end = begin + datetime.timedelta(days=days)
     return self_signed(identity.key, name, x509.random_serial_number(), begin, end)

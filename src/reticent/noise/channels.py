@@ -1,11 +1,11 @@
-"""Links between two parties: TLS 1.3 with certificates that both know beforehand, and every message bound to its place.
+"""Links between two parties: TLS 1.3 with pinned certificates, and every message bound to its session, round, sender, receiver and item.
 
-*Guarantee*: a link is made only with the party that holds the private key of the pinned certificate, on both sides; what is sent on it is encrypted and authenticated by TLS. A message
-is accepted only as what it was sent as: it carries a label of its session, round, sender, receiver and item, so that a message that is copied from another party,
-replayed or moved to another round is not taken for one.
-*Adversary*: anybody on the wire, and the other parties. Not covered: that messages are held up, how long they are, and the owner of the machine.
-*Cost*: a TLS handshake and two messages to begin; 24 bytes for each message beside those of TLS.
-*Source*: the standard library's ``ssl``; certificates sign themselves (Ed25519, from the package cryptography), and each side trusts exactly those of the run.
+*Guarantee*: mutual authentication by the private key of the pinned certificate; encryption and integrity by TLS. A
+message carries a label of its session, round, sender, receiver and item, so that a copied, replayed or reordered
+message is rejected. *Adversary*: controls the network, or is another party. Not covered: delayed messages, message
+lengths, and the owner of the machine. *Cost*: a TLS handshake and two initial messages; 24 bytes per message in
+addition to TLS. *Source*: the standard library's ``ssl``; self-signed certificates (Ed25519, from the package
+cryptography), and each side trusts exactly those of the run.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _MAGIC = b"RTNOISE2"
 _FRAME = struct.Struct("<II")
 _PLACE = struct.Struct("<32sIHH")
 _LABEL = 16
-# The number of a frame that says that nothing more will be sent.
+# Frame number that marks the end of the stream.
 _END = (1 << 32) - 1
-# How many of the longest messages may wait; further ones stay with their sender.
+# Number of maximum-size messages that may be buffered; further ones stay with the sender.
 _MOST_AHEAD = 4
 _MOST_ROUNDS_AHEAD = 1000
 BUFFER = 1 << 22
-# Certificates that live as long as one run on this machine are the same whenever they are made from one key.
+# Deterministic certificates for runs on one machine: the same key gives the same certificate.
 _ALWAYS = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2120, 1, 1, tzinfo=datetime.UTC)
 
 
 class HandshakeFailed(Exception):
-    """Somebody connected who cannot show to be the party that it claims to be."""
+    """A peer could not prove to be the party that it claims to be."""
 
 
 class Identity:
@@ -59,17 +59,17 @@ class Identity:
 
     @staticmethod
     def new() -> Identity:
-        """A fresh key from the operating system's randomness."""
+        """Create a key from the operating system's randomness."""
         return Identity(Ed25519PrivateKey.generate())
 
     @staticmethod
     def from_bytes(raw: bytes) -> Identity:
-        """The key that :meth:`to_bytes` gave."""
+        """Restore a key from :meth:`to_bytes`."""
         return Identity(Ed25519PrivateKey.from_private_bytes(raw))
 
     @staticmethod
     def load(path: str | Path) -> Identity:
-        """Read a private key in PEM; one that others may read or that is not ours is refused."""
+        """Read a private key in PEM; refuse one that others can read or that another user owns."""
         path = Path(path)
         wrong = check_own(path)
         if wrong is not None:
@@ -85,13 +85,13 @@ class Identity:
         return Identity(key)
 
     def certified(self, certificate: bytes) -> Identity:
-        """The same key with the certificate that the others were given; one of another key is refused."""
+        """Return the same key with a certificate handed to the others; one of another key is refused."""
         if public_key_of(certificate) != self._key.public_key().public_bytes_raw():
-            raise DataError("The private key is not that of the certificate.", setting=("key",))
+            raise DataError("The private key does not match the certificate.", setting=("key",))
         return Identity(self._key, certificate)
 
     def save(self, path: str | Path) -> None:
-        """Write the private key in PEM to a new file that only its owner can read."""
+        """Write the private key in PEM to a new file readable by its owner only."""
         write_new(Path(path), self._pem, mode=0o600)
 
     @property
@@ -106,19 +106,21 @@ class Identity:
         return self._key
 
     def to_bytes(self) -> bytes:
-        """The private key, 32 bytes; for a pipe to one's own process."""
+        """Return the private key, 32 bytes; for a pipe to a child process."""
         return self._key.private_bytes_raw()
 
     @cached_property
     def public(self) -> bytes:
-        """The certificate (DER) by which the others know the party: the one it was given, or one that follows from the key."""
+        """The certificate (DER) known to the others: the given one, or one derived from the key."""
         if self._certificate is not None:
             return self._certificate
         return self_signed(self._key, "party", 1, *_ALWAYS).public_bytes(serialization.Encoding.DER)
 
     @contextmanager
     def chain(self) -> Iterator[str]:
-        """The path of a file with key and certificate, for as long as ``ssl`` reads it: in memory where the system can, else readable by its owner alone and removed at once."""
+        """Yield the path of a file with key and certificate while ``ssl`` reads it: in memory if possible, otherwise
+        readable by its owner only and removed at once.
+        """
         pem = self._pem + x509.load_der_x509_certificate(self.public).public_bytes(serialization.Encoding.PEM)
         if hasattr(os, "memfd_create"):
             with os.fdopen(os.memfd_create("identity"), "wb") as held:
@@ -135,7 +137,7 @@ class Identity:
 def self_signed(
     key: Ed25519PrivateKey, name: str, serial: int, begin: datetime.datetime, end: datetime.datetime
 ) -> x509.Certificate:
-    """A certificate of a party by its own key."""
+    """Return a self-signed certificate of a party."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     made = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
     return made.serial_number(serial).not_valid_before(begin).not_valid_after(end).sign(key, None)
@@ -150,7 +152,7 @@ def public_key_of(certificate: bytes) -> bytes:
 
 
 class LinkSession(NamedTuple):
-    """What both ends of a link know before they meet: the run, who is who, and everybody's certificate (DER)."""
+    """What both ends of a link know in advance: the run, the parties' numbers, and all certificates (DER)."""
 
     name: str
     me: int
@@ -159,14 +161,14 @@ class LinkSession(NamedTuple):
 
     @property
     def mark(self) -> bytes:
-        """The name of the run in 32 bytes."""
+        """The identifier of the run, 32 bytes."""
         return hashlib.sha256(self.name.encode()).digest()
 
     def tls(self, *, calling: bool) -> ssl.SSLContext:
-        """TLS 1.3 and nothing older, with our certificate, and for peers with one of the run's certificates only."""
+        """Return a TLS 1.3 context with our certificate that accepts only certificates of the run."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if calling else ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        # Certificates are compared themselves; a name in them proves nothing more.
+        # Certificates are compared as a whole; a name in them proves nothing more.
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -178,7 +180,9 @@ class LinkSession(NamedTuple):
 
 @dataclass
 class Link:
-    """One end of a link to one party. ``late`` once it missed a deadline, ``gone`` once the other end closed it or broke the framing; ``held_up`` is for how long others waited for it."""
+    """One end of a link to one party. ``late``: it missed a deadline. ``gone``: the other end closed it or broke the
+    framing. ``held_up`` is how long others waited for it.
+    """
 
     peer: int
     me: int
@@ -198,29 +202,29 @@ class Link:
         self._moved = asyncio.Event()
 
     def send(self, item: str, payload: bytes) -> None:
-        """Send the next message; to a link that is gone nothing is sent."""
+        """Send the next message; does nothing if the link is gone."""
         self.write(self.sealed(item, payload))
 
     def sealed(self, item: str, payload: bytes) -> bytes:
-        """The next message, framed and labelled for this link, this round and this item."""
+        """Return the next message, framed and labelled for this link, round and item."""
         body = self._label(self.sent, self.me, self.peer, item) + payload
         frame = _FRAME.pack(len(body), self.sent) + body
         self.sent += 1
         return frame
 
     def write(self, frame: bytes) -> None:
-        """Put bytes on the link as they are."""
+        """Write raw bytes to the link."""
         if not self.gone:
             self.bytes_sent += len(frame)
             self.writer.write(frame)
 
     @property
     def has_next(self) -> bool:
-        """Whether the next message is here."""
+        """True if the next message has arrived."""
         return self.taken in self._waiting
 
     def take(self, item: str) -> bytes | None:
-        """The next message, if it is labelled as ``item``; None if it is not here or is not what it should be."""
+        """Return the next message if it is labelled ``item``; None if it has not arrived or has another label."""
         raw = self._waiting.pop(self.taken, None)
         number, self.taken = self.taken, self.taken + 1
         self._moved.set()
@@ -229,11 +233,11 @@ class Link:
         return raw[_LABEL:]
 
     def _label(self, number: int, sender: int, receiver: int, item: str) -> bytes:
-        """What a message is: session, round, sender, receiver and item, in 16 bytes."""
+        """Return the 16-byte label of a message: session, round, sender, receiver and item."""
         return hashlib.sha256(_PLACE.pack(self.mark, number, sender, receiver) + item.encode()).digest()[:_LABEL]
 
     async def listen(self, arrived: asyncio.Event) -> None:
-        """Collect messages until the other end closes, or sends something that cannot be one."""
+        """Collect messages until the other end closes or sends an invalid frame."""
         try:
             while True:
                 length, number = _FRAME.unpack(await self.reader.readexactly(_FRAME.size))
@@ -249,7 +253,7 @@ class Link:
         arrived.set()
 
     async def _due(self, number: int, length: int) -> bool:
-        """Wait until a message may be read, so that nobody fills our memory: the next one now, if it is not too long; a later one if there is room for it."""
+        """Wait until a message may be read, to bound memory: the next one at once if not too long; a later one if there is room."""
         while number < self.taken + _MOST_ROUNDS_AHEAD:
             if number <= self.taken:
                 return length <= self.largest
@@ -261,18 +265,18 @@ class Link:
         return False
 
     def finish(self) -> None:
-        """Say that nothing more will be sent; TLS has no half of a connection to close."""
+        """Announce the end of the stream; TLS cannot half-close a connection."""
         with suppress(OSError, RuntimeError):
             self.write(_FRAME.pack(0, _END))
 
     def close(self) -> None:
-        """Close at once."""
+        """Close immediately."""
         with suppress(OSError, RuntimeError):
             self.writer.close()
 
 
 async def connect(session: LinkSession, peer: int, host: str, port: int, largest: int) -> Link:
-    """Connect to a party: each shows its certificate, and for which run and as whom it is here."""
+    """Connect to a party: both sides show their certificate, the run and their number."""
     try:
         reader, writer = await asyncio.open_connection(host, port, limit=BUFFER, ssl=session.tls(calling=True))
     except ssl.SSLError:
@@ -292,7 +296,7 @@ async def connect(session: LinkSession, peer: int, host: str, port: int, largest
 async def accept(
     session: LinkSession, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, largest: int
 ) -> Link:
-    """Answer a call over TLS; :class:`HandshakeFailed` if the caller is not the party of this session that it claims to be."""
+    """Accept a TLS connection; :class:`HandshakeFailed` if the caller is not the party of this session that it claims to be."""
     magic, mark, sender, receiver = _HELLO.unpack(await reader.readexactly(_HELLO.size))
     if magic != _MAGIC or mark != session.mark or receiver != session.me or not session.me < sender < len(session.keys):
         raise HandshakeFailed
@@ -302,7 +306,7 @@ async def accept(
 
 
 def _check_certificate(session: LinkSession, writer: asyncio.StreamWriter, peer: int) -> None:
-    """Refuse a peer whose certificate is not the pinned one of the party that it should be: TLS let in whoever has any of the run's."""
+    """Refuse a peer without the pinned certificate of its claimed party: TLS admits any certificate of the run."""
     link = writer.get_extra_info("ssl_object")
     if link is None or link.getpeercert(binary_form=True) != session.keys[peer]:
         raise HandshakeFailed

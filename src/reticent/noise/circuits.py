@@ -1,9 +1,10 @@
-"""Biased coins and exponential noise from hidden bits.
+"""Biased coins and exponential noise from secret-shared random bits.
 
-*Guarantee*: the noise has exactly the law that the plan states: the difference of two geometric numbers, each bit of which is an independent coin.
-*Adversary*: whoever the arithmetic bears; every coin takes all its bits, so that what is sent does not depend on what comes out.
-*Cost*: ``precision`` hidden bits and fewer than 2 ``precision`` products a coin, in ceil(log2(precision)) rounds.
-*Source*: the bits of a geometric number are independent. A difference is used, since a sign bit would double the weight of zero.
+*Guarantee*: the noise has exactly the distribution that the plan states: the difference of two geometric numbers, each
+bit of which is an independent coin. *Adversary*: that of the arithmetic; every coin uses all its bits, so that the
+communication does not depend on the outcome. *Cost*: ``precision`` hidden bits and fewer than 2 ``precision`` products
+per coin, in ceil(log2(precision)) rounds. *Source*: [Dwork2006b]; the bits of a geometric number are independent.
+Corrected: a difference is used, since a sign bit would double the probability of zero.
 """
 
 from __future__ import annotations
@@ -19,20 +20,22 @@ from reticent.noise.multiplication import SharedArithmetic
 
 
 def products_of_comparison(precision: int) -> int:
-    """How many products comparing a hidden number of ``precision`` bits with a public one takes."""
+    """Return the number of products for comparing a hidden number of ``precision`` bits with a public one."""
     total, length = 0, precision
     while length > 1:
         merges = length // 2
-        # The last merge of a level holds the lowest bits, where equality is of no use, unless a lone bit lies below it.
+        # The last merge of a level has the lowest bits, where equality is not needed, unless a single bit remains below
+        # it.
         total += 2 * merges - (length % 2 == 0)
         length -= merges
     return total
 
 
 async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limits: Elements) -> Elements:
-    """Shares of 1 where the hidden number (``bits[0]`` its highest bit) is at most the public one with bits ``limits``, else of 0.
+    """Return shares of 1 where the hidden number (``bits[0]`` its highest bit) is at most the public one with bits ``limits``, and of 0 elsewhere.
 
-    A tie gives 1. Neighbouring runs of bits are merged, all at once: the number is greater if its high run is, or that is equal and the low run greater.
+    A tie gives 1. Adjacent segments of bits are merged in parallel: the number is greater if its high segment is, or
+    that is equal and the low segment greater.
     """
     greater = bits * (1 - limits) % gf.PRIME
     equal = np.where(limits == 1, bits, 1 - bits) % gf.PRIME
@@ -48,7 +51,7 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
         products = (await arithmetic.multiply(f"{item}/{level}", factors, others)).reshape(-1, width)
         rest_greater, rest_equal = greater[2 * merges :], equal[2 * merges :]
         greater = np.concatenate([(greater[high] + products[:merges]) % gf.PRIME, rest_greater])
-        # Equality of the lowest run is never asked for.
+        # Equality of the lowest segment is never needed.
         unused = np.zeros((merges - kept, width), dtype=np.int64)
         equal = np.concatenate([products[merges:], unused, rest_equal])
     result: Elements = (1 - greater[0]) % gf.PRIME
@@ -74,25 +77,26 @@ async def exponential_noise(
 
 @dataclass(frozen=True)
 class CoinTree:
-    """Coins of one bias from a run of bits: for each number j of bits of the bias that were matched before the run, which coins come out and how many bits are matched
-    after it.
+    """Coins of one bias from a segment of bits: for each number j of matched bits of the bias before the segment, the
+    resulting coins and the number of matched bits after it.
 
-    Runs join without knowing where the left one ends, so a tree of depth log2(bits) replaces the sequential process. In shares every join would be a choice among as
-    many states as the bias has bits: worth it only where random bits cost far more than products, which is not so here. Used in the clear, to compare the costs.
+    Segments can be joined without knowing the state of the left one, so a tree of depth log2(bits) replaces the
+    sequential process. On shares every join would select among as many states as the bias has bits: worthwhile only if
+    random bits cost far more than products, which is not the case here. Used in the clear, to compare costs.
     """
 
     outcomes: tuple[tuple[tuple[int, ...], int], ...]
 
     @staticmethod
     def of(bits: Sequence[int], bias: Sequence[int]) -> CoinTree:
-        """The tree of a run of bits; ``bias`` are the binary digits of the bias after the point, highest first."""
+        """Build the tree of a segment of bits; ``bias`` are the binary digits of the bias after the point, highest first."""
         if len(bits) == 1:
             return CoinTree(tuple(_leaf(bits[0], state, bias) for state in range(len(bias))))
         half = len(bits) // 2
         return CoinTree.of(bits[:half], bias).joined(CoinTree.of(bits[half:], bias))
 
     def joined(self, other: CoinTree) -> CoinTree:
-        """This run followed by another one."""
+        """Return this segment followed by another one."""
         found = []
         for coins, matched in self.outcomes:
             more, after = other.outcomes[matched]
@@ -101,17 +105,17 @@ class CoinTree:
 
     @property
     def coins(self) -> tuple[int, ...]:
-        """What comes out if nothing was matched before."""
+        """Return the coins if no bits were matched before."""
         return self.outcomes[0][0]
 
     @property
     def progress(self) -> int:
-        """How many bits of the bias are matched then."""
+        """Return the number of matched bits in that case."""
         return self.outcomes[0][1]
 
 
 def _leaf(bit: int, matched: int, bias: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """One bit: the complement of the first that differs from the bias, 1 at a tie, nothing while it matches."""
+    """Process one bit: the complement of the first that differs from the bias, 1 at a tie, nothing while it matches."""
     if bit != bias[matched]:
         return (1 - bit,), 0
     return ((1,), 0) if matched + 1 == len(bias) else ((), matched + 1)

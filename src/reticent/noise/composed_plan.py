@@ -1,4 +1,4 @@
-"""The sum of noisy steps: what every plan of differential privacy owes its definitions and its account, once its steps state their costs."""
+"""Composition of noisy steps: what a differential privacy plan provides to definitions and accounts, once its steps state their costs."""
 
 from __future__ import annotations
 
@@ -12,53 +12,55 @@ from reticent.base.privacy_cost import LossBound, Relation, concentrated_delta, 
 from reticent.errors import DataError
 
 Currency = Literal["rho", "epsilon"]
-"""How losses are counted: zero-concentrated differential privacy (Gaussian noise), or pure epsilon (Laplace noise)."""
+"""Accounting unit: zero-concentrated differential privacy (Gaussian noise), or pure epsilon (Laplace noise)."""
 CURRENCIES: tuple[Currency, ...] = get_args(Currency)
 _MANTISSA = 20
 
 
 class ComposedPlan(ABC):
-    """Noisy steps that cost :meth:`cost` together in a ``currency``, and :meth:`failure` beside it.
+    """Noisy steps with a total :meth:`cost` in a ``currency``, plus :meth:`failure` (delta).
 
-    The total was fixed before the first step, and each step was chosen by what earlier noisy answers showed: adaptive composition within a budget (a privacy filter) holds for both currencies
-    [Whitehouse and others 2023]. Whatever is computed from the answers costs nothing more.
+    The total is fixed before the first step, and each step may depend on earlier noisy answers: adaptive composition
+    within a budget (a privacy filter) holds for both currencies [Whitehouse and others 2023]. Post-processing of the answers is free.
     """
 
     currency: Currency
 
     @abstractmethod
     def cost(self, relation: Relation) -> Fraction:
-        """The sum of all steps, in the plan's currency."""
+        """Return the total cost of all steps, in the plan's currency."""
 
     def failure(self, relation: Relation) -> Fraction:
-        """The delta of steps that have one of their own: they are delta-approximate, and such deltas add up [Bun and Steinke 2016, section 8]."""
+        """Return the total delta of delta-approximate steps, which is additive ([Bun2016], section 8)."""
         return Fraction(0)
 
     def loss(self, relation: Relation, delta: Fraction) -> LossBound:
-        """What the release costs an account, with a ``delta`` to convert with beside that of its steps."""
+        """Return the loss charged to an account; ``delta`` is used for conversion, in addition to the steps' own."""
         total, beside = self.cost(relation), self.failure(relation)
         if self.currency == "epsilon":
             return LossBound(total, beside)
         return LossBound(concentrated_epsilon(total, delta), delta + beside, total, beside)
 
     def within(self, relation: Relation, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the release is (epsilon, delta)-indistinguishable for neighbours by ``relation``."""
+        """True if the release is (epsilon, delta)-indistinguishable for neighbours by ``relation``."""
         total, left = self.cost(relation), delta - self.failure(relation)
         if self.currency == "epsilon":
             return left >= 0 and total <= epsilon
         return left > 0 and concentrated_epsilon(total, left) <= epsilon
 
     def delta_at(self, relation: Relation, epsilon: Fraction) -> Fraction:
-        """A delta for which the plan is (epsilon, delta)-differentially private for neighbours by ``relation``, rounded up; 1 where none is known."""
+        """Return a delta for which the plan is (epsilon, delta)-differentially private for neighbours by ``relation``,
+        rounded up; 1 if none is known.
+        """
         total, beside = self.cost(relation), self.failure(relation)
         if self.currency == "epsilon":
             return beside if total <= epsilon else Fraction(1)
         return min(Fraction(1), concentrated_delta(total, epsilon) + beside)
 
     def rho(self, relation: Relation) -> Fraction:
-        """A rho of zero-concentrated differential privacy that holds."""
+        """Return a valid rho of zero-concentrated differential privacy."""
         if self.failure(relation):
-            raise DataError("The plan has steps that may fail (a delta), so that no rho holds for it.")
+            raise DataError("The plan has steps with a delta, so it does not satisfy any rho.")
         total = self.cost(relation)
         return total if self.currency == "rho" else total**2 / 2
 
@@ -80,7 +82,9 @@ class ComposedPlan(ABC):
 
 
 def least_scale(cost: Callable[[Fraction], Fraction], currency: Currency, paid: Fraction) -> Fraction:
-    """The least scale of noise, of few binary digits, whose ``cost`` is at most what is ``paid``; costs fall with the scale (epsilon), or with its square (rho)."""
+    """Return the smallest scale of noise, with few binary digits, whose ``cost`` is at most ``paid``; costs fall with the
+    scale (epsilon), or with its square (rho).
+    """
     ratio = cost(Fraction(1)) / paid
     near = math.sqrt(ratio) if currency == "rho" else float(ratio)
     step = Fraction(2) ** (math.frexp(near)[1] - _MANTISSA)

@@ -1,6 +1,7 @@
-"""From a promise to its cost, before anybody deals a coin: how many coins one sum needs, how many each party gives, how many rounds it takes.
+"""From a guarantee to its cost, before the protocol runs: coins per sum, coins per party, rounds.
 
-Coin counts are exact: the least even number whose law keeps the promise. The bounds that are printed in the literature stand beside them.
+Coin counts are exact: the smallest even number whose distribution satisfies the guarantee. The published bounds are
+given for comparison.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ _ROOM_FOR_VARIANCE = Fraction(101, 100)
 
 @dataclass(frozen=True, repr=False)
 class NoisePlan(ShownAsCard):
-    """What one noisy answer costs ``parties`` of whom up to ``faults`` lie, collude or crash.
+    """Cost of one noisy answer by ``parties`` of whom up to ``faults`` are faulty (lie, collude or crash).
 
-    ``coins`` honest coins go into each sum: whoever lies knows their own coins, so these protect nobody. A party deals ``quota`` of them, an
-    even number, and (parties - max(faults, 1)) quota >= coins: even with nobody lying a party knows its own coins. ``rounds`` is how often all parties wait for each other.
+    ``coins`` honest coins go into each sum: faulty parties know their own coins, so these protect nobody. A party deals
+    ``quota`` of them, an even number, and (parties - max(faults, 1)) quota >= coins: even without faults a party knows
+    its own coins. ``rounds`` is the number of synchronous rounds.
 
-    With the exponential law ``coins`` are hidden bits that nobody knows, which all parties make together: two geometric numbers of ``width`` bits, each by
-    comparing a number of ``precision`` bits with its threshold. ``quota`` is then how many random numbers a party deals for each sum.
+    With the exponential law ``coins`` are hidden bits that nobody knows, generated jointly: two geometric numbers of
+    ``width`` bits, each by comparing a number of ``precision`` bits with its threshold. ``quota`` is then the number of
+    random numbers that a party deals for each sum.
     """
 
     epsilon: Fraction
@@ -65,12 +68,12 @@ class NoisePlan(ShownAsCard):
 
     @property
     def move(self) -> Move:
-        """What replacing one row does to the answer."""
+        """The effect of replacing one row on the answer."""
         return moved(self.query, self.bits)
 
     @property
     def scale(self) -> Fraction:
-        """Of the exponential law: the distance between neighbours over epsilon."""
+        """Scale of the exponential law: the distance between neighbours divided by epsilon."""
         return self.move.distance / self.epsilon
 
     @property
@@ -80,12 +83,12 @@ class NoisePlan(ShownAsCard):
 
     @property
     def honest_law(self) -> NoiseLaw:
-        """The law of the noise that nobody who lies knows: what privacy rests on."""
+        """Distribution of the noise unknown to faulty parties, on which privacy rests."""
         return BinomialLaw(self.coins) if self.law == "binomial" else self._exponential
 
     @property
     def published_law(self) -> NoiseLaw:
-        """The law of the noise in an answer to which every party gave its coins: what accuracy rests on."""
+        """Distribution of the noise in an answer with coins of all parties, on which accuracy rests."""
         return BinomialLaw(self.parties * self.quota) if self.law == "binomial" else self._exponential
 
     @property
@@ -94,22 +97,22 @@ class NoisePlan(ShownAsCard):
 
     @property
     def exact_delta(self) -> Fraction:
-        """The delta that the honest noise really has at epsilon, rounded up."""
+        """The actual delta of the honest noise at epsilon, rounded up."""
         return self.honest_law.delta(self.epsilon, self.move)
 
     @property
     def standard_error(self) -> float:
-        """The standard deviation of the noise in one number, if nobody is excluded."""
+        """Standard deviation of the noise in one number, if no party is excluded."""
         return math.sqrt(self.published_law.variance)
 
     @property
     def rounds(self) -> int:
-        """How often all parties wait for each other, with nobody complaining."""
+        """Number of synchronous rounds without complaints."""
         return rounds_of(self.faults, self.query, self.law, self.level, self.precision)
 
     @property
     def printed(self) -> dict[str, float]:
-        """The bounds that the literature prints for one count: variance of Gaussian noise, coins of binomial noise, delta of exponential noise."""
+        """Published bounds for one count: variance of Gaussian noise, coins of binomial noise, delta of exponential noise."""
         found = {
             "gaussian_variance": 2 * math.log(2 / self.delta) / float(self.epsilon) ** 2,
             "binomial_coins": float(printed_coins(self.epsilon, self.delta)),
@@ -140,19 +143,19 @@ class NoisePlan(ShownAsCard):
         }
 
     def card(self) -> Card:
-        """Coins, quota and rounds, and what they promise."""
+        """Summarise for display: coins, quota and rounds, and the guarantee."""
         facts = self.as_dict()
         bounds = [(name.replace("_", " "), value) for name, value in facts.pop("printed").items()]
         return Card(
             f"Joint {self.query}: {self.coins:,} honest coins for each number, {self.quota:,} from each party, {self.rounds} rounds",
             facts,
             "good",
-            [CardTable(("", ""), bounds, "Bounds of the literature, for comparison")],
+            [CardTable(("", ""), bounds, "Published bounds, for comparison")],
         )
 
     @property
     def ok(self) -> bool:
-        """What cannot be planned is no plan."""
+        """Always True: an infeasible request raises instead."""
         return True
 
 
@@ -168,9 +171,9 @@ def plan(
 ) -> NoisePlan:
     """Plan one joint answer that is (epsilon, delta)-indistinguishable for tables in which one row differs.
 
-    ``query`` is ``"count"`` (of rows with 0 or 1), ``"histogram"`` (a row lies in one of many cells, so that replacing it changes two) or ``"sum"`` (of
-    whole numbers of ``bits`` bits). Up to ``faults`` of the parties may lie together: fewer than a third, or with ``level="semi-honest"``
-    may look at what they hold, fewer than half, but follow the protocol.
+    ``query`` is ``"count"`` (of rows with 0 or 1), ``"histogram"`` (a row is in one of many cells, so replacing it
+    changes two) or ``"sum"`` (of whole numbers of ``bits`` bits). Up to ``faults`` parties may be malicious, fewer than
+    a third; with ``level="semi-honest"`` fewer than half may be curious but follow the protocol.
 
     >>> plan(epsilon=1, delta="1e-6", parties=4, faults=1, query="histogram").quota
     50
@@ -181,7 +184,7 @@ def plan(
     _check_parties(parties, faults, level)
     whole(bits, "bits", low=1, high=MOST_VALUE_BITS)
     if bits > 1 and query != "sum":
-        raise PolicyError(f"bits = {bits} is for query = 'sum'; a {query} has one bit a row.", setting=("bits",))
+        raise PolicyError(f"bits = {bits} is for query = 'sum'; a {query} has one bit per row.", setting=("bits",))
     move = moved(query, bits)
     honest = parties - max(faults, 1)
     if law == "binomial":
@@ -210,21 +213,21 @@ def plan(
 
 
 def moved(query: str, bits: int = 1) -> Move:
-    """What replacing one row does to the answer of a query."""
+    """Return the effect of replacing one row on the answer of a query."""
     return HISTOGRAM if query == "histogram" else COUNT if bits == 1 else Move(1, (1 << bits) - 1)
 
 
 def printed_coins(epsilon: Fraction, delta: Fraction) -> int:
-    """The bound of the literature for binomial noise on a count: 64 ln(2/delta)/epsilon^2, rounded up to an even number."""
+    """Return the published bound for binomial noise on a count: 64 ln(2/delta)/epsilon^2, rounded up to an even number ([Dwork2006b])."""
     bound = math.ceil(64 * math.log(2 / delta) / float(epsilon) ** 2)
     return bound + bound % 2
 
 
 def fewest_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
-    """The least even number of coins whose noise keeps the promise, exactly.
+    """Return the smallest even number of coins whose noise satisfies the guarantee, exactly.
 
-    More coins never lose more: they add noise that does not depend on the data. So a search by floats finds the place, and exact
-    verdicts settle it from there.
+    More coins never lose more: they add independent noise. So a floating-point search locates the number, and exact
+    verdicts settle it.
     """
     about = _estimated_coins(epsilon, delta, move)
     if about > MOST_COINS:
@@ -244,7 +247,7 @@ def fewest_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
 
 
 def _estimated_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
-    """Coins whose variance is that of Gaussian noise with this delta: what many coins come to."""
+    """Return the number of coins whose variance equals that of Gaussian noise with this delta: the limit for many coins."""
     loss, limit = float(epsilon), float(delta)
     distance = move.step * math.sqrt(move.cells)
 
@@ -267,7 +270,7 @@ def _normal(value: float) -> float:
 
 
 def _screened(epsilon: Fraction, delta: Fraction, move: Move, about: int) -> int:
-    """The least even number of coins by floats, near the true one."""
+    """Return the smallest even number of coins in floating point, close to the exact one."""
     low, high = 0, max(2, about + about % 2)
     while _float_delta(high, epsilon, move) > delta:
         low, high = high, 2 * high
@@ -283,7 +286,8 @@ def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
     factor = math.exp(epsilon)
     if move.cells == 1:
         return float(np.maximum(0, here - factor * there).sum())
-    # The ratios (coins - heads + 1)/heads fall, so what counts beside a value are the first values of the other cell.
+    # The ratios (coins - heads + 1)/heads decrease, so the values that count next to a given one are the first values
+    # of the other cell.
     heads = np.arange(coins + 2)
     with np.errstate(divide="ignore"):
         falling = (coins - heads + 1) / heads
@@ -293,7 +297,9 @@ def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
 
 
 def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[int, int]:
-    """The least ``width``, and for it the least ``precision``, of exponential noise that keeps the promise with a variance within 1 % of exact noise's."""
+    """Return the smallest ``width``, and for it the smallest ``precision``, of exponential noise that satisfies the
+    guarantee with a variance within 1 % of exact noise.
+    """
     scale = move.distance / epsilon
     ideal = _ideal_variance(scale)
     for width in range(max(1, math.ceil(math.log2(scale))), _WIDEST + 1):
@@ -311,10 +317,11 @@ def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[in
 
 
 def rounds_of(faults: int, query: str, law: str, level: str, precision: int) -> int:
-    """How often all parties wait for each other when nobody complains.
+    """Return the number of synchronous rounds without complaints.
 
-    Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and for counts how many rows there are. Binomial
-    noise opens public coins once; exponential noise extracts, squares, opens, and halves comparisons of ``precision`` bits until one is left.
+    Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and
+    for counts how many rows there are. Binomial noise opens public coins once; exponential noise extracts, squares,
+    opens, and halves comparisons of ``precision`` bits until one is left.
     """
     comparing = 3 + (precision - 1).bit_length() if law == "exponential" else 0
     if level == "semi-honest":
@@ -330,14 +337,14 @@ def _ideal_variance(scale: Fraction) -> Fraction:
 
 def _check_parties(parties: int, faults: int, level: str) -> None:
     whole(parties, "parties", low=2, high=MOST_PARTIES)
-    # Nobody alone may see or spoil anything either.
+    # No single party may learn or spoil anything either.
     borne = max(1, whole(faults, "faults", low=0))
     share, least = ("a third", 3 * borne + 1) if level == "byzantine" else ("half", 2 * borne + 1)
     if parties < least:
         more = ", or level='semi-honest'" if level == "byzantine" and parties > 2 * borne else ""
         fewer = ", or fewer faults" if faults > 1 else ""
         raise PolicyError(
-            f"{parties} parties cannot bear that {borne} of them lie or look at what they hold: that must be fewer than {share}. Use at least {least} "
+            f"{parties} parties cannot tolerate {borne} faulty ones: that must be fewer than {share}. Use at least {least} "
             f"parties{more}{fewer}.",
             setting=("faults",) if faults > 1 else ("parties",),
             value=faults if faults > 1 else parties,

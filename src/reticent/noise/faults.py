@@ -1,7 +1,8 @@
-"""Faults by name, for tests and trials: a party that follows the protocol but for one thing (``run_local(..., behaviours={party: name})``).
+"""Named faults for tests and trials: a party that follows the protocol except in one respect (``run_local(..., behaviours={party: name})``).
 
-A faulty party runs the same code as everybody. Its network changes what goes out, so that it can do whatever a liar could: other bytes to each receiver,
-nothing at all, or something else on the wire. Nobody else's code knows about it. ``name@item`` begins with the first round whose item starts with ``item``.
+A faulty party runs the same code as the others. Its network alters outgoing messages, so that it can do anything a
+malicious party could: different bytes for each receiver, nothing at all, or invalid frames. No other code knows about
+it. ``name@item`` starts with the first round whose item starts with ``item``.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ Lie = Callable[["FaultyNetwork", str, int, bytes], Changed]
 
 
 class LeftOnPurpose(Exception):
-    """A faulty party that has gone."""
+    """Raised when a faulty party leaves."""
 
 
 @dataclass(frozen=True)
 class PartyFault:
-    """A fault: what becomes of each message from the first round whose item starts with ``begin``; its own copies only if it is to lie consistently."""
+    """A fault: how each message is altered from the first round whose item starts with ``begin``; its own copies only if it lies consistently."""
 
     change: Lie
     begin: str = ""
@@ -38,7 +39,7 @@ class PartyFault:
 
 
 class FaultyNetwork:
-    """A network that passes everything on, but for what its behaviour changes."""
+    """A network that forwards everything except for what its fault alters."""
 
     def __init__(self, inner: Network, threshold: int, behaviour: PartyFault) -> None:
         self.inner, self.threshold, self._behaviour = inner, threshold, behaviour
@@ -76,13 +77,13 @@ class FaultyNetwork:
 
     @property
     def links(self) -> LinkedNetwork | None:
-        """The real links, where there are any."""
+        """The real links, if any."""
         return self.inner if isinstance(self.inner, LinkedNetwork) else None
 
     async def exchange(
         self, item: str, outgoing: Mapping[int, bytes], senders: Sequence[int] | None = None
     ) -> dict[int, bytes]:
-        """Pass the round on with what the behaviour makes of it."""
+        """Run the round with altered messages."""
         self._begun = self._begun or item.startswith(self._behaviour.begin)
         if not self._begun:
             return await self.inner.exchange(item, outgoing, senders)
@@ -99,7 +100,7 @@ class FaultyNetwork:
             return payload
         changed = self._behaviour.change(self, item, receiver, payload)
         if changed is None and self.links is not None and receiver in self.links.links:
-            # A message that is not sent still has its number; the next one is the next.
+            # A message that is not sent still uses its number.
             self.links.links[receiver].sent += 1
         return changed
 
@@ -146,7 +147,7 @@ def flood(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Chan
 
 
 def scramble(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """Random bytes, where a message should be."""
+    """Send random bytes instead of a frame."""
     if liar.links is not None:
         link = liar.links.links.get(receiver)
         if link is not None:
@@ -157,7 +158,7 @@ def scramble(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> C
 
 
 def replay(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """The message of the round before, labelled for that round, in place of this one's."""
+    """Send the message of the previous round, labelled for that round, instead of this one's."""
     if liar.links is None:
         return liar.last.get(receiver, payload)
     link = liar.links.links.get(receiver)
@@ -170,7 +171,7 @@ def replay(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Cha
 
 
 def _to_some(change: Lie) -> Lie:
-    """The same lie to every second receiver alone."""
+    """Apply the fault to every second receiver only."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
         return change(liar, item, receiver, payload) if (receiver - liar.me) % 2 else payload
@@ -179,7 +180,7 @@ def _to_some(change: Lie) -> Lie:
 
 
 def _only(begin: str, end: str, change: Lie) -> Lie:
-    """A lie in items that begin and end so."""
+    """Apply the fault to items with the given prefix and suffix only."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
         return change(liar, item, receiver, payload) if item.startswith(begin) and item.endswith(end) else payload
@@ -188,23 +189,23 @@ def _only(begin: str, end: str, change: Lie) -> Lie:
 
 
 def _shifted(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """One added to every element."""
+    """Add one to every element."""
     elements = gf.from_bytes(payload, len(payload) // 4)
     return payload if elements is None else gf.to_bytes((elements + 1) % gf.PRIME)
 
 
 def _flipped(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """Every bit of an agreement turned round."""
+    """Flip every bit of an agreement."""
     return bytes(1 - value if value in (0, 1) else value for value in payload)
 
 
 def _reworded(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """Another text, different for each receiver."""
+    """Send a different text to each receiver."""
     return payload + b" " * (receiver + 1)
 
 
 def _deal(change: Callable[[FaultyNetwork, int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]], None]) -> Lie:
-    """A lie about the parts that the liar deals."""
+    """Alter the shares that the party deals."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
         size = len(payload) // 8 // (liar.threshold + 1)
@@ -221,13 +222,13 @@ def _others_part(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int
 
 
 def _next_one(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
-    """A wrong part for one receiver: the dealer has to reveal it."""
+    """Deal a wrong share to one receiver: the dealer has to reveal it."""
     if receiver == (liar.me + 1) % liar.holders:
         parts[:, 0, 0] += 1
 
 
 def _column(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
-    """Another column polynomial for one receiver, which agrees at the points of t others."""
+    """Deal another column polynomial to one receiver, which agrees at the points of t others."""
     if receiver != (liar.me + 1) % liar.holders:
         return
     wrong = np.array([1], dtype=object)
@@ -237,7 +238,7 @@ def _column(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...
 
 
 def _seven(place: float) -> Callable[[FaultyNetwork, int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]], None]:
-    """A consistent sharing of a value that is 7 more than it should be."""
+    """Deal a consistent sharing of a value that is too large by 7."""
 
     def change(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
         parts[:, 0, int(place * (parts.shape[-1] - 1))] += 7
@@ -246,7 +247,7 @@ def _seven(place: float) -> Callable[[FaultyNetwork, int, np.ndarray[tuple[int, 
 
 
 def _said(replace: Callable[[FaultyNetwork, bytes], bytes]) -> Lie:
-    """A lie in what is broadcast, the same for every receiver."""
+    """Alter a broadcast, consistently for every receiver."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
         return replace(liar, payload)
@@ -278,7 +279,7 @@ def _another_task(liar: FaultyNetwork, payload: bytes) -> bytes:
 
 
 def anything(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
-    """Now and then a message is lost, cut short, garbled, changed in one byte, or another one."""
+    """At random: drop, truncate, garble, alter one byte of, or replace a message."""
     which = secrets.randbelow(24)
     if which == 0:
         return None
@@ -295,7 +296,7 @@ def anything(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> C
 
 
 def _chain(*lies: Lie) -> Lie:
-    """Several lies one after the other."""
+    """Apply several faults in sequence."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
         result: Changed = payload
@@ -368,12 +369,12 @@ BEHAVIOURS: dict[str, PartyFault] = {
 
 
 def misbehaving(network: Network, name: str, threshold: int) -> FaultyNetwork:
-    """A network that lies as the name says."""
+    """Return a network with the named fault."""
     return FaultyNetwork(network, threshold, behaviour(name))
 
 
 def behaviour(name: str) -> PartyFault:
-    """The fault of a name, ``name`` or ``name@item``."""
+    """Return the fault ``name`` or ``name@item``."""
     called, _, begin = name.partition("@")
     if called not in BEHAVIOURS:
         raise PolicyError(

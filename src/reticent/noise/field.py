@@ -1,7 +1,7 @@
 """Arithmetic in GF(p), p = 2^31 - 1, on arrays of 64-bit integers from 0 to p - 1; polynomials, and decoding with errors and erasures.
 
-A product of two elements stays below 2^62, so it fits; sums are reduced before they are multiplied again. A polynomial is an array whose first axis
-counts coefficients, lowest first; all later axes are many polynomials at once.
+A product of two elements is below 2^62, so it fits; sums are reduced before they are multiplied again. The first axis
+of a polynomial array is the coefficients, lowest first; later axes are many polynomials.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def combined(weights: Sequence[int], values: Elements) -> Elements:
 
 
 def lagrange(points: Sequence[int], at: int = 0) -> list[int]:
-    """Weights w with f(at) = sum of w[i] f(points[i]) for every polynomial f of a degree below ``len(points)``."""
+    """Return weights w with f(at) = sum of w[i] f(points[i]) for every polynomial f of degree below ``len(points)``."""
     weights = []
     for one in points:
         above = below = 1
@@ -73,22 +73,22 @@ def lagrange(points: Sequence[int], at: int = 0) -> list[int]:
 
 
 def vandermonde(rows: int, columns: int) -> list[list[int]]:
-    """The matrix of (i + 1)^j: any ``rows`` of its columns are independent, since columns have different points."""
+    """Return the matrix of (i + 1)^j: any ``rows`` of its columns are independent, since columns have different points."""
     return [[pow(column + 1, row, PRIME) for column in range(columns)] for row in range(rows)]
 
 
 def signed(elements: Elements) -> Elements:
-    """Residues above p / 2 as the negative numbers that they stand for."""
+    """Return residues above p / 2 as negative numbers."""
     return np.where(elements > PRIME // 2, elements - PRIME, elements)
 
 
 def to_bytes(elements: Elements) -> bytes:
-    """Elements as they travel, four bytes each."""
+    """Serialise elements, four bytes each."""
     return elements.astype(_ON_THE_WIRE).tobytes()
 
 
 def from_bytes(raw: bytes, *shape: int) -> Elements | None:
-    """What :func:`to_bytes` wrote; None if there are not exactly as many elements, or one of them is not below p."""
+    """Parse what :func:`to_bytes` wrote; None if the number of elements differs, or one is not below p."""
     if len(raw) != _ON_THE_WIRE.itemsize * int(np.prod(shape)):
         return None
     elements = np.frombuffer(raw, dtype=_ON_THE_WIRE).astype(np.int64).reshape(shape)
@@ -97,17 +97,17 @@ def from_bytes(raw: bytes, *shape: int) -> Elements | None:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Values at zero, and which of the given points do not lie on the polynomials."""
+    """Values at zero, and which of the given points are not on the polynomials."""
 
     at_zero: Elements
     wrong: tuple[int, ...]
 
 
 def decode(points: Sequence[int], values: Elements, degree: int, errors: int, agreeing: int) -> Decoded | None:
-    """Decode polynomials of ``degree`` from their values at ``points``, of which at most ``errors`` are wrong (Berlekamp and Welch).
+    """Decode polynomials of ``degree`` from their values at ``points``, of which at most ``errors`` are wrong (Berlekamp-Welch, [Welch1986]).
 
-    ``values[i]`` holds what came from point i, for all polynomials. A point that is wrong in one polynomial is left out of all. None if
-    fewer than ``agreeing`` points remain on the polynomials: then nothing is accepted.
+    ``values[i]`` are the values from point i, for all polynomials. A point that is wrong in one polynomial is excluded
+    from all. None if fewer than ``agreeing`` points remain: then nothing is accepted.
     """
     left, wrong = list(range(len(points))), set[int]()
     while len(left) >= max(agreeing, degree + 1):
@@ -128,7 +128,7 @@ def decode(points: Sequence[int], values: Elements, degree: int, errors: int, ag
 
 
 def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors: int) -> list[int] | None:
-    """Which positions are off the one polynomial that all but at most ``errors`` lie on; None if there is none.
+    """Return the positions that are not on the unique polynomial through all but at most ``errors`` points; None if it does not exist.
 
     Solve Q(x) = y E(x) for E monic of degree ``errors`` and Q of degree ``errors + degree``; then the polynomial is Q / E.
     """
@@ -155,7 +155,7 @@ def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors
 
 
 def _solved(rows: list[list[int]]) -> list[int] | None:
-    """One solution of linear equations, free unknowns zero; None if they contradict each other."""
+    """Return one solution of linear equations, free unknowns zero; None if they are inconsistent."""
     width, pivots, done = len(rows[0]) - 1, list[int](), 0
     for column in range(width):
         found = next((k for k in range(done, len(rows)) if rows[k][column]), None)
@@ -179,7 +179,7 @@ def _solved(rows: list[list[int]]) -> list[int] | None:
 
 
 def _quotient(dividend: list[int], divisor: list[int]) -> list[int] | None:
-    """dividend / divisor for a monic divisor, lowest coefficients first; None if there is a remainder."""
+    """Return dividend / divisor for a monic divisor, lowest coefficients first; None if there is a remainder."""
     rest, quotient = list(dividend), [0] * (len(dividend) - len(divisor) + 1)
     for k in range(len(quotient) - 1, -1, -1):
         factor = quotient[k] = rest[k + len(divisor) - 1]

@@ -1,8 +1,9 @@
-"""Laws of noise on whole numbers: exact chances, and the exact delta that they lose at an epsilon.
+"""Distributions of integer noise: exact probabilities, and the exact delta at an epsilon.
 
-A law is *(epsilon, delta)-indistinguishable* for neighbours if for every set S of outputs Pr[S] <= e^epsilon Pr'[S] + delta. The least such delta is
-the sum of max(0, Pr[x] - e^epsilon Pr'[x]) over all outputs x. It is enclosed between two fractions that are as close as needed, because
-e^epsilon is irrational; verdicts are decided by the enclosure, never by a float.
+A distribution is *(epsilon, delta)-indistinguishable* for neighbours if for every set S of outputs Pr[S] <= e^epsilon
+Pr'[S] + delta. The smallest such delta is the sum of max(0, Pr[x] - e^epsilon Pr'[x]) over all outputs x. It is
+enclosed between two fractions as close as needed, because e^epsilon is irrational; verdicts are decided by the
+enclosure, never by a float.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _TAIL = 1e-18
 
 @dataclass(frozen=True)
 class Move:
-    """How far neighbouring tables lie apart: ``cells`` of the answers change, each by at most ``step``.
+    """The sensitivity: for neighbouring tables ``cells`` of the answers change, each by at most ``step``.
 
     Replacing a row changes a count by 1 (one cell), a histogram by 1 in two cells, and a sum of values of b bits by at most 2^b - 1.
     """
@@ -44,7 +45,7 @@ class Move:
 
     @property
     def distance(self) -> int:
-        """The sum of all changes."""
+        """The L1 sensitivity: the sum of all changes."""
         return self.cells * self.step
 
 
@@ -60,44 +61,44 @@ class Enclosure:
 
 
 def exponential(power: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Fractions just below and above e^power; they differ by about 2^-bits of its size."""
+    """Return fractions just below and above e^power, with a relative difference of about 2^-bits."""
     digits = bits // 3 + 20
     found = []
     for rounding in (ROUND_FLOOR, ROUND_CEILING):
         with localcontext() as context:
             context.prec, context.rounding = digits, rounding
-            # Decimal rounds exp to the nearest, whatever the context's rounding, so one more step is taken.
+            # Decimal rounds exp to nearest whatever the context's rounding, so widen by one unit.
             near = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
             found.append(Fraction(near.next_minus() if rounding == ROUND_FLOOR else near.next_plus()))
     return found[0], found[1]
 
 
 class NoiseLaw(ABC):
-    """The law of the noise on one whole number. It is symmetric around 0."""
+    """The distribution of the noise on one integer, symmetric around 0."""
 
     @property
     @abstractmethod
     def variance(self) -> Fraction | float:
-        """Of the noise."""
+        """Variance of the noise."""
 
     @abstractmethod
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
-        """The delta at ``epsilon``, enclosed with about ``bits`` bits."""
+        """Return the delta at ``epsilon``, enclosed with about ``bits`` bits."""
 
     @abstractmethod
     def chances(self) -> tuple[int, NDArray[np.float64]]:
-        """The least value with a chance above 10^-18, and the chances from there on, as floats: for intervals and figures."""
+        """Return the smallest value with a probability above 10^-18, and the probabilities from there on, as floats: for intervals and figures."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """The law as plain data; :func:`law_from` reads it."""
 
     def delta(self, epsilon: Number, move: Move = COUNT) -> Fraction:
-        """The delta at ``epsilon``, rounded up by less than 10^-30."""
+        """Return the delta at ``epsilon``, rounded up by less than 10^-30."""
         return self.loss(_epsilon(epsilon), move, _FIRST_BITS).high
 
     def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:
-        """Whether the noise is (epsilon, delta)-indistinguishable, exactly."""
+        """True if the noise is (epsilon, delta)-indistinguishable, exactly."""
         loss, limit, bits = _epsilon(epsilon), exact(delta, "delta", low=0, high=1), _FIRST_BITS
         while True:
             found = self.loss(loss, move, bits)
@@ -108,9 +109,9 @@ class NoiseLaw(ABC):
             bits *= 2
 
     def spread(self, cells: int) -> tuple[int, NDArray[np.float64]]:
-        """The law of the noise of a sum of ``cells`` independent answers: its least likely value and the chances from there on.
+        """Return the distribution of the noise of a sum of ``cells`` independent answers: its smallest value and the probabilities from there on.
 
-        By Fourier transform over a window of 40 standard deviations and more, beyond which the chances are below any float.
+        By Fourier transform over a window of at least 40 standard deviations, beyond which probabilities underflow.
         """
         low, chances = self.chances()
         if cells == 1:
@@ -125,39 +126,40 @@ class NoiseLaw(ABC):
         return -half, np.clip(np.concatenate([summed[half:], summed[:half]]), 0, 1)
 
     def reach(self, cells: int, confidence: float) -> int:
-        """The least h such that the noise of a sum of ``cells`` answers lies within -h to h with at least this chance."""
+        """Return the smallest h such that the noise of a sum of ``cells`` answers is within -h..h with at least this probability."""
         low, chances = self.spread(cells)
         beyond = (1 - confidence) * (1 - 1e-9)
         tails = np.cumsum(chances)
-        # The law is symmetric: both tails are twice the lower one.
+        # By symmetry both tails are twice the lower one.
         inside = np.flatnonzero(2 * tails > beyond)
         return max(0, -(low + int(inside[0])))
 
 
 class FiniteLaw(NoiseLaw):
-    """A law with finitely many values, whose chances are whole numbers over a power of two."""
+    """A distribution with finitely many values, whose probabilities are integers over a power of two."""
 
     @abstractmethod
     def weights(self) -> Iterator[int]:
-        """The numerators of the chances, from the least value to the largest."""
+        """Yield the numerators of the probabilities, from the smallest value to the largest."""
 
     @property
     @abstractmethod
     def bits(self) -> int:
-        """The chances are weights over 2^bits."""
+        """The probabilities are weights over 2^bits."""
 
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
-        """The delta, from chances that are cut after ``bits`` bits.
+        """Return the delta, from probabilities truncated to ``bits`` bits.
 
-        For two cells the chance of a pair is a product; by symmetry both may be read as moving up. Pairs are taken in the order of
-        their likelihood ratios, so that those that count for one value are the first ones of the other.
+        For two cells the probability of a pair is a product; by symmetry both may be taken as moving up. Pairs are
+        processed in order of likelihood ratio, so that those that count for one value are the first ones of the other.
         """
         kept = min(bits, self.bits)
         here = [weight >> (self.bits - kept) for weight in self.weights()]
         there = [0] * move.step + here
         here += [0] * move.step
         low, high = exponential(epsilon, bits)
-        # Cut chances are off by less than a unit each, and max(0, a - cb) changes by no more than a + cb does.
+        # Truncated probabilities are off by less than a unit each, and max(0, a - cb) changes by no more than a + cb
+        # does.
         units = 0 if kept == self.bits else move.cells * len(here)
         margin = (1 + math.ceil(high)) * Fraction(units * 2, 1 << kept)
         counted = _pairs if move.cells == 2 else _singles
@@ -173,10 +175,10 @@ def _singles(here: list[int], there: list[int], factor: Fraction) -> Fraction:
 
 
 def _pairs(here: list[int], there: list[int], factor: Fraction) -> Fraction:
-    """The sum over all pairs (x, y) of max(0, here[x] here[y] - factor there[x] there[y])."""
+    """Return the sum over all pairs (x, y) of max(0, here[x] here[y] - factor there[x] there[y])."""
     top, bottom = factor.numerator, factor.denominator
     known = [(one, other) for one, other in zip(here, there, strict=True) if one]
-    # By falling ratio here/there, compared without dividing.
+    # By decreasing ratio here/there, compared without division.
     known.sort(key=cmp_to_key(_by_ratio))
     ones, others = (list(accumulate((pair[side] for pair in known), initial=0)) for side in (0, 1))
     total, reach = 0, len(known)
@@ -188,13 +190,13 @@ def _pairs(here: list[int], there: list[int], factor: Fraction) -> Fraction:
 
 
 def _by_ratio(one: tuple[int, int], other: tuple[int, int]) -> int:
-    """Below 0 if the ratio of the first pair is the larger one."""
+    """Comparison function: negative if the ratio of the first pair is larger."""
     return other[0] * one[1] - one[0] * other[1]
 
 
 @dataclass(frozen=True)
 class BinomialLaw(FiniteLaw):
-    """The number of heads among ``coins`` fair coins, minus half of them: coins that several parties toss together.
+    """Centred binomial: the number of heads among ``coins`` fair coins, minus half of them; tossed by several parties together.
 
     The tally of +1 and -1 is *halved*: unhalved noise has one parity, and neighbouring tables could never give the same answer.
     """
@@ -233,25 +235,26 @@ class BinomialLaw(FiniteLaw):
 
 
 def binomial_chances(coins: int) -> NDArray[np.float64]:
-    """The chances of 0 to ``coins`` heads, as floats."""
+    """Return the probabilities of 0 to ``coins`` heads, as floats."""
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, coins + 1, dtype=np.float64)))])
     chances: NDArray[np.float64] = np.exp(logarithms[-1] - logarithms - logarithms[::-1] - coins * math.log(2))
     return chances
 
 
 def thresholds(scale: Fraction, width: int, precision: int) -> tuple[int, ...]:
-    """For each of the ``width`` bits of a geometric number: it is 1 iff a uniform number of ``precision`` bits is at most this.
+    """Return the threshold of each of the ``width`` bits of a geometric number: the bit is 1 iff a uniform number of
+    ``precision`` bits is at most this.
 
-    The bits of a geometric number l, Pr[l] proportional to e^(-l/scale), are independent with Pr[bit i = 1] = p = 1/(1 + e^(2^i/scale)). The comparison
-    with floor(p 2^precision) gives (floor(p 2^precision) + 1)/2^precision.
+    The bits of a geometric number l, Pr[l] proportional to e^(-l/scale), are independent with Pr[bit i = 1] = p = 1/(1
+    + e^(2^i/scale)). The comparison with floor(p 2^precision) gives (floor(p 2^precision) + 1)/2^precision.
     """
     return tuple(_floor_of_chance(Fraction(1 << bit) / scale, precision) for bit in range(width))
 
 
 def _floor_of_chance(power: Fraction, precision: int) -> int:
-    """floor(2^precision / (1 + e^power)), exactly: the power is a positive fraction, so the chance is irrational."""
+    """Return floor(2^precision / (1 + e^power)), exactly: the power is a positive fraction, so the probability is irrational."""
     if power > precision:
-        # e^power > 2^precision, so that the chance is below one unit.
+        # e^power > 2^precision, so the probability is below one unit.
         return 0
     bits = precision + math.ceil(power * 3 / 2) + 16
     while True:
@@ -264,10 +267,10 @@ def _floor_of_chance(power: Fraction, precision: int) -> int:
 
 @dataclass(frozen=True)
 class ExponentialLaw(FiniteLaw):
-    """The difference of two geometric numbers of ``width`` bits each, made from fair coins with ``precision`` coins a bit.
+    """The difference of two geometric numbers of ``width`` bits each, made from fair coins with ``precision`` coins per bit.
 
-    Close to Pr[x] proportional to e^(-|x|/scale). The two numbers are drawn apart: one number and a sign would give 0 twice its weight, which
-    loses ln 2 more.
+    Close to Pr[x] proportional to e^(-|x|/scale). The two numbers are sampled independently: one number with a sign
+    would double the probability of 0, which loses ln 2 more.
     """
 
     scale: Fraction
@@ -281,7 +284,7 @@ class ExponentialLaw(FiniteLaw):
 
     @cached_property
     def ones(self) -> tuple[int, ...]:
-        """Each bit's chance to be 1, over 2^precision."""
+        """The probability of each bit being 1, over 2^precision."""
         return tuple(limit + 1 for limit in thresholds(self.scale, self.width, self.precision))
 
     @property
@@ -297,7 +300,7 @@ class ExponentialLaw(FiniteLaw):
 
     @property
     def is_small(self) -> bool:
-        """Whether all values can be listed."""
+        """True if all values can be enumerated."""
         return self.width <= MOST_WIDTH
 
     def weights(self) -> Iterator[int]:
@@ -316,7 +319,7 @@ class ExponentialLaw(FiniteLaw):
         yield from known
 
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
-        """Exact where the values can be listed, else between 0 and the bound of :meth:`bound`."""
+        """Return the exact delta if the values can be enumerated, otherwise between 0 and :meth:`bound`."""
         return super().loss(epsilon, move, bits) if self.is_small else Enclosure(Fraction(0), self.bound(epsilon, move))
 
     def keeps(self, epsilon: Number, delta: Number, move: Move = COUNT) -> bool:
@@ -325,12 +328,12 @@ class ExponentialLaw(FiniteLaw):
         return self.bound(_epsilon(epsilon), move) <= exact(delta, "delta", low=0, high=1)
 
     def distance(self) -> Fraction:
-        """A bound of the total variation between this law and that of unbounded, exact noise: 2(k 2^-d + e^(-2^k/scale))."""
+        """Return a bound of the total variation distance to unbounded, exact noise: 2(k 2^-d + e^(-2^k/scale))."""
         cut = exponential(-Fraction(1 << self.width) / self.scale, 64)[1]
         return 2 * (Fraction(self.width, 1 << self.precision) + cut)
 
     def bound(self, epsilon: Fraction, move: Move) -> Fraction:
-        """A bound of delta: each of the cells costs (1 + e^epsilon) times the distance; 1 where epsilon is below the loss of exact noise."""
+        """Return a bound of delta: each cell costs (1 + e^epsilon) times the distance; 1 if epsilon is below the loss of exact noise."""
         if epsilon * self.scale < move.distance:
             return Fraction(1)
         return min(Fraction(1), (1 + exponential(epsilon, 64)[1]) * self.distance() * move.cells)
@@ -362,7 +365,7 @@ class ExponentialLaw(FiniteLaw):
 
 @dataclass(frozen=True)
 class DiscreteLaplaceLaw(NoiseLaw):
-    """Pr[x] = (1-a)/(1+a) a^|x| with a = e^(-1/scale): what a trusted curator adds."""
+    """Pr[x] = (1-a)/(1+a) a^|x| with a = e^(-1/scale): the noise of a trusted curator ([Ghosh2012])."""
 
     scale: Fraction
 
@@ -375,10 +378,10 @@ class DiscreteLaplaceLaw(NoiseLaw):
         return 2 * share / (1 - share) ** 2
 
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
-        """Nothing from epsilon = distance/scale on.
+        """Return 0 from epsilon = distance/scale on.
 
-        Below, a step of 1 gives each cell the ratio e^(1/scale) with chance 1/(1 + a), so that delta is (1 - e^(epsilon - cells/scale))/(1 + a)^cells.
-        Wider steps are enclosed by 1.
+        Below, a step of 1 gives each cell the ratio e^(1/scale) with probability 1/(1 + a), so delta is (1 - e^(epsilon
+        - cells/scale))/(1 + a)^cells. Larger steps are enclosed by 1.
         """
         short = Fraction(move.distance) / self.scale - epsilon
         if short <= 0:
@@ -400,22 +403,24 @@ class DiscreteLaplaceLaw(NoiseLaw):
 
 
 def hidden_by_noise(law: NoiseLaw, counts: NDArray[np.int64]) -> str | None:
-    """A warning where the noise is larger than most counts, as on sparse domains with many columns; from noisy counts, so that anybody can tell."""
+    """Return a warning if the noise exceeds most counts, as on sparse domains with many columns; from noisy counts, so that anyone can compute it."""
     deviation, middle = math.sqrt(float(law.variance)), float(np.median(counts)) if len(counts) else 0.0
     if deviation <= middle:
         return None
     return (
-        f"The noise is larger than most counts: its standard deviation is {deviation:.1f}, and half of the counts are at most {middle:,.0f}. "
-        "Sums of many counts still tell something; coarser cells or a larger epsilon tell more."
+        f"The noise is larger than most counts: its standard deviation is {deviation:.1f}, and the median count is {middle:,.0f}. "
+        "Sums of many counts are still useful; coarser cells or a larger epsilon give better counts."
     )
 
 
 def law_from(written: Mapping[str, Any]) -> NoiseLaw:
-    """The law that :meth:`NoiseLaw.describe` wrote; sizes are bounded, since it may be forged."""
+    """Parse what :meth:`NoiseLaw.describe` wrote; sizes are bounded, since it may be forged."""
     own = dict(written)
     name = own.pop("name", None)
     if name not in _LAWS:
-        raise PolicyError(f"There is no law of noise {name!r}. The laws are: {', '.join(_LAWS)}.", setting=("name",))
+        raise PolicyError(
+            f"There is no noise distribution {name!r}. Choose one of: {', '.join(_LAWS)}.", setting=("name",)
+        )
     made, bounds = _LAWS[name]
     if set(own) != set(bounds):
         raise PolicyError(f"The {name} law is described by {', '.join(bounds)}, not by {', '.join(own) or 'nothing'}.")

@@ -1,4 +1,4 @@
-"""All parties on this machine, one process each: a trial, a test, or several data sets of one owner (``run_local``)."""
+"""All parties on this machine, one process each: for trials, tests, or several data sets of one owner (``run_local``)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 @dataclass(frozen=True)
 class PartyReport:
-    """What one process said: its numbers, or why it stopped; None for both if it said nothing."""
+    """Report of one process: its numbers, or why it stopped; None for both if it did not report."""
 
     party: int
     numbers: tuple[int, ...] | None
@@ -55,10 +55,11 @@ class PartyReport:
 
 @dataclass(frozen=True, repr=False)
 class JointAnswer(ShownAsCard):
-    """A joint answer: ``total`` is the noisy number, or a list with one for each cell of a histogram.
+    """A joint answer: ``total`` is the noisy number, or a list with one for each histogram cell.
 
-    ``blamed`` names parties (from 1) at fault with the reason, as more than ``faults`` parties say. ``results`` holds what every party ended
-    with, ``transcript`` everything that was broadcast or opened to all, and nothing else. ``coins`` are in each number; ``included`` took part with their rows.
+    ``blamed`` lists faulty parties (from 1) with the reason, as reported by more than ``faults`` parties. ``results``
+    are the results of all parties, ``transcript`` is everything broadcast or opened to all, and nothing else. ``coins``
+    is the number of coins in each number; the rows of ``included`` parties are in the answer.
     """
 
     total: int | list[int]
@@ -73,17 +74,17 @@ class JointAnswer(ShownAsCard):
 
     @property
     def level(self) -> str:
-        """Against whom the answer is protected."""
+        """The adversary that the answer is protected against."""
         return self.plan.level
 
     @property
     def faults(self) -> int:
-        """How many parties may be at fault."""
+        """Number of parties that may be faulty."""
         return self.plan.faults
 
     @property
     def standard_error(self) -> float:
-        """That of the noise in each number: coins of parties that were excluded are not in it."""
+        """Standard error of the noise in each number, without the coins of excluded parties."""
         return math.sqrt(self.coins) / 2 if self.coins else self.plan.standard_error
 
     def describe(self) -> dict[str, Any]:
@@ -106,7 +107,7 @@ class JointAnswer(ShownAsCard):
         }
 
     def card(self) -> Card:
-        """The answer and what it is worth."""
+        """Summarise for display: the answer and its accuracy."""
         return Card(f"Joint {self.plan.query} of {len(self.included)} parties", self.describe(), "good")
 
 
@@ -128,18 +129,20 @@ def run_local(
     patience: float = PATIENCE,
     context: Context | None = None,
 ) -> JointAnswer:
-    """Compute a noisy count, histogram or sum of the rows of several parties, each in a process of its own on this machine.
+    """Compute a noisy count, histogram or sum of the rows of several parties, each in its own process on this machine.
 
-    ``values[i]`` are the rows of party i + 1: 0 or 1 for a count, a cell below ``cells`` for a histogram, a whole number of ``bits`` bits for a sum. Parties are numbered from 1
-    in ``behaviours`` (tests only: a fault by name), ``budgets`` and in what is returned. With ``servers`` the owners of the rows are clients, who share them with
-    that many servers and leave. ``most_rows`` is how many rows a party may declare (default: as many as the largest has), ``patience`` the deadline of the first round in seconds.
+    ``values[i]`` are the rows of party i + 1: 0 or 1 for a count, a cell below ``cells`` for a histogram, a whole
+    number of ``bits`` bits for a sum. Parties are numbered from 1 in ``behaviours`` (tests only: a fault by name),
+    ``budgets`` and in the result. With ``servers`` the owners of the rows are clients, who share them with that many
+    servers and leave. ``most_rows`` is the maximum number of rows a party may declare (default: that of the largest),
+    ``patience`` the deadline of the first round in seconds.
 
-    :class:`NoiseAborted` if there is no answer: more parties than ``faults`` were at fault or late.
+    :class:`NoiseAborted` if there is no answer: more than ``faults`` parties were faulty or late.
     """
     began = time.monotonic()
     context = context or Context()
     if not values:
-        raise DataError("There are no parties: values has one list of rows for each.", setting=("values",))
+        raise DataError("There are no parties: values must have one list of rows for each party.", setting=("values",))
     for party, rows in enumerate(values):
         if isinstance(rows, str | bytes) or not hasattr(rows, "__len__"):
             raise DataError(
@@ -173,7 +176,7 @@ def run_task(
     context: Context,
     began: float,
 ) -> JointAnswer:
-    """Start a process for each party, and collect what they say."""
+    """Start a process for each party, and collect their reports."""
     everybody = task.parties + task.clients
     owners: list[Sequence[int]] = [() for _ in range(task.parties)] if task.clients else []
     owners += values
@@ -190,7 +193,7 @@ def run_task(
                 setting=("budgets",),
                 value=party,
             )
-    # A faulty party may hold every other one up for a whole deadline, each in a round of its own.
+    # A faulty party may delay every other one for a whole deadline, each in a different round.
     total = patience * (_LONGEST + task.threshold * (task.parties - task.threshold))
     identities = [Identity.new() for _ in range(everybody)]
     keys = [identity.public.hex() for identity in identities]
@@ -231,7 +234,7 @@ def run_task(
 
 
 class _Process:
-    """One party's process, and what it has said so far."""
+    """One party's process, and its reports so far."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         source = str(Path(__file__).resolve().parents[2])
@@ -258,14 +261,14 @@ class _Process:
         self._said.put(None)
 
     def tell(self, what: object) -> None:
-        """Write a line of JSON to the process; one that is gone hears nothing."""
+        """Write a line of JSON to the process; ignored if it has ended."""
         with suppress(BrokenPipeError, ValueError):
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps(what) + "\n")
             self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any] | None:
-        """The next line that it said; None while there is none, an empty answer once it has ended."""
+        """Return its next line; None while there is none, an empty answer once it has ended."""
         if self._ended:
             return {}
         try:
@@ -277,7 +280,7 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """End the process and take it off the system's table."""
+        """End the process and reap it."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -290,7 +293,9 @@ class _Process:
 def _answers(
     processes: Sequence[_Process], enough: int, grace: float, limit: float, context: Context, stage: str
 ) -> list[dict[str, Any]]:
-    """One answer of each process: wait for all; once ``enough`` have answered for ``grace`` seconds more, once one has for ``limit`` more."""
+    """Collect one answer of each process: wait for all; once ``enough`` have answered, for ``grace`` seconds more; once
+    one has, for ``limit`` more.
+    """
     found: dict[int, dict[str, Any]] = {}
     first = last = None
     asked = float("-inf")
@@ -330,14 +335,14 @@ def _report(party: int, said: Mapping[str, Any]) -> PartyReport:
 
 
 def _answer(planned: NoisePlan, task: JointTask, reports: Sequence[PartyReport], began: float) -> JointAnswer:
-    """What more than ``threshold`` parties say together, so that at least one honest party says it."""
+    """Return what more than ``threshold`` parties report alike, so that at least one honest party reports it."""
     named = Counter(party for each in reports for party in each.blamed)
     words = {party: why for each in reversed(reports) for party, why in each.blamed.items()}
     blamed = {party: words[party] for party in sorted(named) if named[party] > task.threshold}
     ended = Counter((each.numbers, each.coins, each.included) for each in reports if each.numbers is not None)
     if not ended or ended.most_common(1)[0][1] <= task.threshold:
         reasons = Counter(each.aborted for each in reports if each.aborted)
-        why = reasons.most_common(1)[0][0] if reasons else "No party said anything."
+        why = reasons.most_common(1)[0][0] if reasons else "No party reported a result."
         culprits = "".join(f" Party {party} {reason}." for party, reason in blamed.items())
         raise NoiseAborted(
             f"The parties have no answer. {why}{culprits}", blamed, opened=any(each.opened for each in reports)

@@ -1,11 +1,12 @@
-"""Products of shared values, and random bits that nobody knows.
+"""Multiplication of secret-shared values, and shared random bits that nobody knows.
 
-*Guarantee*: shares of the product, and nothing else: what is opened is masked by a random triple that nobody knows.
-*Adversary*: at most t of n >= 3t + 1 parties (:class:`CheckedArithmetic`); for :class:`PassiveArithmetic` t of n >= 2t + 1 who look but do not lie.
-*Cost*: one round for any number of products. Checked: n (t + 3) sharings for every floor((n - 1)/2) + 1 - t triples, dealt at the beginning.
-*Source*: multiplication by random triples (Beaver); triples of n dealers, at most t of them faulty, become triples that nobody knows by
-interpolation (Choudhury and Patra). Each dealer proves its triples. Dwork and others (2006) multiply in a dealing of its own at every step instead: a complaint
-there could be settled only by opening a polynomial of an honest dealer's share, and every step costs a broadcast.
+*Guarantee*: shares of the product and nothing else: opened values are masked by a random triple that nobody knows.
+*Adversary*: at most t of n >= 3t + 1 parties (:class:`CheckedArithmetic`); for :class:`PassiveArithmetic` t of n >= 2t
++ 1 semi-honest ones. *Cost*: one round for any number of products. Checked: n (t + 3) sharings for every floor((n -
+1)/2) + 1 - t triples, dealt at the beginning. *Source*: multiplication by random triples (Beaver); triples of n
+dealers, at most t of them faulty, become triples that nobody knows by interpolation (Choudhury and Patra). Each dealer
+proves its triples. [Dwork2006b] multiplies with a separate dealing at every step instead: a complaint there
+could be settled only by opening a polynomial of an honest dealer's share, and every step costs a broadcast.
 """
 
 from __future__ import annotations
@@ -22,25 +23,26 @@ from reticent.noise.secret_sharing import open_points, share_polynomials
 
 
 class SharedArithmetic(Protocol):
-    """What circuits need; values are this party's shares."""
+    """Interface that circuits need; values are this party's shares."""
 
     async def open(self, item: str, shares: Elements) -> Elements:
-        """The values themselves, for everybody."""
+        """Open the values to everyone."""
 
     async def multiply(self, item: str, one: Elements, other: Elements) -> Elements:
         """Shares of the products."""
 
 
 def triples_for(products: int, dealers: int, faults: int) -> int:
-    """How many triples each dealer deals for ``products`` multiplications."""
+    """Return how many triples each dealer deals for ``products`` multiplications."""
     return -(-products // ((dealers - 1) // 2 + 1 - faults))
 
 
 async def unknown_triples(network: Network, item: str, dealt: Sequence[tuple[int, Elements]], faults: int) -> Elements:
-    """Triples that nobody knows, from one batch of triples of each dealer (its number, and shares as three rows).
+    """Return triples that nobody knows, from one batch of triples of each dealer (its number, and shares as three rows).
 
-    The first d + 1 dealers' factors are points of polynomials X and Y of degree d; at d further points the product is computed with those dealers' triples,
-    so that Z = XY of degree 2d is known everywhere. At most t points are known to faulty dealers, so d + 1 - t new points are not.
+    The first d + 1 dealers' factors are points of polynomials X and Y of degree d; at d further points the product is
+    computed with those dealers' triples, so that Z = XY of degree 2d is known everywhere. At most t points are known to
+    faulty dealers, so d + 1 - t new points are not.
     """
     half = (len(dealt) - 1) // 2
     points = [dealer + 1 for dealer, _ in dealt[: 2 * half + 1]]
@@ -80,17 +82,17 @@ def _with_triple(triple: Elements, shift: Elements) -> Elements:
 
 
 class CheckedArithmetic:
-    """Arithmetic with triples that nobody knows; each is used once."""
+    """Arithmetic with triples that nobody knows; each is used once. Mutable: it consumes triples."""
 
     def __init__(self, network: Network, triples: Elements) -> None:
         self._network, self._triples, self._used = network, triples, 0
 
     async def open(self, item: str, shares: Elements) -> Elements:
-        """The values themselves; liars are corrected and blamed."""
+        """Open the values; wrong shares are corrected and their senders blamed."""
         return await open_points(self._network, item, shares)
 
     async def multiply(self, item: str, one: Elements, other: Elements) -> Elements:
-        """Shares of the products, by opening both factors under masks."""
+        """Return shares of the products, by opening both factors under masks."""
         triple = self._triples[:, self._used : self._used + len(one)]
         self._used += len(one)
         masked = np.concatenate([one - triple[0], other - triple[1]]) % gf.PRIME
@@ -99,20 +101,20 @@ class CheckedArithmetic:
 
 
 class PassiveArithmetic:
-    """Arithmetic of parties who look but do not lie: plain shares, no proofs. Anything missing or inconsistent aborts."""
+    """Arithmetic of semi-honest parties: plain shares, no proofs. Anything missing or inconsistent aborts."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
 
     async def share(self, item: str, values: Elements, counts: Sequence[int] | None = None) -> list[Elements]:
-        """Share one's own values, and return this party's shares of everybody's, party by party; ``counts`` says how many each shares."""
+        """Share one's own values, and return this party's shares of everyone's, party by party; ``counts`` is the number of values of each."""
         network = self._network
         polynomials = share_polynomials(values, network.faults)
         outgoing = {holder: gf.to_bytes(gf.evaluate(polynomials, holder + 1)) for holder in range(network.holders)}
         return await self._collected(f"{item}/share", outgoing, counts or [len(values)] * network.holders)
 
     async def open(self, item: str, shares: Elements) -> Elements:
-        """The values themselves; every party's share must fit."""
+        """Open the values; all shares must be consistent."""
         network = self._network
         outgoing = dict.fromkeys(range(network.holders), gf.to_bytes(shares))
         arrived = await self._collected(f"{item}/open", outgoing, [len(shares)] * network.holders)
@@ -120,13 +122,13 @@ class PassiveArithmetic:
         decoded = gf.decode(points, np.stack(arrived), network.faults, 0, network.holders)
         if decoded is None:
             raise NoiseAborted(
-                f"The parties' shares do not fit together ({item}). Somebody does not follow the protocol, which level 'semi-honest' relies on: use level 'byzantine'.",
+                f"The parties' shares are inconsistent ({item}). A party does not follow the protocol, which level 'semi-honest' relies on: use level 'byzantine'.",
                 network.blamed,
             )
         return decoded.at_zero
 
     async def multiply(self, item: str, one: Elements, other: Elements) -> Elements:
-        """Shares of the products: each party shares the product of its shares, and the degree falls by interpolation."""
+        """Return shares of the products: each party reshares the product of its shares, and interpolation reduces the degree."""
         dealt = await self.share(item, one * other % gf.PRIME)
         return gf.combined(gf.lagrange(range(1, self._network.holders + 1)), np.stack(dealt))
 
@@ -136,9 +138,9 @@ class PassiveArithmetic:
         for holder, count in enumerate(counts):
             values = gf.from_bytes(arrived[holder], count) if holder in arrived else None
             if values is None:
-                self._network.blame(holder, f"sent no shares that can be read ({item})")
+                self._network.blame(holder, f"sent unreadable shares ({item})")
                 raise NoiseAborted(
-                    f"Party {holder + 1} sent no shares that can be read ({item}). Level 'semi-honest' needs every party: use level 'byzantine', or run again.",
+                    f"Party {holder + 1} sent unreadable shares ({item}). Level 'semi-honest' needs every party: use level 'byzantine', or run again.",
                     self._network.blamed,
                 )
             found.append(values)
@@ -148,7 +150,7 @@ class PassiveArithmetic:
 async def hidden_bits(arithmetic: SharedArithmetic, item: str, randoms: Elements, count: int) -> Elements:
     """Shares of ``count`` uniform bits that nobody knows, from shares of at least as many uniform elements r.
 
-    Open r^2 and take its root z: r / z is 1 or -1, each as likely. An r of zero, which happens once in two billion, is passed over.
+    Open r^2 and take its root z: r / z is 1 or -1 with equal probability. An r of zero, probability one in two billion, is rejected.
     """
     squares = await arithmetic.open(f"{item}/squares", await arithmetic.multiply(f"{item}/square", randoms, randoms))
     used = np.flatnonzero(squares)[:count]

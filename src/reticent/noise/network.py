@@ -1,6 +1,7 @@
-"""What a party sees of the others: rounds in which everybody sends and then everybody has what arrived in time.
+"""A party's view of the network: synchronous rounds in which everyone sends, and then has what arrived in time.
 
-The protocol is written against :class:`Network` alone. :mod:`reticent.noise.rounds` has it over encrypted links between processes.
+The protocol is written against :class:`Network` alone. :mod:`reticent.noise.rounds` implements it over encrypted links
+between processes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ _NOTHING = (1 << 32) - 1
 
 
 class NoiseAborted(ReticentError):
-    """A joint computation that ended without an answer: ``blamed`` names each party at fault with the reason, ``opened`` says whether shares of the
-    answer were sent already, so that the budget is spent."""
+    """A joint computation ended without an answer: ``blamed`` lists each faulty party with the reason; ``opened``:
+    shares of the answer were already sent, so the budget is spent."""
 
     exit_code = 1
 
@@ -28,7 +29,8 @@ class NoiseAborted(ReticentError):
 
 
 class Network(Protocol):
-    """One party's view: it is ``me`` among ``holders`` who hold shares (numbered from 0), of whom ``faults`` may be faulty; clients follow after them."""
+    """One party's view: it is number ``me`` among the ``holders`` of shares (from 0), of whom ``faults`` may be faulty;
+    clients have the next numbers."""
 
     @property
     def me(self) -> int: ...
@@ -38,42 +40,42 @@ class Network(Protocol):
     def faults(self) -> int: ...
     @property
     def blamed(self) -> dict[int, str]:
-        """Whom this party knows to be at fault, and why."""
+        """The parties that this party knows to be faulty, with the reason."""
 
     @property
     def transcript(self) -> list[dict[str, object]]:
-        """Everything that was broadcast or opened to all, in order: the same for all honest parties."""
+        """Everything broadcast or opened to all, in order: the same for all honest parties."""
 
     async def exchange(
         self, item: str, outgoing: Mapping[int, bytes], senders: Sequence[int] | None = None
     ) -> dict[int, bytes]:
-        """Send ``outgoing[j]`` to each party j, and return what ``senders`` (by default the holders) sent in the same round, by the deadline.
+        """Send ``outgoing[j]`` to each party j, and return what ``senders`` (default: the holders) sent in the same round, by the deadline.
 
-        A sender that is not in the answer sent nothing in time, or nothing that could be authenticated: an erasure, never a value.
+        A sender missing in the result sent nothing authentic in time: an erasure, never a value.
         """
 
     def expect(self, longest: int) -> None:
-        """Let messages have so many bytes from now on; whoever sends more is cut off."""
+        """Set the maximum message length from now on; a party that sends more is disconnected."""
 
     def record(self, step: str, said: object) -> None:
-        """Add to the transcript what all honest parties know, as plain data."""
+        """Append public information to the transcript, as plain data."""
 
     def blame(self, party: int, why: str) -> None:
-        """Note that a party is at fault."""
+        """Record that a party is faulty."""
 
 
 def to_all(network: Network, payload: bytes) -> dict[int, bytes]:
-    """The same payload for every holder."""
+    """Return the same payload for every holder."""
     return dict.fromkeys(range(network.holders), payload)
 
 
 def packed(parts: Sequence[bytes | None]) -> bytes:
-    """Several byte strings, some of them missing, as one."""
+    """Serialise several byte strings, some of them None, as one."""
     return b"".join(_LENGTH.pack(_NOTHING) if part is None else _LENGTH.pack(len(part)) + part for part in parts)
 
 
 def unpacked(raw: bytes, count: int) -> list[bytes | None] | None:
-    """What :func:`packed` wrote; None if these are not exactly ``count`` parts."""
+    """Parse what :func:`packed` wrote; None if there are not exactly ``count`` parts."""
     parts: list[bytes | None] = []
     place = 0
     for _ in range(count):

@@ -13,7 +13,7 @@ from reticent.base.interval_answers import IntervalAnswer
 class NoisySum(IntervalAnswer):
     """The sum of some noisy counts: unbiased, and within ``interval`` of the true number with at least the stated ``confidence``.
 
-    The interval is that of the noise's exact law, cut at 0 because nothing occurs less often.
+    The interval is that of the exact noise distribution, clipped at 0.
     """
 
     condition: str
@@ -27,6 +27,6 @@ class NoisySum(IntervalAnswer):
         return {**super().as_dict(), "cells": self.cells}
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         told = f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})"
         return [told, self.confidence_line()]

@@ -1,7 +1,8 @@
-"""One party as a process: from its settings and rows to its result, with a budget of its own.
+"""One party as a process: from its settings and rows to its result, with its own budget.
 
-The process that ``run_local`` starts speaks through pipes: it reads a line of JSON with its settings and rows, prints the port that it listens on, reads
-where the others are, and prints its result. Nothing secret is on a command line, in an environment or in a file.
+The process started by ``run_local`` communicates through pipes: it reads a line of JSON with its settings and rows,
+prints its listening port, reads the others' addresses, and prints its result. No secret is on a command line, in an
+environment or in a file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _ASK = 0.25
 
 @dataclass(frozen=True)
 class LifetimeBudget:
-    """The account from which a party pays its runs, in a ledger of its own: the totals of epsilon and delta that all noisy releases of its data set may cost together."""
+    """The privacy account of a party, in its own ledger: the total epsilon and delta allowed for all noisy releases of its data set."""
 
     ledger: Path
     dataset: str
@@ -47,7 +48,7 @@ class LifetimeBudget:
     delta: str = MOST_DELTA
 
     def check(self, task: JointTask) -> None:
-        """Refuse to begin a run that could not be paid for: an abort now is free, and says nothing about anybody's rows."""
+        """Refuse to start a run that the account cannot pay: aborting now is free, and discloses nothing about rows."""
         from reticent.ledger import Ledger
 
         with Ledger(self.ledger) as ledger:
@@ -57,9 +58,9 @@ class LifetimeBudget:
                 raise LedgerError(f"{error} Nothing was sent.") from None
 
     def charge(self, task: JointTask) -> None:
-        """Spend the run's epsilon and delta, durably, before anything is opened; a run after that is a new charge, whatever became of this one.
+        """Charge the run's epsilon and delta durably before anything is opened; a later run is a new charge, whatever the outcome of this one.
 
-        Runs and releases of the same rows are not judged together: each keeps its own promise, and losses add up in the account.
+        Runs and releases of the same rows are not judged together: each has its own guarantee, and losses add up in the account.
         """
         from reticent.ledger import Ledger
 
@@ -68,21 +69,22 @@ class LifetimeBudget:
 
     @property
     def declared(self) -> DeclaredBudget:
-        """The totals, as a declaration."""
+        """The totals as a declared budget."""
         return DeclaredBudget(Amounts(exact(self.epsilon, "epsilon", low=0), exact(self.delta, "delta", low=0)))
 
     def _cost(self, task: JointTask) -> PrivacyCost:
-        """For rows that are replaced only: the others are told how many there are."""
+        """Return the cost for replaced rows only: the number of rows is disclosed to the others."""
         loss = LossBound(exact(task.epsilon, "epsilon"), exact(task.delta, "delta"))
         return PrivacyCost(f"joint {task.query} in session {task.session}", {"replace": loss})
 
 
 @dataclass(frozen=True)
 class PartySettings:
-    """Everything that one party needs to know: the task, who it is, everybody's certificate and place, and its own private key.
+    """All inputs of one party: the task, its number, all certificates and addresses, and its own private key.
 
-    ``keys`` are the certificates of all parties, then of all clients; ``places`` where the parties listen. ``patience`` is the deadline of the first round in
-    seconds, ``gathering`` how long to wait for the others to turn up, ``total`` the deadline of the whole run.
+    ``keys`` are the certificates of all parties, then of all clients; ``places`` the parties' addresses. ``patience``
+    is the deadline of the first round in seconds, ``gathering`` how long to wait for connections, ``total`` the
+    deadline of the whole run.
     """
 
     task: JointTask
@@ -97,7 +99,7 @@ class PartySettings:
 
     @property
     def is_client(self) -> bool:
-        """Whether this party shares its rows and leaves."""
+        """True if this party shares its rows and leaves."""
         return self.me >= self.task.parties
 
     def __post_init__(self) -> None:
@@ -110,19 +112,19 @@ class PartySettings:
             )
         if not 0 <= self.me < everybody or self.keys[self.me] != self.identity.public:
             raise PolicyError(
-                f"The private key is not that of party {self.me + 1}: its certificate is another one.",
+                f"The private key does not match the certificate of party {self.me + 1}.",
                 setting=("identity",),
             )
 
     @property
     def first_messages(self) -> int:
-        """How many bytes messages may have before everybody has declared its rows: echoes of all declarations."""
+        """Return the maximum message length before all rows are declared: echoes of all declarations."""
         return (self.task.parties + self.task.clients + 1) * 2 * LONGEST
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """What a run took: rounds, bytes sent on all links, seconds to connect and to compute, and seconds of the processor since the process began."""
+    """Resources used by a run: rounds, bytes sent on all links, seconds to connect and to compute, and CPU seconds of the process."""
 
     rounds: int
     bytes_sent: int
@@ -143,8 +145,9 @@ def run_party(
 ) -> tuple[PartyResult | None, RunFigures]:
     """Take part in one run as one party, and return its result (None for a client, which leaves before there is one).
 
-    It listens where ``settings.places`` has it, unless a bound socket is given. ``behaviour`` (trials only) names a fault to commit. ``stop`` is asked often; once it returns true
-    the party leaves, which :class:`reticent.errors.Cancelled` says with what it has cost. :class:`NoiseAborted` if there is no answer.
+    It listens at its address in ``settings.places``, unless a bound socket is given. ``behaviour`` (trials only) names
+    a fault to commit. ``stop`` is polled; once it returns true the party leaves with
+    :class:`reticent.errors.Cancelled`, which states the cost. :class:`NoiseAborted` if there is no answer.
     """
     _check(settings, values)
     if listening is None and not settings.is_client:
@@ -161,7 +164,7 @@ def run_party(
 
 
 async def _stoppable(run: Coroutine[Any, Any, _Ended], stop: Callable[[], bool], paid: Sequence[None]) -> _Ended:
-    """A run that ends when it is asked to; ``paid`` has something in it from the moment on that the answer may have been opened."""
+    """Run until done or stopped; ``paid`` is non-empty from the moment the answer may have been opened."""
     task = asyncio.create_task(run)
     while not task.done():
         await asyncio.wait({task}, timeout=_ASK)
@@ -183,14 +186,14 @@ def _charge(settings: PartySettings) -> None:
 
 
 def _check(settings: PartySettings, values: Sequence[int]) -> None:
-    """Refuse rows that the query cannot count, and a run that the party's budget cannot pay."""
+    """Refuse rows that do not fit the query, and a run that the party's budget cannot pay."""
     settings.task.check_rows(values, f"Party {settings.me + 1}")
     if settings.budget is not None:
         settings.budget.check(settings.task)
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that a party listens on; port 0 takes any that is free."""
+    """Return a listening socket; port 0 takes any free port."""
     return socket.create_server((host, port), backlog=128)
 
 
@@ -207,7 +210,7 @@ async def _run(
         settings.places,
         task.threshold,
         listening,
-        # A client waits while the parties agree on what they say to it.
+        # A client waits while the parties agree on their reply.
         patience=settings.patience * (10 if settings.is_client else 1),
         gathering=settings.gathering,
         largest=settings.first_messages,
@@ -217,7 +220,7 @@ async def _run(
     connected, result = time.monotonic(), None
     try:
         if settings.is_client:
-            # It leaves before there is an answer, so that it pays before its rows are shared.
+            # A client leaves before there is an answer, so it pays before its rows are shared.
             charge()
             await take_part_as_client(network, task, values)
         else:
@@ -229,7 +232,7 @@ async def _run(
 
 
 def _settings(given: dict[str, Any]) -> PartySettings:
-    """The settings as they came through the pipe; where the others are is not known yet."""
+    """Parse the settings from the pipe; the others' addresses are not known yet."""
     budget = given["budget"]
     return PartySettings(
         JointTask.from_json(given["task"]),
@@ -245,7 +248,7 @@ def _settings(given: dict[str, Any]) -> PartySettings:
 
 
 def _reported(given: dict[str, Any], settings: PartySettings, listening: socket.socket | None) -> dict[str, Any]:
-    """The result of a run as plain data, also of one that ended badly."""
+    """Return the result of a run as plain data, also of a failed one."""
     try:
         result, figures = asyncio.run(
             _run(settings, given["values"], listening, given["behaviour"], partial(_charge, settings))

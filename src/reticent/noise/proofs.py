@@ -1,14 +1,14 @@
-"""What a dealer proves about the values that it shares: that they are bits, or products of each other.
+"""A dealer's proofs about shared values: that they are bits, or products of each other.
 
-*Guarantee*: a false statement is exposed, since a polynomial of degree 2t that is not zero vanishes at no more than 2t of the n - t > 2t honest holders; the
-proof of a true one shows t holders nothing. A complaint is settled by opening the complaining holder's own shares, which the dealer and the
-complainer know anyway, so a false complaint exposes the complainer and nobody else.
-*Adversary*: at most t of n >= 3t + 1 holders, and any dealer.
-*Cost*: t further sharings for each statement, and no message unless somebody complains.
-*Source*: degree reduction in shares (Ben-Or, Goldwasser and Wigderson). Opening f^2 - f itself would show f, and has too high a degree to be corrected.
+*Guarantee*: soundness, since a non-zero polynomial of degree 2t vanishes at no more than 2t of the n - t > 2t honest
+holders; the proof of a true statement reveals nothing to t holders. A complaint is settled by opening the complaining
+holder's own shares, which the dealer and the complainer know anyway, so a false complaint exposes only the complainer.
+*Adversary*: at most t of n >= 3t + 1 holders, and any dealer. *Cost*: t further sharings for each statement, and no
+message unless there is a complaint. *Source*: degree reduction on shares [BenOr1988]. Opening f^2 - f itself would
+reveal f, and its degree is too high for error correction.
 
-With share polynomials a, b, c the statement ab = c holds iff h = ab - c = sum of x^k D_k(x), k = 1..t, for polynomials D_k of degree t, which the dealer
-shares too. For a bit a = b = c. Holder i checks at x = i.
+With share polynomials a, b, c the statement ab = c holds iff h = ab - c = sum of x^k D_k(x), k = 1..t, for polynomials
+D_k of degree t, which the dealer shares too. For a bit a = b = c. Holder i checks at x = i.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class BatchSection:
     count: int
 
     def width(self, faults: int) -> int:
-        """How many sharings a statement takes."""
+        """Return the number of sharings of a statement."""
         if self.kind == "plain":
             return 1
         return (1 if self.kind == "bits" else 3) + faults
 
     def size(self, faults: int) -> int:
-        """How many sharings the section takes."""
+        """Return the number of sharings of the section."""
         return self.count * self.width(faults)
 
 
 def product(one: Elements, other: Elements) -> Elements:
-    """Products of polynomials, column by column."""
+    """Multiply polynomials, column by column."""
     result = np.zeros((len(one) + len(other) - 1, *one.shape[1:]), dtype=np.int64)
     for power, coefficients in enumerate(one):
         result[power : power + len(other)] = (result[power : power + len(other)] + coefficients * other) % gf.PRIME
@@ -55,8 +55,8 @@ def product(one: Elements, other: Elements) -> Elements:
 
 
 def reduction(high: Elements, lowest: int) -> Elements:
-    """Polynomials D_k, k = ``lowest``..t, with random low coefficients, such that the sum of x^k D_k has the same coefficients as ``high`` (of degree 2t)
-    above degree t + lowest - 1. Those below ``lowest`` are zero."""
+    """Return polynomials D_k, k = ``lowest``..t, with random low coefficients, such that the sum of x^k D_k has the
+    same coefficients as ``high`` (of degree 2t) above degree t + lowest - 1. Those below ``lowest`` are zero."""
     faults = len(high) // 2
     found = np.zeros((faults + 1, faults + 1, *high.shape[1:]), dtype=np.int64)
     for k in range(faults, lowest - 1, -1):
@@ -69,9 +69,9 @@ def reduction(high: Elements, lowest: int) -> Elements:
 
 
 def proved_bits(bits: Elements, faults: int) -> Elements:
-    """Share polynomials of bits and of D_1..D_t, in that order.
+    """Return share polynomials of bits and of D_1..D_t, in that order.
 
-    The coefficients of D_2..D_t are random as far as f^2 - f allows; D_1 is what remains.
+    The coefficients of D_2..D_t are random as far as f^2 - f allows; D_1 is the remainder.
     """
     own = share_polynomials(bits, faults)
     high = product(own, own)
@@ -86,7 +86,7 @@ def proved_bits(bits: Elements, faults: int) -> Elements:
 
 
 def proved_triples(count: int, faults: int) -> Elements:
-    """Share polynomials of random a and b, of their products c, and of D_1..D_t (dealt on values of the dealer's own)."""
+    """Return share polynomials of random a and b, of their products c, and of D_1..D_t."""
     one, other = share_polynomials(gf.drawn(count), faults), share_polynomials(gf.drawn(count), faults)
     rest = product(one, other)
     parts = reduction(rest, 1)
@@ -97,25 +97,25 @@ def proved_triples(count: int, faults: int) -> Elements:
 
 @dataclass(frozen=True)
 class BatchLayout:
-    """The public order of a dealer's batch, section after section."""
+    """The public layout of a dealer's batch, section after section."""
 
     sections: tuple[BatchSection, ...]
     faults: int
 
     @property
     def size(self) -> int:
-        """How many sharings the batch has."""
+        """Number of sharings in the batch."""
         return sum(section.size(self.faults) for section in self.sections)
 
     def values(self, part: HeldShares, place: int) -> Elements:
-        """A holder's shares of the values of one section, without the proofs: one row for each value of a statement."""
+        """Return a holder's shares of the values of one section, without the proofs: one row for each value of a statement."""
         begin = self._begin(place)
         section = self.sections[place]
         width = 3 if section.kind == "products" else 1
         return part.values[begin : begin + width * section.count].reshape(width, section.count)
 
     def first_unproved(self, point: int, part: HeldShares) -> int | None:
-        """The first sharing whose statement does not hold at this holder's point, if there is one."""
+        """Return the first sharing whose statement does not hold at this holder's point, or None."""
         for place, section in enumerate(self.sections):
             if section.kind == "plain" or not section.count:
                 continue
@@ -127,7 +127,7 @@ class BatchLayout:
         return None
 
     def statement(self, which: int) -> tuple[Kind, list[int]] | None:
-        """The kind and all sharings of the statement whose first sharing is ``which``; None if no statement begins there."""
+        """Return the kind and all sharings of the statement whose first sharing is ``which``; None if no statement begins there."""
         for place, section in enumerate(self.sections):
             begin = self._begin(place)
             if section.kind != "plain" and begin <= which < begin + section.count:
@@ -139,7 +139,7 @@ class BatchLayout:
 
 
 def _residue(kind: Kind, point: int, shares: Elements) -> Elements:
-    """ab - c - sum of x^k D_k at one point: zero where the statement holds."""
+    """Return ab - c - sum of x^k D_k at one point: zero if the statement holds."""
     a, b, c = (shares[place] for place in _FACTORS[kind])
     rest: Elements = (a * b - c) % gf.PRIME
     power = 1
@@ -150,13 +150,13 @@ def _residue(kind: Kind, point: int, shares: Elements) -> Elements:
 
 
 def dealing(polynomials: Sequence[Elements]) -> DealerSide:
-    """A dealer's batch of sections, each given by its share polynomials."""
+    """Return a dealer's batch of sections, each given by its share polynomials."""
     return DealerSide.of(np.concatenate(list(polynomials), axis=-1))
 
 
 async def settle_proofs(network: Network, item: str, dealt: HolderShares, layouts: Mapping[int, BatchLayout]) -> None:
-    """Open the shares that complaints about proofs are about: a dealer whose statement fails is out, with everything it dealt; a false complaint blames
-    its author."""
+    """Open the shares disputed by complaints about proofs: a dealer whose statement fails is excluded with everything
+    it dealt; a false complaint blames its author."""
     cases = []
     for holder, complaints in sorted(dealt.complaints.items()):
         for dealer, which in complaints.unproved:

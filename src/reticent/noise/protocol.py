@@ -1,13 +1,15 @@
 """One run of a party, from its rows to the noisy answer.
 
-*Guarantee*: with at most t faulty or late parties of n >= 3t + 1, all honest parties end with the same answer: the sum of the rows of all parties that were not
-excluded, plus noise of the planned law of which at least the planned number of coins is unknown to any t parties. With more, they abort or an opening fails; no answer is
-made up. Nothing but the answer is learned.
-*Adversary*: at most t parties who lie, collude or crash. At level ``semi-honest``: t of n >= 2t + 1 who look at what they hold but follow the protocol.
-*Cost*: :func:`reticent.noise.cost_plan.rounds_of`.
+*Guarantee*: with at most t faulty or late parties of n >= 3t + 1, all honest parties end with the same answer: the sum
+of the rows of all parties that were not excluded, plus noise of the planned distribution of which at least the planned
+number of coins is unknown to any t parties. With more, they abort or an opening fails; no wrong answer is accepted.
+Nothing but the answer is disclosed. *Adversary*: at most t malicious parties, who lie, collude or crash. At level
+``semi-honest``: t of n >= 2t + 1 who follow the protocol but pool what they see. *Cost*:
+:func:`reticent.noise.cost_plan.rounds_of`.
 
-The order matters: coins are shared before public coins are opened, everybody agrees on a digest of all broadcasts before the answer is opened, and
-every party charges its budget in between. An abort before that is free; after it the budget is spent, and a new run is a new answer with new noise.
+The order matters: coins are shared before public coins are opened, all parties agree on a digest of all broadcasts
+before the answer is opened, and every party charges its budget in between. An abort before that is free; after it the
+budget is spent, and a new run is a new answer with new noise.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ Charge = Callable[[], None]
 
 @dataclass(frozen=True)
 class PartyResult:
-    """What a party ends with: the noisy numbers, how many coins are in each, who took part, who is to blame, and everything that was broadcast."""
+    """Result of a party: the noisy numbers, the number of coins in each, the participants, the faulty parties, and all broadcasts."""
 
     numbers: tuple[int, ...]
     coins: int
@@ -54,7 +56,7 @@ class PartyResult:
 
 
 def free() -> None:
-    """Charge nothing: the party keeps no budget."""
+    """Charge nothing: the party has no budget."""
 
 
 async def take_part(network: Network, task: JointTask, rows: Sequence[int], charge: Charge = free) -> PartyResult:
@@ -81,7 +83,7 @@ async def take_part(network: Network, task: JointTask, rows: Sequence[int], char
 
 
 async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[int]) -> None:
-    """Share one's rows with the parties and leave once they were checked (facilitators): a client holds no shares and deals no coins."""
+    """Share one's rows with the parties and leave once they are verified (facilitators): a client holds no shares and deals no coins."""
     await network.exchange("declare/send", dict.fromkeys(range(task.parties), _declaration(task, len(rows))), [])
     layout = task.layout(len(rows), network.me)
     own = dealing([proved_bits(task.input_bits(rows), task.threshold)])
@@ -96,7 +98,7 @@ async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[
 
 
 def _told(arrived: Mapping[int, bytes], task: JointTask) -> dict[int, bytes | None]:
-    """The complaints that more than t parties report to a client in the same words."""
+    """Return the complaints that more than t parties report to a client identically."""
     reports = list(arrived.values())
     for report in reports:
         parts = unpacked(report, task.parties)
@@ -118,13 +120,13 @@ async def _declare(network: Network, task: JointTask, rows: int) -> dict[int, in
 def _read_declarations(
     network: Network, task: JointTask, said: Mapping[int, bytes | None], needed: int
 ) -> dict[int, int]:
-    """The number of rows of everybody who was set up for this task; others are left out."""
+    """Return the number of rows of everyone who was set up for this task; others are excluded."""
     found: dict[int, int] = {}
     for party, raw in said.items():
         try:
             digest, count = json.loads(raw or b"")
         except (ValueError, TypeError, RecursionError):
-            network.blame(party, "declared nothing that can be read")
+            network.blame(party, "sent an unreadable declaration")
             continue
         if digest != task.digest:
             network.blame(party, "was set up for another task")
@@ -149,7 +151,7 @@ def _require_enough(network: Network, task: JointTask, parties: Mapping[int, obj
 async def _share(
     network: Network, task: JointTask, rows: Sequence[int], layouts: Mapping[int, BatchLayout]
 ) -> dict[int, HeldShares]:
-    """Share rows, coins and random numbers, all verified and proved; who fails is out with everything."""
+    """Share rows, coins and random numbers, all verified and proved; a dealer who fails is excluded entirely."""
 
     def check(dealer: int, part: HeldShares) -> int | None:
         return layouts[dealer].first_unproved(network.me + 1, part)
@@ -157,7 +159,7 @@ async def _share(
     own = None
     if network.me in layouts:
         if layouts[network.me] != task.layout(len(rows), network.me):
-            raise NoiseAborted("The parties agreed on another number of rows than this party has.", network.blamed)
+            raise NoiseAborted("The parties agreed on a number of rows that is not this party's.", network.blamed)
         own = _dealing(task, rows, layouts[network.me])
     sizes = {dealer: layout.size for dealer, layout in layouts.items()}
     dealt = await deal(network, "rows", own, sizes, check, tell=range(task.parties, task.parties + task.clients))
@@ -188,7 +190,7 @@ async def _check_counts(
     declared: Mapping[int, int],
     layouts: Mapping[int, BatchLayout],
 ) -> dict[int, HeldShares]:
-    """Open how many rows each dealer's cells hold together, which is public: who counts other than it declared is out."""
+    """Open the total number of rows in each dealer's cells, which is public: a dealer whose total differs from its declaration is excluded."""
     if task.query == "sum":
         return held
     totals = [
@@ -208,7 +210,7 @@ async def _check_counts(
 async def _noise(
     network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
-    """Shares of the noise of every number, without the half that binomial noise has on average; and how many coins went into each."""
+    """Return shares of the noise of every number, without the mean of binomial noise, and the number of coins in each."""
     if task.law == "binomial":
         return await _binomial(network, task, held, layouts)
     known = task.threshold - (task.parties - len(held))
@@ -234,7 +236,7 @@ def _extracted(
 async def _binomial(
     network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
-    """Coins of all dealers that remain, each flipped by a public coin that was not known when it was shared."""
+    """Return the coins of all remaining dealers, each flipped by a public coin that was unknown when it was shared."""
     if not task.quota:
         return np.zeros(task.outputs, dtype=np.int64), 0
     elements = await open_points(network, "coins", _extracted(task, held, layouts, 2))
@@ -242,14 +244,14 @@ async def _binomial(
     each = task.quota * task.outputs
     coins = bits_of(elements, each * len(held))
     if coins is None:
-        raise NoiseAborted("Fewer public coins came out than can happen by chance.", network.blamed)
+        raise NoiseAborted("There are fewer public coins than can happen by chance.", network.blamed)
     bits = np.concatenate([layouts[dealer].values(part, 1)[0] for dealer, part in held.items()])
     shares = flipped(bits, coins).reshape(len(held) * task.quota, task.outputs)
     return shares.sum(axis=0) % gf.PRIME, len(held) * task.quota
 
 
 async def _open(network: Network, task: JointTask, shares: Elements, coins: int, charge: Charge) -> tuple[int, ...]:
-    """Agree on what happened so far, charge, and open the answer."""
+    """Agree on the transcript, charge, and open the answer."""
     mine = hashlib.sha256(json.dumps(network.transcript, sort_keys=True).encode()).hexdigest().encode()
     said = await broadcast(network, "digest", mine)
     if sum(digest == mine for digest in said.values()) < task.parties - task.threshold:
@@ -264,7 +266,7 @@ async def _open(network: Network, task: JointTask, shares: Elements, coins: int,
 
 
 async def _charged(charge: Charge, opening: Callable[[], Awaitable[Elements]]) -> Elements:
-    """Charge the budget, and only then open: an abort from here on has cost it."""
+    """Charge the budget, and only then open: an abort from here on has a cost."""
     charge()
     try:
         return await opening()
@@ -280,7 +282,7 @@ def _shown(network: Network, opened: Elements, coins: int) -> tuple[int, ...]:
 
 
 async def _declare_passively(network: Network, task: JointTask, rows: int) -> dict[int, int]:
-    """Who takes part: everybody, or nothing is computed."""
+    """Agree on the participants: everyone, or nothing is computed."""
     arrived = await network.exchange("declare", dict.fromkeys(range(task.parties), _declaration(task, rows)))
     network.record("declare", {str(party + 1): raw.decode(errors="replace") for party, raw in sorted(arrived.items())})
     return _read_declarations(
@@ -289,7 +291,7 @@ async def _declare_passively(network: Network, task: JointTask, rows: int) -> di
 
 
 async def _passively(network: Network, task: JointTask, rows: Sequence[int], charge: Charge) -> PartyResult:
-    """Level ``semi-honest``: everybody shares its counts together with its own noise, and all sums are opened."""
+    """Level ``semi-honest``: every party shares its counts together with its own noise, and all sums are opened."""
     declared = await _declare_passively(network, task, len(rows))
     network.expect(4 * (task.products + task.outputs) + LONGEST)
     arithmetic = PassiveArithmetic(network)

@@ -1,9 +1,10 @@
-"""Rounds over encrypted links: everybody sends, and a round ends when all have arrived or at a deadline.
+"""Rounds over encrypted links: everyone sends, and a round ends when all messages have arrived or at a deadline.
 
-A party that misses a deadline is not waited for again: together with those who lie it counts against t. The deadline of a round is also how long a party may be waited for in all rounds
-together, once all but t have arrived: a sender that is nearly too late in every round is cut off in the second. Deadlines grow a little with every round, since
-a party may be held up for the length of one by somebody who sends to others in time: whoever waited longest must still reach those who did not wait. A run that takes longer than its total
-deadline is aborted, and those that were waited for longest are named.
+A party that misses a deadline is not waited for again: it counts towards t together with faulty ones. The deadline of a
+round is also the total time a party may be waited for in all rounds, once all but t have arrived: a sender that is
+nearly too late in every round is cut off in the second. Deadlines grow slightly with every round, since a faulty party
+may delay some by one deadline and be on time for others: the most delayed must still reach the others in time. A run
+that exceeds its total deadline is aborted, and the slowest parties are named.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _RETRY = 0.05
 
 @dataclass(frozen=True)
 class PartyAddress:
-    """Where a party listens."""
+    """Address of a party."""
 
     host: str
     port: int
@@ -54,17 +55,17 @@ class LinkedNetwork:
         self._listening: list[asyncio.Task[None]] = []
 
     def expect(self, longest: int) -> None:
-        """Let messages be so long from now on."""
+        """Set the maximum message length from now on."""
         for link in self.links.values():
             link.largest = longest
 
     @property
     def deadline(self) -> float:
-        """How long this round may take, in seconds."""
+        """The time limit of this round, in seconds."""
         return self.patience * (1 + _GROWTH * self.rounds)
 
     def add(self, link: Link) -> None:
-        """Use a link from now on; a second one to the same party is closed."""
+        """Add a link; a second one to the same party is closed."""
         if link.peer in self.links:
             link.close()
             return
@@ -74,7 +75,7 @@ class LinkedNetwork:
     async def exchange(
         self, item: str, outgoing: Mapping[int, bytes], senders: Sequence[int] | None = None
     ) -> dict[int, bytes]:
-        """Send, wait for all senders or the deadline, and return what is what it should be."""
+        """Send, wait for all senders or the deadline, and return the valid messages."""
         self._check_total()
         self.rounds += 1
         for receiver, payload in outgoing.items():
@@ -95,11 +96,11 @@ class LinkedNetwork:
         here = link.has_next
         payload = link.take(item)
         if payload is None:
-            self.blame(sender, f"sent a message that is not what it should be ({item})" if here else f"left ({item})")
+            self.blame(sender, f"sent an invalid message ({item})" if here else f"left ({item})")
         return payload
 
     async def _wait(self, links: Sequence[Link], item: str) -> None:
-        """Wait for a message of each link, but for none longer than the deadline, in this round or beyond the others in all rounds together."""
+        """Wait for a message on each link, at most until the deadline of this round, and of its total delay over all rounds."""
         began = time.monotonic()
         enough = max(len(links) - self.faults, 1)
         others: float | None = None
@@ -120,7 +121,7 @@ class LinkedNetwork:
                         link.held_up += time.monotonic() - others
 
     def _left(self, links: Sequence[Link], began: float, others: float | None) -> float:
-        """How many seconds the first of some links has left: of the round, and, once the others are here, of what it may hold all rounds up."""
+        """Return the seconds that the first of some links has left: of the round and, once the others have arrived, of its total delay."""
         now = time.monotonic()
         left = self.deadline - (now - began)
         if others is not None:
@@ -128,29 +129,29 @@ class LinkedNetwork:
         return max(left, 0.0)
 
     def _check_total(self) -> None:
-        """Abort a run that takes too long."""
+        """Abort a run that exceeds its total deadline."""
         if time.monotonic() - self._began <= self.total:
             return
         slowest = max(self.links.values(), key=lambda link: link.held_up, default=None)
         if slowest is not None and slowest.held_up:
             self.blame(slowest.peer, f"held the others up for {slowest.held_up:.1f} s")
         raise NoiseAborted(
-            f"The run took longer than {self.total:g} seconds in all, so it was ended. Agree on a longer total, or run again without those that are named.",
+            f"The run exceeded its limit of {self.total:g} seconds and was aborted. Agree on a longer total, or run again without the named parties.",
             self.blamed,
         )
 
     def record(self, step: str, said: object) -> None:
-        """Add to the transcript."""
+        """Append to the transcript."""
         self.transcript.append({"step": step, "said": said})
 
     def blame(self, party: int, why: str) -> None:
-        """Note the first fault of a party."""
+        """Record the first fault of a party."""
         if party != self.me:
             self.blamed.setdefault(party, why)
 
     @property
     def bytes_sent(self) -> int:
-        """How many bytes went out on all links."""
+        """Number of bytes sent on all links."""
         return sum(link.bytes_sent for link in self.links.values())
 
     async def leave(self) -> None:
@@ -178,8 +179,8 @@ async def assemble(
 ) -> LinkedNetwork:
     """Connect to all parties within ``gathering`` seconds: call the holders with lower numbers, and answer calls from higher ones.
 
-    ``places`` are the holders', with port 0 for one who is known to stay away; whoever has a higher number is a client, which calls and does not listen. Who does not turn up is left out, and blamed in the first
-    round.
+    ``places`` are the holders' addresses, with port 0 for one known to be absent; parties with higher numbers are
+    clients, which connect but do not listen. Absent parties are skipped, and blamed in the first round.
     """
     network = LinkedNetwork(session.me, len(places), faults, patience, total)
     absent = {party for party, place in enumerate(places) if not place.port}

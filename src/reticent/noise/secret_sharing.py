@@ -1,11 +1,12 @@
-"""Verifiable secret sharing: a dealer gives every holder a share, and either all honest holders have consistent shares or the dealer is out (with
-the check f_j(j) = g_j(j) of 7.1).
+"""Verifiable secret sharing: a dealer gives every holder a share, and either all honest holders have consistent shares or the dealer is excluded.
 
-*Guarantee*: t holders together learn nothing of an honest dealer's secrets. After acceptance the honest shares lie on one polynomial of degree t, which any
-2t + 1 agreeing points open. Each share is itself shared, so that all together can open the share of one holder.
-*Adversary*: at most t of n >= 3t + 1 holders, and any dealer; unbounded computing power (the links are encrypted, the sharing needs no assumption).
-*Cost*: two rounds and one broadcast if nobody complains; 2 (t + 1) elements for each holder and 2 between each pair.
-*Source*: bivariate polynomials (Ben-Or, Goldwasser and Wigderson). All dealers deal all their secrets at once; a dealer is accepted or out with all of them.
+*Guarantee*: t holders together learn nothing of an honest dealer's secrets. After acceptance the honest shares are on
+one polynomial of degree t, which any 2t + 1 agreeing points determine. Each share is itself shared, so that all
+together can open the share of one holder. *Adversary*: at most t of n >= 3t + 1 holders, and any dealer; unbounded
+computing power (the links are encrypted, the sharing needs no assumption). *Cost*: two rounds and one broadcast if
+nobody complains; 2 (t + 1) elements for each holder and 2 between each pair. *Source*: bivariate polynomials
+[BenOr1988]; sharing by polynomials [Shamir1979]. All dealers deal all their secrets at once; a dealer is accepted or
+excluded with all of them. Each holder also checks f_i(i) = g_i(i).
 
 With S(x, y) of degree t in x and in y and S(0, 0) the secret, holder i (at point i) gets f_i(x) = S(x, i) and g_i(y) = S(i, y). Its share is f_i(0).
 A holder complains about the first of many secrets on which it and another disagree: honest holders who disagree see the same first one.
@@ -44,49 +45,53 @@ class HeldShares:
         return shares
 
     def __getitem__(self, which: Any) -> HeldShares:
-        """Some of the values, by a slice or an index array over the last axis."""
+        """Select some of the values, by a slice or an index array over the last axis."""
         return HeldShares(self.rows[:, which], self.columns[:, which])
 
     def seen_by_other(self, other: int) -> Elements:
-        """What this holder knows of the shares of holder ``other``: points at this holder's place of the polynomials whose value at zero those shares are."""
+        """Return what this holder knows of the shares of holder ``other``: points, at this holder's coordinate, of the
+        polynomials whose value at zero those shares are.
+        """
         return gf.evaluate(self.columns, other + 1)
 
 
 def share_polynomials(secrets: Elements, faults: int) -> Elements:
-    """Random polynomials of degree ``faults`` with the secrets at zero: what the shares of all holders lie on."""
+    """Return random polynomials of degree ``faults`` with the secrets at zero; the holders' shares are their values."""
     return np.concatenate([secrets[None] % gf.PRIME, gf.drawn(faults, len(secrets))])
 
 
 @dataclass(frozen=True)
 class DealerSide:
-    """A dealer's own side: the coefficients of x^a y^b of its bivariate polynomials, which nobody else ever sees."""
+    """A dealer's own side: the coefficients of x^a y^b of its bivariate polynomials, never disclosed."""
 
     surface: Elements
 
     @staticmethod
     def of(polynomials: Elements) -> DealerSide:
-        """Random surfaces S with S(0, y) the given share polynomials."""
+        """Sample random surfaces S with S(0, y) the given share polynomials."""
         size, count = polynomials.shape
         return DealerSide(np.concatenate([polynomials[None], gf.drawn(size - 1, size, count)]))
 
     def part(self, holder: int) -> HeldShares:
-        """What one holder gets."""
+        """Return the part of one holder."""
         rows = gf.evaluate(self.surface.swapaxes(0, 1), holder + 1)
         return HeldShares(rows, gf.evaluate(self.surface, holder + 1))
 
     def message(self, holder: int) -> bytes:
-        """The part of one holder as it is sent."""
+        """Return the serialised part of one holder."""
         part = self.part(holder)
         return gf.to_bytes(np.stack([part.rows, part.columns]))
 
     def messages(self, holders: int) -> dict[int, bytes]:
-        """The parts of all holders as they are sent."""
+        """Return the serialised parts of all holders."""
         return {holder: self.message(holder) for holder in range(holders)}
 
 
 @dataclass
 class HolderShares:
-    """What a holder has after a dealing: its part from every accepted dealer, and why others are out. Both are the same sets for all honest holders."""
+    """Result of a dealing for one holder: its part from every accepted dealer, and why others are excluded. Both sets are
+    the same for all honest holders.
+    """
 
     accepted: dict[int, HeldShares] = field(default_factory=dict)
     out: dict[int, str] = field(default_factory=dict)
@@ -96,10 +101,10 @@ class HolderShares:
 
 @dataclass(frozen=True)
 class Complaints:
-    """What one holder complains about, as it was broadcast.
+    """The complaints of one holder, as broadcast.
 
-    ``missing``: dealers from whom no part came, or one with f_i(i) != g_i(i). ``differing``: (dealer, other holder, which value, f_i(j), g_i(j)).
-    ``unproved``: (dealer, which value) where the dealer's proof does not hold.
+    ``missing``: dealers from whom no part came, or one with f_i(i) != g_i(i). ``differing``: (dealer, other holder,
+    which value, f_i(j), g_i(j)). ``unproved``: (dealer, which value) where the dealer's proof does not hold.
     """
 
     missing: tuple[int, ...] = ()
@@ -110,13 +115,13 @@ class Complaints:
         return json.dumps([self.missing, self.differing, self.unproved]).encode()
 
     def about(self, dealer: int) -> bytes:
-        """What is said of one dealer, to be passed on to it."""
+        """Return the complaints about one dealer, to be forwarded to it."""
         missing = tuple(each for each in self.missing if each == dealer)
         return Complaints(missing, tuple(each for each in self.differing if each[0] == dealer)).to_bytes()
 
     @staticmethod
     def from_bytes(raw: bytes | None, holders: int, sizes: Mapping[int, int]) -> Complaints:
-        """What was broadcast; anything but well-formed complaints about known dealers, holders and values counts as none."""
+        """Parse a broadcast; anything but well-formed complaints about known dealers, holders and values counts as none."""
         try:
             missing, differing, unproved = json.loads(raw or b"")
             found = Complaints(
@@ -162,8 +167,9 @@ async def deal(
 ) -> HolderShares:
     """Deal one's own secrets, take part in checking everybody's, and return the parts of accepted dealers.
 
-    ``sizes`` says for each dealer how many values it shares (public). ``check`` looks at one's own part of a dealer and names the first value whose proof does
-    not hold; these complaints are broadcast too and returned for :mod:`reticent.noise.proofs` to settle. Clients in ``tell`` are told what was said of them.
+    ``sizes`` is the public number of values of each dealer. ``check`` returns the first value whose proof does not hold
+    on one's own part; these complaints are broadcast too, and returned for :mod:`reticent.noise.proofs` to settle.
+    Clients in ``tell`` receive the complaints about them.
     """
     outgoing = {} if own is None else own.messages(network.holders)
     arrived = await network.exchange(f"{item}/deal", outgoing, list(sizes))
@@ -192,24 +198,26 @@ async def deal(
 
 
 def longest_complaint(dealers: int, holders: int) -> int:
-    """How many bytes complaints about every dealer and every holder may take."""
+    """Return the maximum length of complaints about every dealer and every holder, in bytes."""
     return LONGEST + _A_COMPLAINT * dealers * holders
 
 
 def longest_message(dealers: int, holders: int, faults: int, sharings: int) -> int:
-    """How many bytes any message of a run may take, in which all dealers together share so many values: revealed parts that are passed on, or echoes."""
+    """Return the maximum length of any message of a run in which all dealers together share this many values, in bytes:
+    forwarded reveals, or echoes.
+    """
     return 8 * (faults + 1) ** 2 * sharings + (holders + 1) * (longest_complaint(dealers, holders) + LONGEST + dealers)
 
 
 def read_complaints(
     network: Network, said: Mapping[int, bytes | None], sizes: Mapping[int, int]
 ) -> dict[int, Complaints]:
-    """What every holder complains about, from what it broadcast."""
+    """Parse the complaints that each holder broadcast."""
     return {holder: Complaints.from_bytes(raw, network.holders, sizes) for holder, raw in said.items()}
 
 
 def _read_part(network: Network, raw: bytes | None, size: int) -> HeldShares | None:
-    """A dealer's message as this holder's part; None if it is missing, malformed, or f_i(i) != g_i(i)."""
+    """Parse a dealer's message as this holder's part; None if it is missing, malformed, or f_i(i) != g_i(i)."""
     found = None if raw is None else gf.from_bytes(raw, 2, network.faults + 1, size)
     if found is None:
         return None
@@ -229,7 +237,7 @@ def _unproved(parts: Mapping[int, HeldShares | None], check: Check | None) -> tu
 async def _cross_check(
     network: Network, item: str, parts: Mapping[int, HeldShares | None], sizes: Mapping[int, int]
 ) -> tuple[tuple[int, int, int, int, int], ...]:
-    """Exchange f_i(j) and g_i(j) with every holder j, and find for each dealer and holder the first value on which the two disagree."""
+    """Exchange f_i(j) and g_i(j) with every holder j, and return for each dealer and holder the first value on which the two disagree."""
     outgoing = {}
     for other in range(network.holders):
         outgoing[other] = packed(
@@ -258,14 +266,14 @@ def _crossing(part: HeldShares, other: int) -> Elements:
 
 @dataclass
 class Dispute:
-    """Complaints about one dealer: who complained of a missing part, and what pairs of holders said about each other."""
+    """Complaints about one dealer: holders without a part, and what pairs of holders claim about each other."""
 
     missing: set[int] = field(default_factory=set)
     said: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def contradictions(self) -> list[tuple[int, int]]:
-        """Pairs of holders who name the same value and contradict each other about it: one of them, or the dealer, lies."""
+        """Return pairs of holders who name the same value and contradict each other: one of them, or the dealer, is faulty."""
         found = []
         for (one, other), (which, f, g) in self.said.items():
             reply = self.said.get((other, one))
@@ -274,18 +282,18 @@ class Dispute:
         return found
 
     def answered_by(self, revealed: Iterable[int]) -> bool:
-        """Whether revealing these holders' parts settles everything that has to be settled."""
+        """True if revealing these holders' parts settles all complaints."""
         names = set(revealed)
         return self.missing <= names and all(one in names or other in names for one, other in self.contradictions)
 
     def answer(self, own: DealerSide) -> tuple[bytes, bytes]:
-        """What the dealer broadcasts, and the revealed parts that it sends to everybody."""
+        """Return the dealer's broadcast, and the revealed parts that it sends to everyone."""
         names = self.to_reveal(own)
         blob = b"".join(own.message(name) for name in names)
         return json.dumps([names, hashlib.sha256(blob).hexdigest()]).encode(), blob
 
     def to_reveal(self, own: DealerSide) -> list[int]:
-        """Whom the dealer reveals: those who miss their part, and those whose values are not what was dealt."""
+        """Return the holders whose parts the dealer reveals: those who miss their part, and those whose values are not what was dealt."""
         names = set(self.missing)
         for (one, other), (which, f, g) in self.said.items():
             part = DealerSide(own.surface[..., [which]]).part(one)
@@ -295,7 +303,7 @@ class Dispute:
 
 
 def disputed(complaints: Mapping[int, Complaints]) -> dict[int, Dispute]:
-    """The dealers who have something to settle: a missing part, or two holders who contradict each other."""
+    """Return the dealers with complaints to settle: a missing part, or two holders who contradict each other."""
     found: dict[int, Dispute] = {}
     for holder, each in sorted(complaints.items()):
         for dealer in each.missing:
@@ -310,7 +318,7 @@ def disputed(complaints: Mapping[int, Complaints]) -> dict[int, Dispute]:
 
 @dataclass
 class _Reveal:
-    """What a disputed dealer made public: whose parts, the digest that was broadcast, and the parts themselves (None while they are not at hand)."""
+    """The reveal of a disputed dealer: whose parts, the broadcast digest, and the parts themselves (None until received)."""
 
     holders: list[int]
     digest: str
@@ -318,7 +326,7 @@ class _Reveal:
     parts: Elements | None = None
 
     def take(self, raw: bytes | None, faults: int, size: int) -> None:
-        """Take the parts from bytes that have the digest."""
+        """Accept the parts from bytes that match the digest."""
         if self.parts is None and raw is not None and hashlib.sha256(raw).hexdigest() == self.digest:
             self.raw, self.parts = raw, gf.from_bytes(raw, len(self.holders), 2, faults + 1, size)
 
@@ -339,8 +347,8 @@ async def settle(
 ) -> HolderShares:
     """Settle complaints: dealers reveal, holders vote, and n - t votes accept.
 
-    Who is accepted follows from broadcasts alone, so all honest holders agree. Dealers whom nobody contradicts are accepted without a vote, since every
-    honest holder's vote follows from the same broadcasts.
+    Acceptance follows from broadcasts alone, so all honest holders agree. Undisputed dealers are accepted without a
+    vote, since every honest holder's vote follows from the same broadcasts.
     """
     disputes = disputed(complaints)
     dealt = HolderShares(disputed=bool(disputes))
@@ -357,7 +365,7 @@ async def settle(
             part = reveals[dealer].part(network.me)
         if part is None:
             raise NoiseAborted(
-                f"This party has no share from party {dealer + 1}, which all others accepted: more than {network.faults} are at fault, or this party was late.",
+                f"This party has no share from party {dealer + 1}, which all others accepted: more than {network.faults} are faulty, or this party was late.",
                 network.blamed,
             )
         dealt.accepted[dealer] = part
@@ -367,10 +375,11 @@ async def settle(
 async def reveal(
     network: Network, item: str, own: DealerSide | None, sizes: Mapping[int, int], disputes: Mapping[int, Dispute]
 ) -> dict[int, _Reveal]:
-    """Disputed dealers broadcast whom they reveal, with a digest, and send the parts themselves to everybody.
+    """Let disputed dealers broadcast whom they reveal, with a digest, and send the parts themselves to everyone.
 
-    An honest dealer reveals holders who complain with other values than it dealt, and those who say that they got nothing: never an honest holder's part, except
-    to answer for its own failure. Gives the reveals that settle what was said; an honest dealer needs at most t.
+    An honest dealer reveals the parts of holders who complain with wrong values or claim to have received nothing:
+    never an honest holder's part, except after its own failure. Returns the reveals that settle the complaints; an
+    honest dealer needs at most t.
     """
     mine, blob = b"", b""
     if own is not None and network.me in disputes:
@@ -404,20 +413,20 @@ async def _voted_out(
     disputes: Mapping[int, Dispute],
     reveals: Mapping[int, _Reveal],
 ) -> dict[int, str]:
-    """Vote on disputed dealers; those without n - t votes are out."""
+    """Vote on disputed dealers; those without n - t votes are excluded."""
     votes = [int(dealer in reveals and _approves(network, parts[dealer], reveals[dealer])) for dealer in disputes]
     said = await broadcast(network, f"{item}/vote", bytes(votes))
     ballots = [raw for raw in said.values() if raw is not None and len(raw) == len(votes)]
     needed = network.holders - network.faults
     return {
-        dealer: "dealt shares that do not fit together"
+        dealer: "dealt inconsistent shares"
         for place, dealer in enumerate(disputes)
         if sum(raw[place] == 1 for raw in ballots) < needed
     }
 
 
 def _approves(network: Network, mine: HeldShares | None, revealed: _Reveal) -> bool:
-    """Whether this holder was not revealed itself and every revealed part agrees with its own."""
+    """True if this holder was not revealed and every revealed part agrees with its own."""
     if mine is None or network.me in revealed.holders or (revealed.holders and revealed.parts is None):
         return False
     for holder in revealed.holders:
@@ -431,7 +440,7 @@ def _approves(network: Network, mine: HeldShares | None, revealed: _Reveal) -> b
 
 
 async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], sizes: Mapping[int, int]) -> None:
-    """Pass revealed parts on to holders whom the dealer did not send them: of n - t voters at least t + 1 are honest and have them."""
+    """Forward revealed parts to holders who did not receive them: of n - t voters at least t + 1 are honest and have them."""
     if not reveals:
         return
     asked = await network.exchange(
@@ -451,10 +460,10 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
 
 
 async def open_points(network: Network, item: str, mine: Elements) -> Elements:
-    """Open shared values to everybody: all send their points, and what 2t + 1 of them agree on is the value. Liars are blamed.
+    """Open shared values to everyone: all send their points, and the value is what 2t + 1 of them agree on. Senders of wrong points are blamed.
 
-    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). Fewer agreeing points abort: a missing
-    share is an erasure, never a zero.
+    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). With
+    fewer agreeing points the run aborts: a missing share is an erasure, never a zero.
     """
     arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(mine)))
     points, values = [], []
@@ -471,7 +480,7 @@ async def open_points(network: Network, item: str, mine: Elements) -> Elements:
         decoded = gf.decode(points, np.stack(values), network.faults, network.faults, enough)
     if decoded is None:
         raise NoiseAborted(
-            f"Fewer than {enough} of {network.holders} parties sent shares that fit together ({item}): more than {network.faults} are at fault or late.",
+            f"Fewer than {enough} of {network.holders} parties sent consistent shares ({item}): more than {network.faults} are faulty or late.",
             network.blamed,
         )
     for point in decoded.wrong:

@@ -1,7 +1,8 @@
-"""What all parties agree on before they begin, and how a party's rows become the values that it shares.
+"""The public parameters of a run, and the encoding of a party's rows as shared values.
 
-A count or a histogram is shared cell by cell: N rows take bits enough for N in every cell, N is public, and the parties check that the cells add up to N. A
-count is a histogram of zeros and ones of which the ones are opened. A sum shares every bit of every row.
+A count or a histogram is shared cell by cell: for N rows every cell has enough bits for N, N is public, and the parties
+check that the cells add up to N. A count is a histogram of zeros and ones of which only the ones are opened. A sum
+shares every bit of every row.
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ if TYPE_CHECKING:
     from reticent.noise.cost_plan import NoisePlan
 
 MOST_CELLS = 100_000
-# What one dealer may share in a run: beyond it memory and time are out of proportion.
+# Maximum number of values that one dealer may share in a run, to bound memory and time.
 MOST_SHARINGS = 8_000_000
-# How many rows a party may declare where the parties agree on nothing else. More rows cost a sum many sharings, a count or a histogram few.
+# Default maximum number of rows a party may declare. More rows cost a sum many sharings, a count or a histogram few.
 MOST_ROWS = {"count": 10_000_000, "histogram": 10_000_000, "sum": 100_000}
 _SPARE_RANDOMS = 4
 
 
 @dataclass(frozen=True)
 class JointTask:
-    """The public side of one run, the same for every party.
+    """The public parameters of one run, the same for every party.
 
-    ``threshold`` is the degree of the sharing: how many parties together learn nothing. It is at least 1, so that nobody alone learns anything either.
-    ``most_rows`` is how many rows a party may declare, so that no liar costs the others more time than they agreed to.
+    ``threshold`` is the degree of the sharing: that many parties together learn nothing. It is at least 1, so that no
+    single party learns anything. ``most_rows`` is the maximum number of rows a party may declare, so that a faulty
+    party cannot cost the others more time than agreed.
     """
 
     session: str
@@ -62,7 +64,7 @@ class JointTask:
     def of(
         plan: NoisePlan, session: str, cells: int | None, clients: int = 0, most_rows: int | None = None
     ) -> JointTask:
-        """The task of a plan; what the plan does not know is checked here."""
+        """Build the task of a plan; checks what the plan does not cover."""
         if (plan.query == "histogram") != (cells is not None):
             need = "needs cells, the number of its cells" if cells is None else "has no cells"
             raise PolicyError(f"A {plan.query} {need}.", setting=("cells",), value=cells)
@@ -94,7 +96,7 @@ class JointTask:
         size = task.layout(0, dealer=0).size
         if size > MOST_SHARINGS:
             raise PolicyError(
-                f"Noise for {task.outputs:,} numbers takes {size:,} sharings of each party; {MOST_SHARINGS:,} is the most. Use fewer cells, a larger epsilon"
+                f"Noise for {task.outputs:,} numbers needs {size:,} sharings from each party; the limit is {MOST_SHARINGS:,}. Use fewer cells, a larger epsilon"
                 + (", or law='binomial'." if exponential else "."),
                 setting=("cells",),
                 value=cells,
@@ -112,36 +114,38 @@ class JointTask:
 
     @property
     def digest(self) -> str:
-        """A name of the whole task: parties that were set up differently notice it."""
+        """A hash of the whole task, by which parties detect a different setup."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
     @property
     def outputs(self) -> int:
-        """How many noisy numbers come out."""
+        """Number of noisy numbers in the answer."""
         return self.cells if self.query == "histogram" else 1
 
     @property
     def coins(self) -> int:
-        """How many coins all parties deal together."""
+        """Number of coins that all parties deal together."""
         return self.parties * self.quota * self.outputs
 
     @property
     def hidden_bits(self) -> int:
-        """How many bits that nobody knows exponential noise takes."""
+        """Number of hidden bits for exponential noise."""
         return 2 * self.outputs * len(self.thresholds) * self.precision
 
     @property
     def randoms(self) -> int:
-        """How many random elements hidden bits are made of: a few more, since one in two billion is of no use."""
+        """Number of random elements for hidden bits: slightly more, since one in two billion is unusable."""
         return self.hidden_bits + _SPARE_RANDOMS if self.hidden_bits else 0
 
     @property
     def products(self) -> int:
-        """How many multiplications exponential noise takes."""
+        """Number of multiplications for exponential noise."""
         return self.randoms + 2 * self.outputs * len(self.thresholds) * products_of_comparison(self.precision)
 
     def layout(self, rows: int, dealer: int) -> BatchLayout:
-        """What a dealer with so many rows shares: its rows and, unless it is a client, coins, and random numbers for public coins, hidden bits and products."""
+        """Return what a dealer with this many rows shares: its rows and, unless it is a client, coins, and random numbers
+        for public coins, hidden bits and products.
+        """
         width = self.cells * rows.bit_length() if self.query != "sum" else rows * self.bits
         sections = [BatchSection("bits", width)]
         if dealer < self.parties and self.level == "byzantine":
@@ -155,7 +159,7 @@ class JointTask:
         return BatchLayout(tuple(sections), self.threshold)
 
     def check_rows(self, rows: Sequence[int], owner: str) -> None:
-        """Refuse rows that the query cannot count."""
+        """Refuse rows that do not fit the query."""
         bound = {"count": 2, "histogram": self.cells, "sum": 1 << self.bits}[self.query]
         for place, value in enumerate(rows):
             if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 0 <= value < bound:
@@ -169,7 +173,7 @@ class JointTask:
                 )
         if len(rows) > self.most_rows:
             raise DataError(
-                f"{owner} has {len(rows):,} rows, and the parties agreed on at most {self.most_rows:,} of each. Agree on a larger most_rows, or leave rows out.",
+                f"{owner} has {len(rows):,} rows, but the parties agreed on at most {self.most_rows:,} each. Agree on a larger most_rows, or use fewer rows.",
                 setting=("most_rows",),
                 value=len(rows),
             )
@@ -181,7 +185,7 @@ class JointTask:
             )
 
     def input_bits(self, rows: Sequence[int]) -> Elements:
-        """A party's rows as the bits that it shares: lowest bit first, cell after cell or row after row."""
+        """Return a party's rows as the bits that it shares: lowest bit first, cell after cell or row after row."""
         if self.query == "sum":
             numbers, width = np.array(rows, dtype=np.int64), self.bits
         else:
@@ -189,7 +193,7 @@ class JointTask:
         return ((numbers[:, None] >> np.arange(width)) & 1).reshape(-1)
 
     def counted(self, bits: Elements, rows: int) -> Elements:
-        """Shares of a dealer's cell counts, or of its sum, from shares of its bits."""
+        """Return shares of a dealer's cell counts, or of its sum, from shares of its bits."""
         width = self.bits if self.query == "sum" else rows.bit_length()
         weights = np.array([1 << place for place in range(width)], dtype=np.int64)
         numbers: Elements = (
@@ -200,19 +204,20 @@ class JointTask:
         return numbers if self.query != "sum" else numbers.sum(keepdims=True) % gf.PRIME
 
     def released(self, counts: Elements) -> Elements:
-        """The numbers that are opened: all cells, or those of rows with a one."""
+        """Return the numbers to open: all cells, or the cell of ones."""
         return counts[1:2] if self.query == "count" else counts
 
     @property
     def row_limit(self) -> int:
-        """How many rows one owner may declare: as many as were agreed on, and as there is room for."""
+        """Return the maximum number of rows one owner may declare: the agreed limit, and the capacity."""
         return min(self.most_rows, self.room)
 
     @property
     def room(self) -> int:
-        """How many rows of one owner can be computed with: all of them and their noise fit in half of the field, and one dealer's bits in its batch.
+        """Return the capacity in rows of one owner: all rows and their noise fit in half of the field, and one dealer's bits in its batch.
 
-        Cells are checked to add up to the declared rows, in the field: c cells of w bits add up to at most c (2^w - 1), which must be below the field's size, or cells that wrap around would pass.
+        Cells are checked to add up to the declared rows, in the field: c cells of w bits add up to at most c (2^w - 1),
+        which must be below the field size, otherwise wrapped cells would pass.
         """
         noise = self.parties * self.quota + (2 << len(self.thresholds))
         share = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))

@@ -1,4 +1,6 @@
-"""Noise on whole numbers by a trusted curator, in the currency that it is paid in: discrete Gaussian for rho, discrete Laplace for epsilon; drawn by OpenDP from the operating system's randomness."""
+"""Integer noise by a trusted curator, in the accounting unit of its budget: discrete Gaussian for rho ([Canonne2020]),
+discrete Laplace for epsilon; sampled by OpenDP from the operating system's randomness.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ CONFIDENCE = Fraction(19, 20)
 
 @dataclass(frozen=True)
 class WholeNoise:
-    """Independent noise of one ``scale`` on whole numbers."""
+    """Independent noise of one ``scale`` on integers."""
 
     currency: Currency
     scale: Fraction
 
     @property
     def deviation(self) -> float:
-        """Its standard deviation."""
+        """Standard deviation of the noise."""
         if self.currency == "rho":
             return float(self.scale)
         ratio = math.exp(-1 / float(self.scale))
@@ -35,16 +37,16 @@ class WholeNoise:
 
     @property
     def quantile(self) -> float:
-        """How many standard deviations it reaches with a chance of 95 %; sums of independent Laplace noise reach no further."""
+        """The 95 % quantile of the absolute noise in standard deviations; sums of independent Laplace noise do not exceed it."""
         return _QUANTILE if self.currency == "rho" else math.log(20) / math.sqrt(2)
 
     @property
     def mean_size(self) -> float:
-        """Its mean absolute value."""
+        """Mean absolute value of the noise."""
         return float(self.scale) * (math.sqrt(2 / math.pi) if self.currency == "rho" else 1.0)
 
     def reach(self, numbers: int) -> float:
-        """How far the noise of a sum of so many numbers reaches with a chance of 95 %; Gaussian noise adds up to Gaussian noise."""
+        """Return the 95 % quantile of the absolute noise of a sum of this many numbers; sums of Gaussian noise are Gaussian."""
         if not numbers:
             return 0.0
         if self.currency == "rho":
@@ -52,7 +54,7 @@ class WholeNoise:
         return float(DiscreteLaplaceLaw(self.scale).reach(numbers, float(CONFIDENCE)))
 
     def added(self, numbers: NDArray[np.int64], source: np.random.Generator | None) -> NDArray[np.int64]:
-        """The numbers with noise on each; from a ``source`` that can be repeated it is numpy's, for tests."""
+        """Return the numbers with noise added; with a reproducible ``source``, for tests, by numpy."""
         if source is not None:
             return numbers + self._repeatable(source, numbers.size).reshape(numbers.shape)
         dp = opendp_core()
@@ -64,7 +66,7 @@ class WholeNoise:
         return np.array(made(numbers.ravel().tolist()), dtype=np.int64).reshape(numbers.shape)
 
     def _repeatable(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """Noise of the same law; beyond a scale of 10,000 a rounded Gaussian, which no figure tells from it."""
+        """Sample noise of the same distribution; beyond a scale of 10,000 a rounded Gaussian, which is indistinguishable in any figure."""
         scale = float(self.scale)
         if self.currency == "epsilon":
             draws = source.geometric(-math.expm1(-1 / scale), (2, count))
@@ -78,7 +80,7 @@ class WholeNoise:
 
 
 def opendp_core() -> Any:
-    """OpenDP with its proven measurements switched on."""
+    """Return OpenDP with its proven measurements enabled."""
     dp = needed("opendp.prelude", "noise", "Noise by a trusted curator")
     dp.enable_features("contrib")
     return dp

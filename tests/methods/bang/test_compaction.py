@@ -149,7 +149,7 @@ def test_extents_outside_their_regions_are_found(tmp_path):
 def test_what_is_about_presence_does_not_go_with_gaps():
     table = table_of(3, 60)
     population = pl.concat([table.held.frame()] * 3)
-    with pytest.raises(PolicyError, match="compact shows where nobody of the table is"):
+    with pytest.raises(PolicyError, match="compact reveals where nobody of the table is"):
         rt.publish(table, rt.DeltaPresence(0, "0.9", population=population), method=rt.Bang(compact=True))
 
 

@@ -47,7 +47,7 @@ def test_5_a_cut_is_for_k_from_the_smallest_block_on_and_not_up_to_it():
     index = rt.Bang(minimum=5).build(table)
     assert index.draft(5).groups.sizes.min() >= 5
     assert index.draft(30).groups.sizes.min() >= 30
-    with pytest.raises(rt.PolicyError, match="cannot be parted further"):
+    with pytest.raises(rt.PolicyError, match="cannot be split further"):
         index.draft(4)
 
 

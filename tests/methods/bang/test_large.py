@@ -114,10 +114,10 @@ def test_an_index_without_points_says_what_it_cannot_do(tmp_path):
     several = mixed(600)
     table = rt.Table(several.frame, quasi=several.quasi, sensitive=several.sensitive, nulls="category")
     found = index_of_stream(rt.Bang(minimum=4), 4, streamed(table), Context(), most_points=1)
-    with pytest.raises(PolicyError, match="more points than fit into memory"):
+    with pytest.raises(PolicyError, match="more points than fit in memory"):
         _ = found.draft(9).labels
     place = found.save(tmp_path / "index")
-    with pytest.raises(PolicyError, match="more points than fit into memory"):
+    with pytest.raises(PolicyError, match="more points than fit in memory"):
         rt.publish(table, rt.KAnonymity(9), method=rt.Bang(index=place))
 
 

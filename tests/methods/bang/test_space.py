@@ -151,7 +151,7 @@ def test_a_setting_that_does_not_fit_is_named(settings, said):
         ({"ages": "equal"}, "not a quasi column"),
         ({"age": [40, 30]}, "a rising list"),
         ({"age": []}, "a rising list"),
-        ({"town": [1]}, "no numbers or dates"),
+        ({"town": [1]}, "does not hold numbers or dates"),
     ],
 )
 def test_a_scale_that_does_not_fit_its_column_is_named(scales, said):

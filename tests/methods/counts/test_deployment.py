@@ -224,7 +224,7 @@ def test_a_config_says_who_takes_part_in_what(plain, keys):
         (DOMAIN, '[answer.domain]\ndiagnosis = "flu"\n', "must be a number of values, a list"),
         ("[data]\n", "[dat]\n", "Did you mean 'data'"),
         ("anna.key", "nobody.key", "cannot be read"),
-        ("bruno.crt", "clara.crt", "is that of 'clara', not of 'bruno'"),
+        ("bruno.crt", "clara.crt", "belongs to 'clara', not to 'bruno'"),
         ('address = "127.0.0.1:', 'address = "127.0.0.1;', "must be host:port"),
         ('name = "clara"', 'name = "bruno"', "same name"),
         ("[data]", "[time]\npatience = 0\n[data]", "patience must be a number of seconds"),
@@ -252,7 +252,7 @@ def test_hosts_agree_beforehand_on_how_many_rows_each_may_have(plain):
     plain.write_text(text.replace("epsilon = 1\n", "epsilon = 1\nmost_rows = 19\n", 1), "utf-8")
     read = PartyConfig.read(plain)
     assert read.settings.task.most_rows == 19
-    with pytest.raises(DataError, match="has 20 rows, and the parties agreed on at most 19 of each"):
+    with pytest.raises(DataError, match="has 20 rows, but the parties agreed on at most 19 of each"):
         read.run(read.values()[0])
 
 

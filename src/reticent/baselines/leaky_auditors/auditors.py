@@ -27,7 +27,7 @@ class _LeakyGate(ABC):
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
         if function not in self.functions:
-            raise PolicyError(f"This gate is asked for {' or '.join(self.functions)}, not for {function}.")
+            raise PolicyError(f"This auditor supports {' or '.join(self.functions)}, not {function}.")
         people = frozenset(as_members(members, len(self._values)).tolist())
         truth = aggregate(self._values, people, function)
         return truth if self._allows(people, function, truth) else None
@@ -88,7 +88,7 @@ class OppositeGate(_LeakyGate):
     def __init__(self, values: Sequence[Number]) -> None:
         super().__init__(values)
         if not set(self._values) <= {0, 1}:
-            raise PolicyError("The values of this gate must be 0 and 1.")
+            raise PolicyError("The values of this auditor must be 0 and 1.")
         self._bits = [int(value) for value in self._values]
         self._traces = [0] * len(self._bits)
         self._sizes = {0: [self._bits.count(0), self._bits.count(1)]}

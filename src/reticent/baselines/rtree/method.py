@@ -64,10 +64,10 @@ class RPlusTree(GroupMethod):
         """It counts rows, and nothing else."""
         if not all(isinstance(part, KAnonymity) for part in definition.parts()):
             return (
-                f"RPlusTree is a baseline for KAnonymity(k), and does not keep {definition}. Use Mondrian or Lattice."
+                f"RPlusTree is a baseline for KAnonymity(k) and does not support {definition}. Use Mondrian or Lattice."
             )
         if table.several_rows:
-            return "RPlusTree counts rows, and people of this table may have several. Use Mondrian or Lattice."
+            return "RPlusTree counts rows, but people of this table may have several. Use Mondrian or Lattice."
         k = _least(definition)
         if self.minimum is not None and self.minimum > k:
             return f"RPlusTree: leaves of at least {self.minimum} rows are too coarse for k = {k}. Use minimum={k}, or a smaller one."

@@ -93,7 +93,7 @@ class LineAxis(ColumnAxis):
         _check_type(self.hierarchy, hierarchy)
         if missing.any() and not self.missing:
             raise DataError(
-                f"Bang: column {column!r} has missing values, and there were none when the index was made, so it has no cell for them. Make another index of all rows.",
+                f"Bang: column {column!r} has missing values, but had none when the index was built, so there is no cell for them. Build a new index of all rows.",
                 column=column,
             )
         spared = int(self.missing)
@@ -170,7 +170,7 @@ class RankAxis(ColumnAxis):
         fresh = hierarchy.leaves.filter(~hierarchy.leaves.is_in(known.implode(), nulls_equal=True))
         if len(fresh):
             raise DataError(
-                f"Bang: column {hierarchy.column!r} has the value {fresh[0]!r}, which was not known when the index was made, so it has no cell. Make another index of all rows, or declare the "
+                f"Bang: column {hierarchy.column!r} has the value {fresh[0]!r}, which was not known when the index was built, so it has no cell. Build a new index of all rows, or declare the "
                 "column's domain in its hierarchy before the first one.",
                 column=hierarchy.column,
                 value=fresh[0],
@@ -207,7 +207,7 @@ class RankAxis(ColumnAxis):
 def _check_type(known: BoundHierarchy, other: BoundHierarchy) -> None:
     if known.leaves.dtype != other.leaves.dtype:
         raise DataError(
-            f"Bang: column {other.column!r} has the type {other.leaves.dtype}, and in the index {known.leaves.dtype}. Cast it.",
+            f"Bang: column {other.column!r} has the type {other.leaves.dtype}, but {known.leaves.dtype} in the index. Cast it.",
             column=other.column,
         )
 
@@ -223,7 +223,7 @@ def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
     elif isinstance(scale, str):
         if kind is ValueType.REAL and not np.isfinite(known[~missing]).all():
             raise PolicyError(
-                f"Bang: column {hierarchy.column!r} has an infinite value, which no grid of equal widths holds. Make it missing, or choose another method.",
+                f"Bang: column {hierarchy.column!r} has an infinite value, which does not fit a grid of equal widths. Make it missing, or choose another method.",
                 column=hierarchy.column,
             )
         edges, bits = _equal_edges(known[~missing], kind, spared)
@@ -310,7 +310,7 @@ class GridSpace:
         for name in scales:
             if name not in {each.column for each in hierarchies}:
                 raise PolicyError(
-                    f"Bang: scales names {name!r}, which is not a quasi column.", setting=("scales", name), value=name
+                    f"Bang: scales has {name!r}, which is not a quasi column.", setting=("scales", name), value=name
                 )
         axes: list[ColumnAxis] = []
         for hierarchy, mine in zip(hierarchies, rows, strict=True):
@@ -319,7 +319,7 @@ class GridSpace:
                 axes.append(line_axis(hierarchy, scale, mine))
             elif scale != "equal":
                 raise PolicyError(
-                    f"Bang: column {hierarchy.column!r} has no numbers or dates, and lies in the order of its hierarchy; it takes no scale.",
+                    f"Bang: column {hierarchy.column!r} does not hold numbers or dates and is ordered by its hierarchy, so it cannot have a scale.",
                     setting=("scales", hierarchy.column),
                     value=scale,
                 )

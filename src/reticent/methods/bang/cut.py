@@ -380,7 +380,7 @@ class BangCut:
     def _check_points(self) -> None:
         if not self.index.has_points:
             raise PolicyError(
-                "Bang: this index was built of more points than fit into memory, and has their blocks alone. It tells the classes of any cut and what they lose; a release needs an index with points."
+                "Bang: this index was built from more points than fit in memory, and has only their blocks. It gives the classes and the loss of any cut; a release needs an index with points."
             )
 
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:

@@ -22,7 +22,7 @@ def flat_rows(public: PublicSide) -> pl.DataFrame:
     manifest = public.manifest
     if manifest.format != "regions":
         raise PolicyError(
-            f"Flat rows are made of a release in regions (method Bang), and this one has the format {manifest.format!r}."
+            f"Flat rows need a release in regions (method Bang), but this one has the format {manifest.format!r}."
         )
     (number,), quasi = manifest.named("group"), list(manifest.named("quasi"))
     regions, data = public.rows["regions"].frame(), public.rows["data"].frame()
@@ -30,8 +30,8 @@ def flat_rows(public: PublicSide) -> pl.DataFrame:
     if several.height:
         merged = several[number].n_unique()
         raise PolicyError(
-            f"{merged} of {regions[number].n_unique()} classes have several regions, such as class {several[number][0]}, and a flat row shows one. Cut at the blocks of the index: publish with "
-            "Bang(minimum=k) for the k that is asked for, or keep the tables 'data' and 'regions'."
+            f"{merged} of {regions[number].n_unique()} classes have several regions, such as class {several[number][0]}, but a flat row has one. Cut at the blocks of the index: publish with "
+            "Bang(minimum=k) for the required k, or keep the tables 'data' and 'regions'."
         )
     others = [name for name in data.columns if name != number and name not in quasi]
     return (

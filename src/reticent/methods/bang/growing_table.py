@@ -128,7 +128,7 @@ class GrowingFolder:
             )
         except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as problem:
             raise DataError(
-                f"The state {str(folder)!r} of a grown table is missing or damaged ({type(problem).__name__}). Restore the folder from a backup: the next release must know who is out."
+                f"The state {str(folder)!r} of a grown table is missing or damaged ({type(problem).__name__}). Restore the folder from a backup: the next release depends on it."
             ) from None
 
     def index(self, state: GrowingState) -> BangIndex:
@@ -150,8 +150,8 @@ class GrowingFolder:
         if others or any(told["number"] > number + 1 for told in every):
             held = max(told["number"] for told in others or every)
             raise LedgerError(
-                f"The folder {str(self.path)!r} belongs to a series of at least {held} releases, and the ledger knows {number or 'none'} of them: it is another ledger, or an older copy. "
-                "Nothing was published. Name the ledger of the series (ledger=, --ledger), or restore it from a backup."
+                f"The folder {str(self.path)!r} belongs to a series of at least {held} releases, but the ledger has {number or 'none'} of them: it is another ledger, or an older copy. "
+                "Nothing was published. Pass the ledger of the series (ledger=, --ledger), or restore it from a backup."
             )
 
     def sweep(self, version: str, state: GrowingState) -> None:
@@ -182,23 +182,25 @@ def _told(folder: Path) -> dict[str, Any]:
 def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> str | None:
     """Return why a table cannot be published as a growing one, from declarations alone, without reading a row."""
     if table.dataset is None:
-        return "Bang: a table that grows is a series in the ledger, and this table has no name. Pass dataset= to the table."
+        return (
+            "Bang: a growing table is a series in the ledger, but this table has no name. Pass dataset= to the table."
+        )
     if table.key is None or table.several_rows:
-        return "Bang: people of a table that grows are told apart by a key, with one row each. Name the column with key=; rows of one person are aggregated first."
+        return "Bang: a growing table needs a key column and one row per person. Pass key=, and aggregate the rows of a person first."
     if table.streamed:
         return f"Bang: grow needs all rows in memory, and this table is {table.read_how}. Pass engine='local'."
     if table.declared or table.pseudonyms or table.quasi_sets or table.weight is not None:
-        return "Bang: a table that grows publishes quasi and sensitive columns only: declared columns and pseudonyms link people from release to release, and sets and weights are not judged in it."
+        return "Bang: a growing table publishes only quasi and sensitive columns: declared columns and pseudonyms would link people across releases; quasi sets and weights are not supported."
     for part in definition.parts():
         if not part.local or part.needs_reference or part.needs_population:
             return (
-                f"Bang: {part} compares classes with the whole table, which changes with every release, so that people who are out may fail it later. A table that grows takes definitions that judge every class "
-                "by itself, such as KAnonymity and l-diversity."
+                f"Bang: {part} compares classes with the whole table, which changes with every release, so published people may fail it later. A growing table needs definitions that judge every class "
+                "separately, such as KAnonymity and l-diversity."
             )
         if not part.shown_by_files:
-            return f"Bang: {part} goes by what people asked for, which files do not show, so that nobody could check a series. Publish it without grow."
+            return f"Bang: {part} depends on the people's own requests, which files do not show, so a series could not be verified. Publish it without grow."
     if method.compact:
-        return "Bang: compact shows the ranges of the people in every region, which would change with every newcomer and show who it is. Leave out compact or grow."
+        return "Bang: compact publishes the extents of the people in every region, which would change with every newcomer and reveal them. Remove compact or grow."
     return None
 
 
@@ -324,7 +326,7 @@ def _nothing_new(given: Sequence[PriorDisclosure]) -> Judgement:
     if not given:
         return alone(given)
     return refuse(
-        "Nobody new enters: everybody is out already, or waits for others. The last release is all that there is, and it can be saved again only as it was (the same kind of files). Publish when there are more people."
+        "No new people can enter: all are published already, or must wait for others. The last release can be saved again only unchanged (the same file type). Publish when there are more people."
     )
 
 
@@ -346,7 +348,7 @@ class _Growth:
         """Return the classes of published people and of the new people who enter."""
         if _promises(self.definition) != self.state.promises:
             raise PolicyError(
-                "Bang: the releases of a table that grows promise the same. Ask for the definition of the first release, or begin another series: another folder and another data set of other people."
+                "Bang: all releases of a growing table have the same definition. Use the definition of the first release, or start another series: another folder and another data set of different people."
             )
         self.context.step("comparing with the release before")
         cohort = self._cohorts()
@@ -401,12 +403,12 @@ class _Growth:
             known.schema[each] != now.schema[each] for each in now.columns
         ):
             raise DataError(
-                f"The table has other columns, or columns of other types, than the releases of the series: {', '.join(f'{each} ({kind})' for each, kind in known.drop(name).schema.items())}."
+                f"The columns or their types differ from the releases of the series: {', '.join(f'{each} ({kind})' for each, kind in known.drop(name).schema.items())}."
             )
         gone = known.join(now, on=key, how="anti")
         if gone.height:
             raise _not_growth(
-                f"{gone.height} people who are out already are not in the table, such as {gone[key][0]!r}"
+                f"{gone.height} people who are already published are not in the table, such as {gone[key][0]!r}"
             )
         both = (
             now.select(key).join(known.select(key, name), on=key, how="left", maintain_order="left")[name].fill_null(0)
@@ -420,7 +422,7 @@ class _Growth:
         )
         if not same.all():
             raise _not_growth(
-                f"{int((~same).sum())} people who are out already have other values now, such as {old[key].filter(~same)[0]!r}"
+                f"{int((~same).sum())} people who are already published have different values now, such as {old[key].filter(~same)[0]!r}"
             )
         return both.to_numpy().astype(np.int64)
 
@@ -463,13 +465,13 @@ class _Growth:
         anonymity = min(self.state.anonymity, both, both if fewest is None else fewest)
         failing = self.definition.failing(new.select(new.sizes > 0))
         if failing.any() or anonymity < self.definition.least_rows():
-            raise AssertionError("new people do not satisfy what is promised on their own")
+            raise AssertionError("the new people do not satisfy the definition on their own")
         return anonymity
 
 
 def _not_growth(what: str) -> DataError:
     return DataError(
-        f"Bang: {what}. Only new people may be added to a table that grows: taking people out, or changing their values, gives them away by comparison. "
+        f"Bang: {what}. Only new people may be added to a growing table: removing people or changing their values discloses them by comparison. "
         "Use `reticent republish` (rt.republish.History) for a table that changes."
     )
 

@@ -55,7 +55,7 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
     part = _combined(units.select(mine), batch, sign)
     rest = units.select(~mine)
     if not len(part) and not len(rest):
-        raise DataError("Bang: these are all rows of the index, and nothing would be left of it.")
+        raise DataError("Bang: these are all rows of the index; it cannot become empty.")
     of_part = directory.holding(space.keys(part.codes))
     now = _Blocks(space, rest.beside(part), np.concatenate([index.region_of[~mine], of_part]), directory, rows)
     return now.settled(index, context)
@@ -170,19 +170,19 @@ def _check_roles(index: BangIndex, table: Table) -> None:
     """Check that the rows of an index and of a batch are identified and counted alike."""
     if not index.has_points:
         raise PolicyError(
-            "Bang: this index was made of a table larger than memory and knows its blocks only, so that rows cannot come to it or leave it. Build another one of all rows."
+            "Bang: this index was built from a table larger than memory and has only its blocks, so rows cannot be inserted or deleted. Build a new one of all rows."
         )
     quasi = [each.hierarchy.column for each in index.space.axes]
     sensitive = [each.name for each in index.units.domain.columns]
     for what, mine, theirs in (("quasi", quasi, list(table.quasi)), ("sensitive", sensitive, list(table.sensitive))):
         if mine != theirs:
             raise PolicyError(
-                f"Bang: the index has the {what} columns {', '.join(map(repr, mine)) or 'none'}, and this table {', '.join(map(repr, theirs)) or 'none'}. Give it the same, in the same order.",
+                f"Bang: the index has the {what} columns {', '.join(map(repr, mine)) or 'none'}, and this table {', '.join(map(repr, theirs)) or 'none'}. They must be the same, in the same order.",
                 setting=(what,),
             )
     if index.units.extras or table.several_rows or table.weight is not None or table.population is not None:
         raise PolicyError(
-            "Bang: rows come to an index and leave it one by one, and these stand for people with several rows, for weights or for a population. Make another index of all rows."
+            "Bang: rows can be inserted and deleted only one by one, but these have people with several rows, weights or a population. Build a new index of all rows."
         )
 
 
@@ -215,7 +215,7 @@ def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: Sensitive
         return known
     if known.labels.dtype != new.labels.dtype:
         raise DataError(
-            f"Bang: sensitive column {new.name!r} has the type {new.labels.dtype}, and in the index {known.labels.dtype}. Cast it.",
+            f"Bang: sensitive column {new.name!r} has the type {new.labels.dtype}, but {known.labels.dtype} in the index. Cast it.",
             column=new.name,
         )
     both = bind_sensitive(known.name, kind, pl.concat([known.labels, new.labels]))

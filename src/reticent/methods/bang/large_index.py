@@ -203,7 +203,7 @@ class BlockCounts:
             if self._blocks * space >= 2**62:
                 raise PolicyError(
                     f"Bang: the sensitive columns have {space:,} combinations of values, too many to count in {self._blocks:,} blocks of a table larger than memory. Make fewer columns sensitive, or "
-                    "their values coarser."
+                    "generalize their values."
                 )
             if self._blocks * space <= _MOST_COUNTS:
                 self._every = np.zeros(self._blocks * space, dtype=np.int64)

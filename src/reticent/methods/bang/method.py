@@ -81,14 +81,12 @@ class Bang(GroupMethod):
         built = [name for name in ("minimum", "order", "scales") if name in self.describe()]
         if self.index is not None and built:
             raise PolicyError(
-                f"Bang: a saved index has its own {built[0]}. Leave {built[0]} out, or build another index with it.",
+                f"Bang: a saved index has its own {built[0]}. Remove {built[0]}, or build another index with it.",
                 setting=(built[0],),
                 value=getattr(self, built[0]),
             )
         if self.index is not None and self.grow is not None:
-            raise PolicyError(
-                "Bang: a table that grows keeps an index of its own. Leave out index or grow.", setting=("grow",)
-            )
+            raise PolicyError("Bang: a growing table keeps its own index. Remove index or grow.", setting=("grow",))
         for column, scale in self.scales.items():
             if isinstance(scale, str) and scale not in ("equal", "quantile"):
                 raise PolicyError(
@@ -131,13 +129,13 @@ class Bang(GroupMethod):
         for part in definition.parts():
             if not getattr(part, "monotone", True):
                 return (
-                    f"Bang merges classes until all pass, and {part} may hold for two classes and not for both together. Use Mondrian or Lattice, or ask for a definition "
-                    "that merging cannot break."
+                    f"Bang merges classes until all pass, but {part} may hold for two classes and fail for their union. Use Mondrian or Lattice, or a definition "
+                    "that is monotone."
                 )
         if self.compact:
             present = next((part for part in definition.parts() if part.needs_population), None)
             if present is not None:
-                return f"Bang: compact shows where nobody of the table is, and so who of a population is not in it, which {present} is about. Leave out compact."
+                return f"Bang: compact reveals where nobody of the table is, and so who of a population is not in it, which {present} protects. Remove compact."
         if self.grow is not None:
             reason = refused_growth(self, table, of_groups(definition, "Bang"))
             if reason is not None:
@@ -146,13 +144,13 @@ class Bang(GroupMethod):
 
     def _refused(self, table: Table) -> str | None:
         if not table.quasi:
-            return "Bang: the table has no quasi columns, so there is nothing to index. Declare some with quasi=."
+            return "Bang: the table has no quasi columns to index. Declare some with quasi=."
         for column, each in table.quasi.items():
             if table.schema[column] == pl.UInt64:
                 return f"Bang: column {column!r} has unsigned numbers of 64 bits, of which ranges are not published. Cast it to Int64, to Float64 or to text."
             if each.unlimited is not each:
                 return (
-                    f"Bang: the hierarchy of column {column!r} limits the levels that may be published, and regions would pass over them. Use Mondrian or Lattice, or drop min_level and "
+                    f"Bang: the hierarchy of column {column!r} limits the levels that may be published, which regions do not respect. Use Mondrian or Lattice, or drop min_level and "
                     "max_level."
                 )
         return None

@@ -119,7 +119,7 @@ class NestedRegions:
         filled = np.ones(len(self.level), dtype=bool)
         for at, column in enumerate(self.columns):
             if column.name not in values:
-                raise PolicyError(f"A point needs a value in every column, and {column.name!r} is missing.")
+                raise PolicyError(f"A point needs a value in every column, but {column.name!r} is missing.")
             step = cover(point[column.name], column.steps, column.name).labels
             held &= column.holds(step)
             filled &= not self.filled or self.filled[at].holds(step)
@@ -229,7 +229,7 @@ class NestedRegions:
         """
         if (self.level > _MOST_HALVINGS * len(self.columns)).any():
             raise DataError(
-                f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which no region has."
+                f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which is impossible."
             )
         lows, highs = np.stack([each.lows for each in self.columns]), np.stack([each.highs for each in self.columns])
         if (highs <= lows).any():
@@ -239,22 +239,22 @@ class NestedRegions:
         inside = (lows[:, inner] >= lows[:, outer]).all(axis=0) & (highs[:, inner] <= highs[:, outer]).all(axis=0)
         if not inside.all() or (self.level[inner] <= self.level[outer]).any() or not _apart(lows, highs, around):
             raise DataError(
-                "Regions of the table 'regions' overlap. Of two regions that meet, one must lie inside the other and have the greater level."
+                "Regions of the table 'regions' overlap. Of two intersecting regions, one must be inside the other and have the higher level."
             )
         every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
         # Regions cover everything, extents only what is occupied.
         blocks = (replace(self, filled=()) if self.filled else self).blocks(every)
         if sum(blocks) != math.prod(len(each) for each in every):
-            raise DataError("The regions of the table 'regions' do not cover everything: some points lie in no region.")
+            raise DataError("The regions of the table 'regions' do not cover everything: some points are in no region.")
         if (blocks <= 0).any():
-            raise DataError("The table 'regions' has a region of which the regions inside it leave nothing.")
+            raise DataError("The table 'regions' has a region that is fully covered by the regions inside it.")
         deepest = int(self.level.max())
         shares = np.array([1 << (deepest - each) for each in self.level.tolist()], dtype=object)
         left = shares.copy()
         np.subtract.at(left, outer, shares[inner])
         if shares[around < 0].sum() != 1 << deepest or (left <= 0).any():
             raise DataError(
-                "The levels of the table 'regions' cannot be right: a region of level l has 2^-l of the space, and those inside a region must have less than it, those inside none all."
+                "The levels of the table 'regions' are inconsistent: a region of level l has 2^-l of the space; those inside a region must have less than it, and the outermost ones all of it."
             )
         groups = self.group.to_numpy()
         if (groups[inner] == groups[outer]).any():

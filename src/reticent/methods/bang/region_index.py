@@ -163,12 +163,12 @@ class BangIndex:
         whole(k, "Bang: k", low=1)
         if k < self.minimum:
             raise PolicyError(
-                f"Bang: the blocks of this index have at least {self.minimum} people and cannot be parted further, so k = {k} needs another index: Bang(minimum={k}).",
+                f"Bang: the blocks of this index have at least {self.minimum} people and cannot be split further, so k = {k} needs another index: Bang(minimum={k}).",
                 setting=("k",),
                 value=k,
             )
         if self.dendrogram.rows[-1] < k:
-            raise Infeasible(f"Bang: the table has {self.dendrogram.rows[-1]} people, fewer than the {k} of one class.")
+            raise Infeasible(f"Bang: the table has {self.dendrogram.rows[-1]} people, fewer than k = {k}.")
         return self.at(k)
 
     def passing(self, definition: GroupDefinition, context: Context) -> BangCut:
@@ -246,6 +246,6 @@ def _counted(extras: Iterable[str]) -> str:
 
 def _another(reason: str) -> PolicyError:
     return PolicyError(
-        f"Bang: the saved index was built of another table: {reason}. Build an index of this table, or name the table of the index.",
+        f"Bang: the saved index was built from another table: {reason}. Build an index of this table, or use the table of the index.",
         setting=("index",),
     )

@@ -27,7 +27,7 @@ def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int,
     series = [each.form.place_in_series(each) for each in earlier]
     if series != list(range(1, number)):
         raise DataError(
-            f"This is release {number} of a table that grows, and the folders before it are not the {number - 1} releases before it."
+            f"This is release {number} of a growing table, but the folders before it are not its {number - 1} predecessors."
         )
     new = newcomers(earlier[-1], public)
     found = verdict(definition, judge(definition, Evidence({public.manifest.named("quasi"): new})))
@@ -42,13 +42,13 @@ def newcomers(before: PublicSide, after: PublicSide) -> Groups:
     """Return the people who are new since the previous release, by class; classes without any are omitted."""
     sensitive = list(after.manifest.named("sensitive"))
     if any(before.manifest.named(role) != after.manifest.named(role) for role in ("quasi", "sensitive")):
-        raise DataError("The release before has other quasi or sensitive columns.")
+        raise DataError("The previous release has other quasi or sensitive columns.")
     inside = class_map(before, after)
     then, now = (_rows_by_class(each) for each in (before, after))
     then = then.with_columns(pl.col(_CLASS).replace_strict(inside), -pl.col(_ROWS))
     left = pl.concat([now, then]).group_by(_CLASS, *sensitive).agg(pl.col(_ROWS).sum()).filter(pl.col(_ROWS) != 0)
     if (left[_ROWS] < 0).any():
-        raise DataError("Rows of the release before are missing: the table did not only grow.")
+        raise DataError("Rows of the previous release are missing: rows were not only added.")
     classes = left[_CLASS].unique().sort()
     ids = left[_CLASS].replace_strict(classes, pl.Series(range(len(classes)), dtype=pl.Int64)).to_numpy()
     columns = after.seen.true_groups.domain.columns
@@ -70,7 +70,7 @@ def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
     quasi, count = after.manifest.named("quasi"), before.rows["regions"].height
     told = [_regions_of(each) for each in (before, after)]
     if not before.rows["places"].frame().equals(after.rows["places"].frame()) or told[0].schema != told[1].schema:
-        raise DataError("The release before has other places of values, or other bounds.")
+        raise DataError("The previous release has another order of values, or other bounds.")
     regions, (column, value, place) = pl.concat(told), after.manifest.named("place")
     listed, own = after.rows["places"].frame().sort(place), bound_columns(after.manifest)
     columns = [
@@ -99,7 +99,7 @@ def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
     several = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     if len(several):
         raise DataError(
-            f"Class {pairs[0, several[0]]} of the release before does not lie in one class of this release."
+            f"Class {pairs[0, several[0]]} of the previous release is not inside one class of this release."
         )
     return dict(zip(*pairs.tolist(), strict=True))
 

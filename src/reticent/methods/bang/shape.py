@@ -119,7 +119,7 @@ class Patched(Shape):
             )
             return cls(tuple(map(str, given["columns"])), kinds, boxes)
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{where}: the patches of a shape cannot be understood.") from None
+            raise DataError(f"{where}: the patches of a shape cannot be parsed.") from None
 
 
 @dataclass(frozen=True)
@@ -177,9 +177,9 @@ class Compacted(Shape):
                 for sides in given["extents"]
             )
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{where}: the extents of a shape cannot be understood.") from None
+            raise DataError(f"{where}: the extents of a shape cannot be parsed.") from None
         if len(extents) != len(patches.boxes):
-            raise DataError(f"{where}: every box of a shape has its extents.")
+            raise DataError(f"{where}: every box of a shape must have extents.")
         return cls(patches, extents)
 
 

@@ -67,7 +67,7 @@ def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -
             write_new(aside / _DESCRIPTION, _sealed({**told, "files": files}), mode=0o600)
     except OSError as error:
         raise DataError(
-            f"The index could not be saved at {str(target)!r}: {error.strerror or error}. Nothing was left behind half written."
+            f"The index could not be saved at {str(target)!r}: {error.strerror or error}. No partial files were left."
         ) from error
     return target
 
@@ -80,7 +80,7 @@ def open_index(path: str | Path) -> BangIndex:
     try:
         return _opened(folder, told)
     except (KeyError, TypeError, ValueError, IndexError, OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(folder, f"its description does not fit its files ({error})") from error
+        raise _damaged(folder, f"its description does not match its files ({error})") from error
 
 
 def is_index(folder: Path) -> bool:
@@ -115,7 +115,7 @@ def _sealed(told: Mapping[str, Any]) -> bytes:
 def _described(folder: Path) -> dict[str, Any]:
     if not (folder / _DESCRIPTION).is_file():
         raise DataError(
-            f"{str(folder)!r} is not a saved index of Bang: it has no file {_DESCRIPTION}. Make one with `reticent index build` or index.save()."
+            f"{str(folder)!r} is not a saved index of Bang: {_DESCRIPTION} is missing. Build one with `reticent index build` or index.save()."
         )
     try:
         told = parse_json(read_document(folder / _DESCRIPTION, _LARGEST_DESCRIPTION).decode())

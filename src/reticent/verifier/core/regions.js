@@ -129,7 +129,7 @@ function checkNesting(columns, levels, groups, steps) {
   for (let a = 0; a < many; a++) {
     for (let b = 0; b < many; b++) {
       if (a === b || !meet(a, b)) continue;
-      need((inside(a, b) && levels[a] > levels[b]) || (inside(b, a) && levels[b] > levels[a]), 'Regions of the table "regions" overlap. Of two regions that meet, one must lie inside the other and have the greater level.');
+      need((inside(a, b) && levels[a] > levels[b]) || (inside(b, a) && levels[b] > levels[a]), 'Regions of the table "regions" overlap. Of two intersecting regions, one must be inside the other and have the higher level.');
       if (inside(a, b) && (around[a] < 0 || levels[b] > levels[around[a]])) around[a] = b;
     }
   }
@@ -143,8 +143,8 @@ function checkNesting(columns, levels, groups, steps) {
     need(groups[outer] !== groups[region], 'The table "regions" has a region directly inside another one of its own class.');
   });
   const everything = steps.reduce((product, each) => product * BigInt(each), 1n);
-  need(blocks.reduce((sum, each) => sum + each, 0n) === everything, 'The regions of the table "regions" do not cover everything: some points lie in no region.');
-  need(blocks.every((each) => each > 0n), 'The table "regions" has a region of which the regions inside it leave nothing.');
+  need(blocks.reduce((sum, each) => sum + each, 0n) === everything, 'The regions of the table "regions" do not cover everything: some points are in no region.');
+  need(blocks.every((each) => each > 0n), 'The table "regions" has a region that is fully covered by the regions inside it.');
   const outermost = shares.reduce((sum, each, region) => (around[region] < 0 ? sum + each : sum), 0n);
   need(outermost === 1n << BigInt(deepest) && left.every((each) => each > 0n), 'The levels of the table "regions" cannot be right: a region of level l has 2^-l of the space.');
 }
