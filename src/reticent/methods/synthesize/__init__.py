@@ -1,14 +1,14 @@
-"""Synthetic data with probabilistic differential privacy: every group's rows are replaced by as many drawn ones (Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber 2008).
+"""Synthetic data with probabilistic differential privacy: every group's rows are replaced by sampled ones
+([Machanavajjhala2008b]; [Machanavajjhala2008], chapter 4).
 
-``plan``            from public facts to a plan: noise, promise, share of real data
-``required_noise``  how much noise a group needs; ``beta_binomial`` the tails that decide it
-``least_scale``     the least noise that is certified; ``reference_sample`` that of the literature's closed criterion
-``prior``           the public domain with its weights; ``keep_probabilities`` with which probabilities its values stay; ``declared`` groups and domain as they are declared and published
-``urn``             exact draws from Polya urns
-``rejection``       draws that are drawn again; ``domain_reduction`` values that are left out with a public probability
-``disclosure_set``  the exact test of one output, for the steward only; ``disclosure_audit`` that of a whole release
-``method``          Synthetic; ``counts`` the confidential counts that it draws from
-``format``          the format ``synthetic`` of a release; ``details`` what its manifest holds; ``count_estimates`` queries on it
+``plan`` from public facts to a plan: noise, guarantee, share of real data ``required_noise`` the noise that a group
+needs; ``beta_binomial`` the tail probabilities that decide it ``least_scale`` the smallest certified noise;
+``reference_sample`` that of the published closed-form criterion ``prior`` the public domain with its weights;
+``keep_probabilities`` retention probabilities of its values; ``declared`` groups and domain as declared and published
+``urn`` exact sampling from Polya urns ``rejection`` rejection sampling; ``domain_reduction`` values dropped with a
+public probability ``disclosure_set`` the exact test of one output, private to the steward; ``disclosure_audit`` that of
+a whole release ``method`` Synthetic; ``counts`` the confidential counts that it samples from ``format`` the format
+``synthetic``; ``details`` its part of the manifest; ``count_estimates`` queries on it
 """
 
 from typing import TYPE_CHECKING

@@ -1,7 +1,7 @@
-"""Upper tails of beta-binomial laws: how likely an urn gives one value more than a threshold.
+"""Upper tails of beta-binomial distributions: the probability that an urn yields one value more often than a threshold.
 
-The law is that of hits among ``draws`` from an urn that starts with weight ``inside`` on one value and ``outside`` on all others, where every draw adds
-1 to what was drawn.
+The distribution is that of hits among ``draws`` from a Polya urn that starts with weight ``inside`` on one value and
+``outside`` on all others; every draw adds 1 to the drawn value.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
-# Terms after which the rest of a sum is less than this part of it are left out; a bound of the rest is added instead.
+# A sum is truncated where the rest is below this fraction of it; a bound of the rest is added instead.
 _NEGLIGIBLE = 1e-13
 _FIRST_BLOCK, _LARGEST_BLOCK = 16, 4096
 
 
 def upper_tails(draws: Floats, inside: Floats, outside: Floats, threshold: Floats) -> Floats:
-    """P(hits > threshold), problem by problem; all arrays have one shape, thresholds are whole numbers of at least 0.
+    """Return P(hits > threshold), elementwise; all arrays have one shape, thresholds are integers of at least 0.
 
-    Tails are summed term by term, never taken as 1 minus a distribution function, which says nothing about chances of 1e-13 (B11). Where the threshold
-    lies below the most likely number of hits the complement is summed, for then the tail is large.
+    Tails are summed term by term, never computed as 1 minus a distribution function, which has no precision at
+    probabilities of 1e-13. If the threshold is below the mode the complement is summed, since the tail is large then.
     """
     found = np.zeros(len(draws))
     open_ = np.flatnonzero(threshold < draws)
@@ -37,7 +37,9 @@ def upper_tails(draws: Floats, inside: Floats, outside: Floats, threshold: Float
 
 
 def tail_ceilings(draws: Floats, inside: Floats, outside: Floats, threshold: Floats) -> Floats:
-    """Upper bounds of upper tails by one term each: ratios of further terms fall where both weights are at least 1, so a geometric series bounds the sum."""
+    """Return upper bounds of upper tails from one term each: if both weights are at least 1, ratios of further terms fall,
+    so a geometric series bounds the sum.
+    """
     m, first = draws.astype(np.float64), np.minimum(threshold + 1, draws)
     q = _upwards(m, inside, outside, first)
     bounded = (q < 1) & (inside >= 1) & (outside >= 1)
@@ -48,12 +50,12 @@ def tail_ceilings(draws: Floats, inside: Floats, outside: Floats, threshold: Flo
 
 
 def relative_error(total: float) -> float:
-    """More than the relative error of a tail of an urn whose weights and draws add up to ``total``: mostly that of the logarithms of gamma functions."""
+    """Return an upper bound of the relative error of a tail of an urn with weights and draws ``total``: mostly that of log-gamma."""
     return 1e-6 + 2e-15 * float(gammaln(total + 1))
 
 
 def log_mass(draws: Floats, inside: Floats, outside: Floats, hits: Floats) -> Floats:
-    """The logarithm of the chance of a number of hits; ``hits`` need not be whole (the reference sample interpolates)."""
+    """Return the log probability of a number of hits; ``hits`` need not be an integer (the reference sample interpolates)."""
     total = inside + outside
     return np.asarray(
         gammaln(draws + 1)
@@ -69,19 +71,19 @@ def log_mass(draws: Floats, inside: Floats, outside: Floats, hits: Floats) -> Fl
 
 
 def _upwards(m: Floats, a: Floats, b: Floats, hits: Floats) -> Floats:
-    """The chance of one hit more, over that of ``hits``."""
+    """Return the ratio of the probability of one hit more to that of ``hits``."""
     left = np.maximum(m - hits, 0)
     return left * (a + hits) / ((hits + 1) * np.maximum(b + left - 1, 1e-300))
 
 
 def _downwards(m: Floats, a: Floats, b: Floats, hits: Floats) -> Floats:
-    """The chance of one hit less, over that of ``hits``."""
+    """Return the ratio of the probability of one hit less to that of ``hits``."""
     hits = np.maximum(hits, 0)
     return hits * (b + m - hits) / ((m - hits + 1) * np.maximum(a + hits - 1, 1e-300))
 
 
 def _summed(m: Floats, a: Floats, b: Floats, start: Floats, step: int) -> Floats:
-    """The chances of ``start``, and of all numbers of hits beyond it in the direction of ``step``."""
+    """Return the sum of the probabilities from ``start`` on in the direction of ``step``."""
     first = np.exp(log_mass(m, a, b, start))
     ratio: Callable[[Floats, Floats, Floats, Floats], Floats] = _upwards if step > 0 else _downwards
     sums, last, place = np.ones(len(m)), np.ones(len(m)), start.astype(np.float64)
@@ -93,8 +95,8 @@ def _summed(m: Floats, a: Floats, b: Floats, start: Floats, step: int) -> Floats
         terms = last[active, None] * np.cumprod(ratios, axis=1)
         sums[active] += terms.sum(axis=1)
         last[active], place[active] = terms[:, -1], at[:, -1] + step
-        # Beyond this place each term is at most q times the one before it: the ratios fall, or stay below what is taken for them here. With less than
-        # one outside nothing of the kind holds, and all terms are added.
+        # From here on each term is at most q times its predecessor: the ratios fall, or stay below the value used here.
+        # With an outside weight below one this does not hold, and all terms are added.
         left = np.maximum(m[active] - place[active], 0) if step > 0 else place[active]
         q = np.where(b[active] >= 1, ratio(m[active], a[active], b[active], place[active]), np.inf)
         if step > 0:

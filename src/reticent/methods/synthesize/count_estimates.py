@@ -1,4 +1,4 @@
-"""Counting queries on synthetic rows: the noise is taken out, and the spread of what was drawn is told."""
+"""Counting queries on synthetic rows: debiased estimates with standard errors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _STAYS, _ABSENT, _VARIES = range(3)
 
 @dataclass(frozen=True)
 class SyntheticCount(SaidInLines):
-    """How many real rows meet a condition, as well as synthetic ones tell.
+    """Estimate of how many real rows meet a condition, from synthetic rows.
 
-    ``value`` may be negative and is unbiased, but for at most ``bias`` where values were dropped (``keep``); ``clipped`` is for display. ``shown`` synthetic rows meet the condition. ``bounds`` hold
-    the true number with about 95 per cent confidence (the draws of many groups together are nearly normal), whatever the bias is.
+    ``value`` may be negative and is unbiased, up to ``bias`` if values were dropped (``keep``); ``clipped`` is for
+    display. ``shown`` synthetic rows meet the condition. ``bounds`` contain the true number with about 95 percent
+    confidence (the samples of many groups together are nearly normal), for any bias.
     """
 
     condition: str
@@ -42,12 +43,12 @@ class SyntheticCount(SaidInLines):
 
     @property
     def clipped(self) -> float:
-        """The estimate within what is possible."""
+        """The estimate clipped to the feasible range."""
         return min(max(self.value, 0.0), float(self.most))
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which the true number lies, with 95 per cent confidence."""
+        """The bounds of the true number, with 95 percent confidence."""
         spread = _DEVIATIONS * self.standard_error + self.bias
         return max(self.value - spread, 0.0), max(min(self.value + spread, float(self.most)), 0.0)
 
@@ -66,7 +67,7 @@ class SyntheticCount(SaidInLines):
         }
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         low, high = self.bounds
         dropped = (
             f"Values were dropped, and which is secret, so the estimate may be off by up to {self.bias:,.1f} besides."
@@ -81,13 +82,16 @@ class SyntheticCount(SaidInLines):
 def count_rows(
     condition: Condition, plan: SynthesisPlan, groups: DeclaredGroups, domain: DeclaredDomain, rows: Rows
 ) -> SyntheticCount:
-    """The debiased count of a condition on group columns and the value: in every group m_S (n + A)/m - alpha_S, where S are the values that meet it there.
+    """Return the debiased count of a condition on group columns and the value: in every group m_S (n + A)/m - alpha_S,
+    where S are the values that meet it there.
 
-    Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S + alpha_S)/(n + A).
+    Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S
+    + alpha_S)/(n + A).
 
-    Where values of nobody stay with probabilities f only, the noise of a group is that of its people's distinct values, of which nobody tells how many there are,
-    and of the others that stayed. People's values add between nothing and the noise (1 - f) alpha of as many values as there are people; half of that is taken,
-    and the difference is at most ``bias``. Which others stayed is random, and its variance is added.
+    If values that nobody has are retained only with probabilities f, the noise of a group consists of that of its
+    people's distinct values, whose number is unknown, and of the retained others. People's values add between 0 and the
+    noise (1 - f) alpha of as many values as there are people; half of that is used, and the difference is at most
+    ``bias``. Which others are retained is random, and its variance is added.
     """
     value = domain.values.name
     condition.check_names([*groups.columns, value])
@@ -102,8 +106,7 @@ def count_rows(
     shown = _shown(condition, groups, rows)
     total = sizes + met_noise + alpha * (rest[:, _STAYS] + held_rest)
     estimates = shown * total / drawn - met_noise
-    # At least nobody and at most everybody of a group meets it, whatever was drawn.
-    # Few rows that all miss a condition would look certain: where another number is drawn, one of each kind is added.
+    # The true count in a group is between zero and the group size, whatever was sampled.
     told = (shown + 1) / (drawn + 2) if plan.drawn else shown / drawn
     share = np.clip(told, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
     spread = drawn * share * (1 - share) * (total + drawn) / (total + 1) * (total / drawn) ** 2
@@ -117,7 +120,7 @@ def count_rows(
 
 
 def added_up(counts: Sequence[SyntheticCount]) -> SyntheticCount:
-    """The count of groups that have plans of their own, from those of each plan: their draws are independent."""
+    """Sum the counts of groups with different plans: their samples are independent."""
     if len(counts) == 1:
         return counts[0]
     return SyntheticCount(
@@ -132,7 +135,7 @@ def added_up(counts: Sequence[SyntheticCount]) -> SyntheticCount:
 
 @dataclass(frozen=True, eq=False)
 class _ValueNoise:
-    """Of every value its mean weight where nobody has it (f w), the weight that is missing then (w - f w), and its variance f (1 - f) w^2."""
+    """For every value its mean weight if nobody has it (f w), the weight missing then (w - f w), and its variance f (1 - f) w^2."""
 
     each: Floats
 
@@ -147,12 +150,12 @@ class _ValueNoise:
 
     @property
     def heaviest_absent(self) -> float:
-        """The most that one person's value can add."""
+        """Return the largest contribution of one person's value."""
         return float(self.each[:, _ABSENT].max())
 
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
-    """How many synthetic rows of each group meet the condition."""
+    """Return the number of synthetic rows of each group that meet the condition."""
     found = np.zeros(len(groups.sizes))
     listed = groups.frame.select(groups.columns).with_row_index("#group")
     for chunk in rows.chunks():
@@ -166,7 +169,7 @@ def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
 
 
 def _noise_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain, noise: Floats) -> Floats:
-    """The ``noise`` of all values that meet the condition, in each group; parts on groups alone or values alone are looked at once."""
+    """Return the ``noise`` of all values that meet the condition, by group; parts on groups alone or values alone are evaluated once."""
     value, by = domain.values.name, set(groups.columns)
     of_groups = np.ones(len(groups.sizes), dtype=bool)
     of_values = np.ones(len(domain.values), dtype=bool)

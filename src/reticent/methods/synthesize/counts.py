@@ -1,4 +1,6 @@
-"""The confidential side: how often each value occurs in each declared group. Whatever does not fit what was declared is refused here, before anything is drawn."""
+"""The confidential counts: how often each value occurs in each declared group. Rows that do not match the declarations are
+refused here, before sampling.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _NO_PART = "\0without a part: "
 
 @dataclass(frozen=True, eq=False)
 class GroupedCounts:
-    """Codes of values with the number of rows that have them (``times``), group after group; ``ends`` says where groups end, ``sizes`` how many rows they have."""
+    """Value codes with the number of rows that have them (``times``), group by group; ``ends`` are the ends of the groups, ``sizes`` their rows."""
 
     codes: Ints = field(repr=False)
     times: Ints = field(repr=False)
@@ -36,7 +38,7 @@ class GroupedCounts:
         rows_per_person: int,
         parts: DeclaredParts | None = None,
     ) -> GroupedCounts:
-        """Count a table by its declared groups and values. A :class:`DataError` tells the steward what does not fit; nothing is dropped."""
+        """Count a table by its declared groups and values. A :class:`DataError` tells the steward what does not match; nothing is dropped."""
         _check_people(table, rows_per_person)
         coding = _Coding(groups, domain, elsewhere, missing, parts)
         parts_found = [
@@ -48,7 +50,7 @@ class GroupedCounts:
         return cls(code, times, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
 
     def stretches(self, rows: int) -> Iterator[tuple[int, int]]:
-        """Stretches of groups with about so many rows each, at least one group."""
+        """Yield ranges of groups with about this many rows each, at least one group."""
         total = np.cumsum(self.sizes)
         start = 0
         while start < len(total):
@@ -58,13 +60,13 @@ class GroupedCounts:
             start = stop
 
     def pools(self, start: int, stop: int) -> Pools:
-        """The people of some groups."""
+        """Return the people of some groups."""
         first, last = int(self.ends[start - 1]) if start else 0, int(self.ends[stop - 1])
         return Pools(np.repeat(self.codes[first:last], self.times[first:last]), self.sizes[start:stop])
 
 
 def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, Ints]]:
-    """Distinct rows of some columns and how many rows they stand for, a part of the table at a time: with a weight, as many as it says."""
+    """Yield distinct rows of some columns with their multiplicities, a part of the table at a time; a weight column gives the multiplicity."""
     rows = unused("rows", [*columns, table.weight or ""])
     for chunk in table.held.chunks([*columns, *([] if table.weight is None else [table.weight])]):
         stands_for = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
@@ -85,7 +87,7 @@ def _whole_weights(weights: pl.Series) -> pl.Series:
 
 
 def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Each place once, in order, with all its rows."""
+    """Return distinct cell indexes, sorted, with summed rows."""
     places, times = (np.concatenate(each) for each in zip(*parts, strict=True))
     order = np.argsort(places, kind="stable")
     places, times = places[order], times[order]
@@ -107,8 +109,9 @@ def _check_people(table: Table, rows_per_person: int) -> None:
 
 
 class _Coding:
-    """Turns rows into places, a part of the table at a time: the place of a group times the number of values, plus that of the value. What does not fit is
-    counted, and told when all rows were seen."""
+    """Converts rows to cell indexes, a part of the table at a time: group index times the number of values, plus value
+    index. Mutable: mismatches are counted, and reported after all rows.
+    """
 
     def __init__(
         self,
@@ -130,7 +133,7 @@ class _Coding:
         self.stranger: object = None
 
     def added(self, frame: pl.DataFrame, times: Ints) -> tuple[Ints, Ints]:
-        """The places of distinct rows, and how many rows they stand for."""
+        """Return the cell indexes of distinct rows, and their multiplicities."""
         frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
         frame = frame.with_columns(pl.Series(self.rows, times))
         if self.groups.columns:
@@ -148,7 +151,7 @@ class _Coding:
         return places, found[self.rows].to_numpy().astype(np.int64)
 
     def _in_domain(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The rows with every value in the domain: those that are not are shown as ``missing`` or ``elsewhere``."""
+        """Return the rows with every value in the domain: others are replaced by ``missing`` or ``elsewhere``."""
         values = frame[self.value]
         lost, outside = self.domain.strangers(values)
         if not lost.any() and not outside.any():
@@ -160,7 +163,7 @@ class _Coding:
         return frame.with_columns(self.domain.shown(values, self.elsewhere, self.missing))
 
     def check(self) -> None:
-        """Refuse what was seen if it has other groups or sizes than were declared, or values that nothing stands for."""
+        """Refuse groups or sizes that differ from the declared ones, and values without a replacement."""
         if self.unknown is not None:
             raise DataError(
                 f"The table has the group {_named(self.unknown)}, which groups does not declare. Declare every group that is "
@@ -192,14 +195,14 @@ class _Coding:
 
 
 def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl.DataFrame:
-    """The counts with each value replaced by its part, beside whether it has one; without parts, by itself."""
+    """Replace each value by its part, with a flag whether it has one; without parts, by itself."""
     if parts is None:
         return frame
     part = unused("part", frame.columns)
     listed = parts.values.to_frame(value).with_columns(parts.parts.alias(part))
     joined = frame.join(listed, on=value, how="left", maintain_order="left")
     return joined.with_columns(
-        # What has no part is outside of the domain, even if it is called as a part is.
+        # A value without a part is outside the domain, even if its name is that of a part.
         pl.coalesce(
             part, pl.when(pl.col(value).is_not_null()).then(pl.lit(_NO_PART) + pl.col(value).cast(pl.String))
         ).alias(value)

@@ -1,4 +1,6 @@
-"""Public inputs of a synthetic release, declared apart from the rows: the groups with their sizes, and the values that are possible with their weights."""
+"""Public inputs of a synthetic release, declared independently of the rows: the groups with their sizes, and the possible
+values with their weights.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +24,23 @@ from reticent.table import ValueType
 
 SIZE, WEIGHT, KEEP, GROUP_KEEP = "group_size", "domain_weight", "domain_keep", "group_keep"
 KEEP_OF = f"{KEEP}_"
-"""What the public columns of probabilities begin with that groups name."""
+"""Prefix of the public columns of retention probabilities that groups may name."""
 _SIZES, _WEIGHTS, _KEEPS, _PART = ("size", SIZE), ("weight", WEIGHT), ("keep", KEEP), "part"
 _GROUP_KEEPS, _KEEPS_OF = ("keep", GROUP_KEEP), ("keep_", KEEP_OF)
 
 
 @dataclass(frozen=True, eq=False)
 class DeclaredGroups:
-    """Every group with its public size: columns of the table that make a group, and ``group_size``. Sorted, each group once."""
+    """Every group with its public size: group columns of the table, and ``group_size``. Sorted and distinct."""
 
     frame: pl.DataFrame = field(repr=False)
 
     @classmethod
     def of(cls, given: Any, columns: Sequence[str], schema: Mapping[str, pl.DataType]) -> DeclaredGroups:
-        """Groups from a file or a frame with a column ``size``, from a mapping, or from one number for a table that is one group.
+        """Build groups from a file or a frame with a column ``size``, from a mapping, or from one number for a table that is one group.
 
-        ``columns`` are the columns of the table that may make a group; a mapping has one key, or one tuple, for all of them.
+        ``columns`` are the columns of the table that may define a group; a mapping has one key, or one tuple, for all
+        of them.
         """
         frame = _frame(given, columns)
         sized = [name for name in _SIZES if name in frame.columns]
@@ -54,7 +57,7 @@ class DeclaredGroups:
 
     @classmethod
     def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
-        """Groups from their table, in order, if each is there once and has somebody."""
+        """Build groups from their frame, sorted; each must occur once and be non-empty."""
         by = [name for name in frame.columns if name not in (SIZE, GROUP_KEEP)]
         if not frame.height:
             raise _wrong("groups", "is empty; declare the public size of every group")
@@ -68,19 +71,19 @@ class DeclaredGroups:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that make a group."""
+        """The columns that define a group."""
         return [name for name in self.frame.columns if name not in (SIZE, GROUP_KEEP)]
 
     @cached_property
     def by_keep(self) -> dict[str, NDArray[np.int64]]:
-        """The places of the groups that name each column of probabilities, where they do."""
+        """The indexes of the groups that name each column of retention probabilities."""
         if GROUP_KEEP not in self.frame.columns:
             return {}
         named = self.frame[GROUP_KEEP].to_numpy()
         return {name: np.flatnonzero(named == name) for name in sorted(set(named.tolist()))}
 
     def some(self, places: NDArray[np.int64]) -> DeclaredGroups:
-        """Some of the groups, by their places."""
+        """Select some groups by index."""
         return DeclaredGroups(self.frame[places])
 
     @cached_property
@@ -91,23 +94,24 @@ class DeclaredGroups:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredDomain:
-    """The values that are possible, sorted, with their weights where these differ, and the probabilities with which they stay where these are listed."""
+    """The possible values, sorted, with weights if these differ, and retention probabilities if listed."""
 
     values: pl.Series = field(repr=False)
     prior: PublicPrior
     by_group: Mapping[str, KeptValues] = field(default_factory=dict)
 
     def prior_of(self, name: str) -> PublicPrior:
-        """The prior of the groups that name a column of probabilities."""
+        """Return the prior of the groups that name a column of retention probabilities."""
         if name not in self.by_group:
             raise _wrong("domain", f"has no column 'keep_{name}', which a group names under 'keep'", name)
         return replace(self.prior, kept=self.by_group[name])
 
     @classmethod
     def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
-        """A domain from a file or a frame with the column and perhaps ``weight`` and ``keep``, from a list, or from a mapping to weights.
+        """Build a domain from a file or a frame with the column and optionally ``weight`` and ``keep``, from a list, or from a mapping to weights.
 
-        ``added`` values belong to it too. ``keep`` maps values to the probabilities with which they stay, where the domain does not list these.
+        ``added`` values belong to it too. ``keep`` maps values to retention probabilities if the domain does not list
+        them.
         """
         values, weights, keeps = _domain(given, name)
         by_group = _of_groups(given)
@@ -133,7 +137,7 @@ class DeclaredDomain:
         keeps: Sequence[Any] | None = None,
         by_group: Mapping[str, Sequence[Any]] | None = None,
     ) -> DeclaredDomain:
-        """A domain from its values, in order, if each is there once."""
+        """Build a domain from its values, sorted; each must occur once."""
         _check_listed(values)
         if values.is_duplicated().any():
             twice = values.filter(values.is_duplicated())[0]
@@ -149,12 +153,12 @@ class DeclaredDomain:
         return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept), listed)
 
     def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
-        """Which of the values are missing, and which are there but not in the domain."""
+        """Return which of the values are null, and which are not in the domain."""
         lost = values.is_null()
         return lost, ~values.is_in(self.values.implode()) & ~lost
 
     def shown(self, values: pl.Series, elsewhere: str | None, missing: str | None) -> pl.Series:
-        """The values as a release shows them: ``missing`` and ``elsewhere`` stand for those that are missing or not in the domain."""
+        """Return the values as published: null and values outside the domain are replaced by ``missing`` and ``elsewhere``."""
         lost, outside = self.strangers(values)
         dtype = self.values.dtype
         stands = pl.Series([elsewhere, missing], dtype=pl.String).cast(dtype)
@@ -168,7 +172,7 @@ class DeclaredDomain:
         return pl.select(chosen.alias(values.name)).to_series()
 
     def table(self) -> pl.DataFrame:
-        """The domain as a public table."""
+        """Return the domain as a public table."""
         weights, kept = self.prior.weights, self.prior.kept
         weighted = [] if weights is None else [pl.Series(WEIGHT, weights)]
         by_group = [pl.Series(f"{KEEP_OF}{name}", each.texts()) for name, each in self.by_group.items()]
@@ -179,7 +183,7 @@ class DeclaredDomain:
 
 @dataclass(frozen=True, eq=False)
 class DeclaredParts:
-    """A public partition of the values: each value with the part that it belongs to, and whole weights that say how likely it is within its part."""
+    """A public partition of the values: each value with its part, and integer weights for its probability within the part."""
 
     values: pl.Series = field(repr=False)
     parts: pl.Series = field(repr=False)
@@ -187,7 +191,7 @@ class DeclaredParts:
 
     @classmethod
     def of(cls, given: Any, name: str, dtype: pl.DataType | None = None) -> DeclaredParts:
-        """A partition from a mapping, or from a file or frame with the column of values, ``part`` and perhaps ``weight``."""
+        """Build a partition from a mapping, or from a file or frame with the column of values, ``part`` and optionally ``weight``."""
         if isinstance(given, Mapping):
             frame = pl.DataFrame({name: list(given), _PART: list(given.values())}, strict=False)
         else:
@@ -208,11 +212,11 @@ class DeclaredParts:
         return cls(values, frame[_PART].alias(name), weights.to_numpy())
 
     def domain(self, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
-        """The parts as the domain that is drawn from; ``keep`` may map them to the probabilities with which they stay."""
+        """Return the parts as the domain to sample from; ``keep`` may map them to retention probabilities."""
         return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added, keep)
 
     def refined(self, drawn: pl.Series, words: WordStream) -> pl.Series:
-        """A value for each part that was drawn, by the public weights within it, exactly."""
+        """Sample a value for each sampled part, by the public weights within it, exactly."""
         order = self.parts.arg_sort().to_numpy()
         ordered = self.parts.gather(order)
         ends = np.cumsum(self.weights[order])
@@ -231,17 +235,17 @@ class DeclaredParts:
 
 
 def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | None = None) -> pl.DataFrame:
-    """Synthetic rows with a value inside its part for every part that ``column`` shows, drawn from a public density.
+    """Replace every part in ``column`` of synthetic rows by a value sampled within it from a public density.
 
-    ``parts`` is the public partition that the release was made with, with weights where values of a part are not equally likely. Nothing about people is used, so
-    what was promised of the release holds for this too.
+    ``parts`` is the public partition that the release was made with, with weights where values of a part are not
+    equally likely. No confidential data are used, so the guarantee of the release holds for the result too (post-processing).
     """
     known = DeclaredParts.of(parts, column)
     return frame.with_columns(known.refined(frame[column], Randomness(insecure_seed).words()))
 
 
 def declared_sizes(path: str | Path) -> list[int]:
-    """The public sizes of groups that a file lists in its column ``size``, whatever columns name the groups."""
+    """Read the public group sizes from the column ``size`` of a file, whatever columns define the groups."""
     frame = _read(path, "groups")
     sized = next((name for name in _SIZES if name in frame.columns), None)
     if sized is None:
@@ -251,7 +255,7 @@ def declared_sizes(path: str | Path) -> list[int]:
 
 
 def declared_prior(path: str | Path) -> PublicPrior:
-    """The prior of a file with one row for each value, and perhaps their weights and probabilities to stay in columns ``weight`` and ``keep``."""
+    """Read the prior from a file with one row per value, and optionally columns ``weight`` and ``keep``."""
     frame = _read(path, "domain")
     names = [name for name in frame.columns if name not in (*_WEIGHTS, *_KEEPS)]
     if not names:
@@ -260,7 +264,7 @@ def declared_prior(path: str | Path) -> PublicPrior:
 
 
 def plain_type(dtype: pl.DataType) -> pl.DataType:
-    """The type in which the values of a column are declared and published."""
+    """Return the type in which the values of a column are declared and published."""
     return ValueType.published(dtype).dtype
 
 
@@ -283,7 +287,7 @@ def _check_listed(values: pl.Series) -> None:
 
 
 def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
-    """The values, their weights and the probabilities with which they stay, where these are listed."""
+    """Return the values, and their weights and retention probabilities if listed."""
     if isinstance(given, Mapping):
         return pl.Series(list(given), strict=False), list(given.values()), None
     if isinstance(given, list | tuple | pl.Series | np.ndarray):
@@ -305,7 +309,7 @@ def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[An
 
 
 def _of_groups(given: Any) -> dict[str, list[Any]]:
-    """The columns of probabilities of a domain that groups may name."""
+    """Return the columns of retention probabilities that groups may name."""
     if isinstance(given, Mapping | list | tuple | pl.Series | np.ndarray):
         return {}
     frame = _read(given, "domain")
@@ -313,7 +317,7 @@ def _of_groups(given: Any) -> dict[str, list[Any]]:
 
 
 def named_keeps(frame: pl.DataFrame) -> dict[str, list[Any]]:
-    """The columns of probabilities in a table, by the names that groups have for them."""
+    """Return the columns of retention probabilities in a frame, by the names that groups use."""
     return {
         column.removeprefix(KEEP_OF).removeprefix("keep_"): frame[column].to_list()
         for column in frame.columns
@@ -322,7 +326,7 @@ def named_keeps(frame: pl.DataFrame) -> dict[str, list[Any]]:
 
 
 def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
-    """The probability of each value: from a mapping, or from a file or frame with the column of values and ``keep``."""
+    """Return the retention probability of each value: from a mapping, or from a file or frame with the column of values and ``keep``."""
     if isinstance(keep, Mapping):
         listed = pl.Series(list(keep), strict=False), list(keep.values())
     else:

@@ -1,4 +1,4 @@
-"""What the manifest of a synthetic release holds beside its tables: the promise, the noise by group size, and how values outside the domain are shown."""
+"""Manifest details of a synthetic release: the guarantee, the noise by group size, and the replacement of values outside the domain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LARGEST_ALPHA, _MOST_DRAWN = 10**12, 10**8
 
 @dataclass(frozen=True)
 class SynthesisDetails:
-    """The plan of a release as far as its tables do not show it; ``public`` names where the public sizes and values come from."""
+    """The part of a plan that the public tables do not contain; ``public`` names the sources of sizes and values."""
 
     value: str
     promise: ProbabilisticDP
@@ -34,7 +34,7 @@ class SynthesisDetails:
     by_group: Mapping[str, Mapping[int, Fraction]] = field(default_factory=dict)
 
     def noise_of(self, groups: DeclaredGroups) -> bool:
-        """Whether there is noise for the sizes of these groups, and for no others."""
+        """True if there is noise for exactly the sizes of these groups."""
         named = groups.by_keep or {"": np.arange(len(groups.sizes))}
         listed = self.by_group or {"": self.alpha}
         return set(named) == set(listed) and all(
@@ -42,7 +42,7 @@ class SynthesisDetails:
         )
 
     def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> AnyPlan:
-        """The whole plan, with the groups and the domain that the public tables show."""
+        """Return the complete plan, with the groups and the domain of the public tables."""
         check_named(groups, domain, self.options)
         if self.by_group:
             plans = {
@@ -101,7 +101,7 @@ class SynthesisDetails:
         )
 
     def words(self, rows: int, groups: int, plan: AnyPlan) -> str:
-        """What the release is, in plain language."""
+        """Describe the release in plain language."""
         where = f" ({self.public})" if self.public else ""
         return (
             f"{rows:,} synthetic rows in {groups:,} groups. Groups and their sizes were declared public{where} and are as in the original table; "

@@ -1,4 +1,4 @@
-"""The steward's audit of a release: which groups' actual outputs lie in their disclosure sets. Computed from confidential counts, never published."""
+"""The steward's audit of a release: which groups' actual outputs are in their disclosure sets. Uses confidential counts; never published."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ from reticent.table import Table
 if TYPE_CHECKING:
     from reticent.release import PublicSide
 
-# Products of floats are off by far less.
+# Floating-point products are far more accurate than this.
 _MARGIN = 1e-9
 _SHOWN = 10
 
 
 @dataclass(frozen=True)
 class DisclosureAudit(SaidInLines):
-    """How many of ``groups`` have an output in their disclosure set for ``epsilon``, and which (``disclosing``: the group, and the largest likelihood ratio, None if
-    infinite). For the steward only."""
+    """How many of ``groups`` have an output in their disclosure set for ``epsilon``, and which (``disclosing``: the group,
+    and the largest likelihood ratio, None if infinite). Private to the steward.
+    """
 
     groups: int
     epsilon: Fraction
@@ -59,7 +60,7 @@ class DisclosureAudit(SaidInLines):
         }
 
     def lines(self) -> list[str]:
-        """The audit for people."""
+        """Human-readable lines."""
         expected = float(self.delta * self.groups)
         told = [
             "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
@@ -80,10 +81,10 @@ def audit_release(
     parts: Any = None,
     context: Context | None = None,
 ) -> DisclosureAudit:
-    """Test the output of every group exactly, for the promised epsilon or another one.
+    """Test the output of every group exactly, for the claimed epsilon or another one.
 
-    ``table`` is the confidential table that the release was made from, ``parts`` the public partition where it was made with one. Floats rule out groups that are far from a threshold; all others are decided in
-    fractions.
+    ``table`` is the confidential table of the release, ``parts`` its public partition, if any. Floats rule out groups
+    far from a threshold; all others are decided in exact fractions.
     """
     if public.format != FORMAT:
         raise PolicyError(f"The audit is for releases of format {FORMAT!r}, and this one is {public.format!r}.")
@@ -123,7 +124,9 @@ def audit_release(
 
 
 def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
-    """How often each value that shows may occur, so that the output of its group does not disclose for sure: it is representative for ``limit``."""
+    """Return how often each published value may occur such that its group's output is certainly not disclosing: it is
+    representative for ``limit``.
+    """
     k, classes = plan.prior.size, plan.prior.classes
     by_size = groups.sizes[shown // k].tolist()
     charges = {size: absence_charge(size, plan.rows_drawn(size), classes, plan.alpha[size]) for size in plan.sizes}
@@ -141,7 +144,7 @@ def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints
 def _tested(
     people: Mapping[int, int], output: Mapping[int, int], alpha: Fraction, prior: PublicPrior, limit: Fraction
 ) -> tuple[bool, float | None]:
-    """Whether the output of a group discloses, and the largest ratio; None if that is infinite."""
+    """Return whether the output of a group is disclosing, and the largest ratio (None if infinite)."""
     if prior.kept is not None:
         return DroppedOutput(people, output, alpha, prior).discloses(limit)
     ratio = worst_ratio(people, output, partial(prior.noise, alpha), prior.size)

@@ -1,4 +1,4 @@
-"""Whether one output gives somebody away: the exact test of the disclosure set. Its result depends on the confidential rows and stays private."""
+"""The exact test whether one output is in the disclosure set. Its result depends on the confidential rows and is private."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def disclosure(
     domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
     keep: Keep | None = None,
 ) -> bool:
-    """Whether an ``output`` of a group lies in its disclosure set: two neighbours, each within one row of the group's ``counts`` and of each other, differ in
-    their probability of this output by more than the factor e^epsilon.
+    """True if an ``output`` of a group is in its disclosure set: two neighbours, each within one row of the group's
+    ``counts`` and of each other, differ in their probability of this output by more than the factor e^epsilon.
 
-    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights, or a mapping from each value to its noise. With ``keep`` values of
-    nobody stay with these probabilities only; ``alpha`` is one number then. Exact: fractions, and as many digits of e^epsilon as it takes. Private: the answer is computed from the true counts and must not be published.
+    ``alpha`` is the noise of every value, times its weight if ``domain`` has weights, or a mapping from each value to
+    its noise. With ``keep``, values that nobody has are retained only with these probabilities; ``alpha`` is then one
+    number. Exact: fractions, and as many digits of e^epsilon as needed. Private: the result depends on the true counts
+    and must not be published.
     """
     prior = PublicPrior.of(domain)
     limit = exact(epsilon, "epsilon", low=0)
@@ -63,15 +65,16 @@ class _Noise:
                 raise PolicyError(f"alpha has no entry for the value {value!r}.", setting=("alpha",), value=value)
             return self.listed[value]
         assert self.scale is not None
-        # Where all weights are alike, values need no names.
+        # If all weights are equal, values need no names.
         return self.scale if self.prior.is_uniform else self.scale * self.prior.weight(self.prior.code(value))
 
 
 def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fraction | None:
-    """The largest ratio of the probabilities of ``output`` between neighbours next to ``counts``; None if it is infinite.
+    """Return the largest ratio of the probabilities of ``output`` between neighbours next to ``counts``; None if infinite.
 
-    Moving a person from i to j changes the probability by w_j/w_i with w = 1 + m/(n + alpha). Somebody leaves each value o that has people in turn, and the
-    most and the least of all w, with that of o as it is without the person, are compared.
+    Moving a person from i to j changes the probability by w_j/w_i with w = 1 + m/(n + alpha). For each value o with
+    people, one person leaves it, and the largest and smallest of all w are compared, with that of o computed without
+    the person.
     """
     if not any(counts.values()):
         return Fraction(1)
@@ -112,12 +115,12 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
 
 
 def _without(ends: list[Fraction], own: Fraction) -> list[Fraction]:
-    """Some of the ends of all weights, without one that is ``own``."""
+    """Return some of the extremes of all weights, without one that is ``own``."""
     return [each for place, each in enumerate(ends) if each != own or place != ends.index(own)]
 
 
 def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
-    """Counts by value, checked."""
+    """Validate counts by value."""
     if not isinstance(counts, Mapping):
         raise PolicyError(f"{name} must be a mapping from values to counts, but it is {counts!r}.", setting=(name,))
     return {
@@ -127,5 +130,5 @@ def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number of any type."""
+    """True if a value is an integer of any type."""
     return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -1,22 +1,26 @@
-"""Fewer values: those that nobody has stay in the domain of a group with a public probability only, which leaves less noise.
+"""Domain reduction: values that nobody has are retained in a group's domain only with a public probability, which reduces the noise.
 
-Values of the group's people always stay. Which values stayed must never be told: a value that was dropped is nobody's.
+Values of the group's people are always retained. Which values were retained must never be disclosed: nobody has a dropped value.
 
-What it costs. A person moves from value a to value b, and R are the other people of the group; i stays with probability f_i where nobody has it, and has the noise
-alpha_i. The chance of an output m is a mean of Dirichlet-multinomial ones over the values that stay; their weight Z enters by G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|), which
-falls with Z. Compare term by term, for every set of other values that stays:
+Cost. A person moves from value a to value b, and R are the other people of the group; i is retained with probability
+f_i if nobody has it, and has the noise alpha_i. The probability of an output m is a mean of Dirichlet-multinomial ones
+over the retained values; their weight Z enters by G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|), which falls with Z. Compare
+term by term, for every set of other retained values:
 
-- a has others in R, and so has b: a and b stay in any case, and the ratio is that of the plain urn, at most 1 + m_a/(R_a + alpha_a).
-- nobody else has a, and a shows: in the other table a must have stayed, so 1/f_a comes on top. If a does not show, the ratio is at most that of the next line.
-- nobody else has b, and b does not show: the other table may do without b. That is f_b + (1 - f_b) G(Z)/G(Z + alpha_b) on top, at most
-  T_b = f_b + (1 - f_b) prod_{j < |m|} (1 + alpha_b/(n + alpha_min + j)), since a stays in both. If b shows, the table with b is the more likely one.
+- a has others in R, and so has b: a and b are retained in any case, and the ratio is that of the plain urn, at most 1 +
+m_a/(R_a + alpha_a). - nobody else has a, and a is in the output: in the other table a must have been retained, an extra
+factor of 1/f_a. If a is not in the output, the ratio is at most that of the next line. - nobody else has b, and b is
+not in the output: the other table may drop b, an extra factor of f_b + (1 - f_b) G(Z)/G(Z + alpha_b), at most T_b = f_b
++ (1 - f_b) prod_{j < |m|} (1 + alpha_b/(n + alpha_min + j)), since a is retained in both. If b is in the output, the
+table with b is the more likely one.
 
-So with T = max T_b an output does not distinguish neighbours by more than E if every value with at most one person occurs at most (E f/T - 1) alpha times, and one with x >= 2
-people at most (E/T - 1) (alpha + x - 1) times. T is at most 2^ceil(alpha) where |m| <= n, and 1/f is charged where it occurs only: this never costs more than the loss
-max ln(1/f) + max ceil(alpha) ln 2 of the literature, needs no |m| = n, and is that of the plain urn if all f are 1.
+So with T = max T_b an output does not distinguish neighbours by more than E if every value with at most one person
+occurs at most (E f/T - 1) alpha times, and one with x >= 2 people at most (E/T - 1) (alpha + x - 1) times. T is at most
+2^ceil(alpha) where |m| <= n, and 1/f is charged only where it occurs: this never costs more than the published loss max
+ln(1/f) + max ceil(alpha) ln 2, does not need |m| = n, and equals that of the plain urn if all f are 1.
 
-How likely. The weight of what stays is at least W but for a tenth of delta, for every table, since people only add to it; then tails fall with it, and a value of nobody shows only if
-it stayed.
+Probability. The weight of retained values is at least W except with probability delta/10, for every table, since people
+only add to it; tails fall with it, and a value that nobody has occurs only if it was retained.
 """
 
 from __future__ import annotations
@@ -57,14 +61,14 @@ _WORDS_AT_ONCE = 1 << 22
 
 @lru_cache(maxsize=16)
 def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int:
-    """A weight W with P(the values that stay weigh less than W) <= ``chance``, for every table: people only add to it.
+    """Return a weight W with P(weight of retained values < W) <= ``chance``, for every table: people only add to it.
 
-    The largest such weight where all weights together are at most a million; otherwise in steps of a millionth of them, rounded down class by class.
+    The largest such weight if the total weight is at most a million; otherwise in steps of a millionth of it, rounded down class by class.
     """
     step = -(-sum(each.weight * each.count for each in classes) // _CELLS)
     law, start = np.ones(1), 0
     for each in classes:
-        # What lies further from the mean has a chance far below the margin.
+        # Values farther from the mean have a probability far below the margin.
         mean, reach = float(each.keep) * each.count, _DEVIATIONS * (math.sqrt(each.count) / 2 + 1)
         times = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, each.count) + 1)
         cells = times * each.weight // step
@@ -76,7 +80,7 @@ def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int
 
 
 def absence_charge(size: int, drawn: int, classes: Sequence[WeightClass], scale: Fraction) -> Fraction | None:
-    """T of the module's docstring for a group with this noise, rounded up; None if it is beyond all promises."""
+    """Return T of the module's docstring for a group with this noise, rounded up; None if it exceeds every guarantee."""
     found, n, m = 1.0, size + float(scale) * min(each.weight for each in classes), float(drawn)
     for each in classes:
         alpha = float(scale) * each.weight
@@ -91,7 +95,7 @@ def absence_charge(size: int, drawn: int, classes: Sequence[WeightClass], scale:
 def dropping_need(
     size: int, drawn: int, prior: PublicPrior, ratio: Fraction, delta: Fraction, scale: Fraction
 ) -> RequiredNoise | None:
-    """What a group needs whose noise is at most ``scale``, since that is paid for; None if nothing is left of the promise."""
+    """Return the requirement of a group whose noise is at most ``scale``, the noise that is charged; None if nothing is left of the guarantee."""
     charge = absence_charge(size, drawn, prior.classes, scale)
     if charge is None or ratio * min(each.keep for each in prior.classes) <= charge:
         return None
@@ -101,10 +105,10 @@ def dropping_need(
 
 
 def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], RequiredNoise | None]) -> list[Fraction]:
-    """The least noise of groups that drop values: ``needs(size, scale)`` is what a group needs if its noise is at most ``scale``.
+    """Return the smallest noise of groups that drop values: ``needs(size, scale)`` is the requirement if the noise is at most ``scale``.
 
-    More noise is charged more, so that the noise that is needed rises with the noise that is paid for. Where both are the same is looked for by secants from
-    below; noise that pays for itself is then lowered as far as it does so too.
+    More noise has a higher charge, so the required noise increases with the charged noise. Their fixed point is
+    searched by secants from below; a feasible noise is then lowered as far as it stays feasible.
     """
     searches = {size: _Payment() for size in sizes}
     open_ = list(searches.values())
@@ -126,7 +130,7 @@ def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], Requi
 
 @dataclass
 class _Payment:
-    """The search for noise that pays for itself: ``paid`` is tried next, less than ``low`` does not do, ``enough`` does."""
+    """Search state: ``paid`` is tried next, less than ``low`` is infeasible, ``enough`` is feasible. Mutable: each trial narrows it."""
 
     paid: Fraction = Fraction(0)
     low: Fraction = Fraction(0)
@@ -135,7 +139,7 @@ class _Payment:
     last: tuple[Fraction, Fraction] | None = None
 
     def pay(self, needed: Fraction) -> None:
-        """So much is needed if ``paid`` was paid for."""
+        """Record the required noise for the charged noise ``paid``."""
         if needed <= self.paid:
             self.done = self.paid - needed <= needed * _PRECISION
             self.paid = self.enough = needed
@@ -150,11 +154,12 @@ class _Payment:
 
 @dataclass(frozen=True)
 class DroppingPlan:
-    """The noise of a group whose values of nobody stay with ``keep``: ``alpha`` times its weight for each value, certified for the promise ``epsilon``, ``delta`` where
-    ``variant`` is safe.
+    """The noise of a group in which values that nobody has are retained with ``keep``: ``alpha`` times its weight for
+    each value, certified for ``epsilon`` and ``delta`` if ``variant`` is safe.
 
-    ``base_epsilon`` is what the urn itself spends; the rest is spent by dropping, on values that show and on values that do not. Values of a weight of at least ``kept_at_least`` stay, but for
-    a tenth of delta; ``expected`` is their mean weight.
+    ``base_epsilon`` is the cost of the urn itself; the rest is the cost of dropping, for values in the output and
+    others. Values with a total weight of at least ``kept_at_least`` are retained, except with probability delta/10;
+    ``expected`` is their mean weight.
     """
 
     size: int
@@ -168,7 +173,7 @@ class DroppingPlan:
 
     @property
     def base_epsilon(self) -> float:
-        """What the urn itself spends of epsilon."""
+        """The epsilon spent by the urn itself."""
         return self.charges["urn"]
 
 
@@ -180,10 +185,12 @@ def plan_dropping(
     delta: Number,
     variant: Variant = "safe",
 ) -> DroppingPlan:
-    """Plan one group whose values of nobody stay with the public probabilities ``keep``, for the promise (``epsilon``, ``delta``) of what is published.
+    """Plan one group in which values that nobody has are retained with the public probabilities ``keep``, for the
+    guarantee (``epsilon``, ``delta``) of the output.
 
-    ``keep`` is one probability for all values, or one for each: a mapping, or a list in the order of the domain; ``domain`` may have weights. ``safe`` certifies delta with the weight of the
-    values that stay; ``thesis`` repeats the published theorem, whose delta is wrong: it warns, and nothing can be published by it.
+    ``keep`` is one probability for all values, or one for each: a mapping, or a list in the order of the domain;
+    ``domain`` may have weights. ``safe`` certifies delta with the weight of the retained values; ``thesis`` repeats the
+    theorem of [Machanavajjhala2008], whose delta is wrong: it warns, and cannot be used to publish.
     """
     prior = PublicPrior.of(domain).keeping(keep)
     whole(size, "size", low=1)
@@ -211,7 +218,9 @@ def plan_dropping(
 
 
 def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fraction) -> tuple[Fraction, int]:
-    """The noise of the published theorem, which forgets that fewer values stay, and how often it spends ln 2: the noise of a value, rounded up."""
+    """Return the noise of the published theorem, which ignores that fewer values are retained, and how often it spends ln
+    2: the noise of a value, rounded up.
+    """
     for steps in range(1, _MOST_STEPS):
         base = ratio / 2**steps
         if base <= 1:
@@ -225,10 +234,12 @@ def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fractio
 
 
 def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, words: WordStream) -> Ints:
-    """So many values for each group, of people and of values that stayed, exactly (Algorithm 5): which others stay is settled when one is drawn.
+    """Sample ``drawn`` values for each group, from its people and the retained values, exactly ([Machanavajjhala2008],
+    Algorithm 5): which other values are retained is decided lazily.
 
-    Only how many others stay is drawn first, class by class; by symmetry a value of them that an urn shows for the first time is any of its class that nobody has, each
-    equally likely. The units of weight of an urn are those of its people's values, then those of the others that stayed, class after class.
+    Only the number of other retained values is sampled first, class by class; by symmetry such a value, when it is
+    first sampled, is uniform among those of its class that nobody has. The weight units of an urn are those of its
+    people's values, then those of the other retained values, class by class.
     """
     k, groups = prior.size, np.repeat(np.arange(len(pools.sizes)), pools.sizes)
     weight = np.array([each.weight for each in prior.classes], dtype=np.int64)
@@ -253,14 +264,14 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
     which = (unit[:, None] >= edges[group]).sum(axis=1)
     before = np.where(which > 0, edges[group, which - 1], 0)
     number = (unit - before) // weight[which] + (np.cumsum(stay, axis=1) - stay)[group, which]
-    # Every hidden number of a group is one value: it gets a name once.
+    # Every placeholder number of a group is one value: it gets its name once.
     names, earliest, back = np.unique(group * (k + 1) + number, return_index=True, return_inverse=True)
     found[hidden] = _named(names // (k + 1), which[earliest], prior, cells, words)[back]
     return found
 
 
 def _named(group: Ints, which: Ints, prior: PublicPrior, taken: Ints, words: WordStream) -> Ints:
-    """A value for each hidden number of a group: any of its class that nobody has and no other hidden number is."""
+    """Assign a value to each placeholder number of a group: uniform among those of its class that nobody has and no other placeholder uses."""
     k, order = prior.size, np.argsort(prior.class_of, kind="stable")
     sizes = np.array([each.count for each in prior.classes])
     starts = np.cumsum(sizes) - sizes
@@ -281,7 +292,9 @@ def _named(group: Ints, which: Ints, prior: PublicPrior, taken: Ints, words: Wor
 
 
 def binomials(trials: Ints, probability: Fraction, words: WordStream) -> Ints:
-    """Binomial counts, exactly: all trials are compared with the probability digit by digit, and half of those undecided fall with every digit."""
+    """Sample binomial counts exactly: all trials are compared with the probability digit by digit, and half of the
+    undecided ones are decided with every digit.
+    """
     successes, left, rest = np.zeros_like(trials), trials.copy(), probability
     while 0 < rest < 1 and left.any():
         rest *= 2
@@ -296,7 +309,7 @@ def binomials(trials: Ints, probability: Fraction, words: WordStream) -> Ints:
 
 
 def _ones(bits: Ints, words: WordStream) -> Ints:
-    """How many of so many random bits are ones, for each number of bits."""
+    """Return how many of this many random bits are ones, for each number of bits."""
     found = np.zeros_like(bits)
     used = -(-bits // 64)
     start = 0
@@ -323,9 +336,10 @@ def sample_dropped(
     keep: Keep,
     insecure_seed: int | None = None,
 ) -> dict[Any, int]:
-    """Draw ``size`` synthetic rows of one group whose values of nobody stay with the probabilities ``keep``: how often each value occurs.
+    """Sample ``size`` synthetic rows of one group in which values that nobody has are retained with the probabilities
+    ``keep``; return the count of each value.
 
-    Which values stayed is not told, and must never be.
+    Which values were retained is not returned, and must never be disclosed.
     """
     prior, noise = PublicPrior.of(domain).keeping(keep), exact(alpha, "alpha", above=0)
     pools = Pools.of_counts(checked_counts(counts, "counts"), prior)

@@ -1,4 +1,4 @@
-"""The format ``synthetic``: drawn rows by group, beside the groups and the domain that were declared public, judged by the plan that they were drawn by."""
+"""The format ``synthetic``: sampled rows by group, with the groups and the domain that were declared public, judged by the plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ _ROWS_AT_ONCE = 1_000_000
 
 
 class SyntheticFormat(MechanismFormat):
-    """Three tables: the drawn rows, the groups with their sizes, the domain with its weights. The value column has the role ``drawn``, the others are ``public``."""
+    """Three tables: the sampled rows, the groups with their sizes, the domain with its weights. The value column has the
+    role ``drawn``, the others are ``public``.
+    """
 
     name: ClassVar[str] = FORMAT
     tables: ClassVar[tuple[str, ...]] = (FORMAT, "groups", "domain")
@@ -63,11 +65,11 @@ class SyntheticFormat(MechanismFormat):
         )
 
     def details(self, public: PublicSide) -> SynthesisDetails:
-        """The details of a release; a :class:`DataError` says what cannot be understood."""
+        """Parse the details of a release; malformed ones raise a :class:`DataError`."""
         return read_details(SynthesisDetails.from_json, public.manifest.details)
 
     def declared(self, public: PublicSide) -> tuple[DeclaredGroups, DeclaredDomain]:
-        """The groups and the domain that the public tables show, in their order."""
+        """Return the groups and the domain in the public tables, in order."""
         value = self.details(public).value
         groups, domain = public.rows["groups"].frame(), public.rows["domain"].frame()
         if SIZE not in groups.columns or value not in domain.columns or value in groups.columns:
@@ -99,7 +101,7 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(f"The manifest and the table domain do not fit together. {problem}") from None
 
     def check(self, public: PublicSide) -> None:
-        """Every group has as many rows as its plan draws, with values of the domain, and rows are sorted."""
+        """Check that every group has as many rows as its plan samples, with values of the domain, and that rows are sorted."""
         plan = self.plan(public)
         groups, domain = self.declared(public)
         drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()])
@@ -120,7 +122,7 @@ class SyntheticFormat(MechanismFormat):
             )
 
     def coded(self, public: PublicSide, groups: DeclaredGroups, domain: DeclaredDomain) -> Iterator[tuple[Ints, Ints]]:
-        """The rows, a part at a time, as places of their groups and values; a row that has none is a :class:`DataError`."""
+        """Yield the rows in parts, as group and value indexes; an unknown group or value raises a :class:`DataError`."""
         value, by = domain.values.name, groups.columns
         if set(public.rows[FORMAT].schema) != {*by, value}:
             raise DataError(f"The table {FORMAT} must have the columns {', '.join([*by, value])}.")
@@ -139,7 +141,9 @@ class SyntheticFormat(MechanismFormat):
         return AdversaryView.in_noise(rows[FORMAT].frame())
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
-        """True rows with the values that stand for missing ones and for those outside of the domain; None where nothing stands for them (values drawn by part)."""
+        """Return true rows with the replacements for missing values and values outside the domain; None if these have no
+        replacement (values sampled by part).
+        """
         details, (_, domain) = self.details(public), self.declared(public)
         values = frame[details.value].cast(domain.values.dtype, strict=False)
         lost, outside = domain.strangers(values)
@@ -191,7 +195,7 @@ class SyntheticFormat(MechanismFormat):
 
 
 def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Rows in larger parts: looking some up takes an index of everything that is declared."""
+    """Yield rows in larger parts: each lookup builds an index of all declarations."""
     held: list[pl.DataFrame] = []
     for chunk in chunks:
         held.append(chunk)
@@ -203,7 +207,7 @@ def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def _places(rows: pl.DataFrame, listed: pl.DataFrame) -> pl.Series:
-    """Where each row stands in a table that lists every combination of its columns once; null where it does not."""
+    """Return the index of each row in a table of distinct combinations; null if absent."""
     if not listed.width:
         return pl.repeat(0, rows.height, eager=True)
     placed = listed.with_row_index("#place")

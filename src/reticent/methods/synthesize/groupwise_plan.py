@@ -1,6 +1,7 @@
-"""A plan in which groups differ in the probabilities with which values stay: those of values near a group are larger than those far away, say.
+"""A plan in which groups have different retention probabilities: larger for values near a group than for distant ones, for example.
 
-Groups are drawn apart from each other, so each set of groups that names one column of probabilities has a plan of its own for the whole promise, and the release keeps what the weakest of them keeps.
+Groups are sampled independently, so each set of groups that names one column of probabilities has its own plan for the
+full guarantee, and the release satisfies the weakest of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from reticent.methods.synthesize.prior import PublicPrior
 
 @dataclass(frozen=True, repr=False)
 class GroupwisePlan(PromisedNoise):
-    """A plan for every column of probabilities that groups name. Guarantee: the ``promise``, for every person: it is that of the plan of her group, and other groups tell nothing of her."""
+    """A plan for every column of retention probabilities that groups name. Guarantee: the ``promise``, for every person:
+    it is that of the plan of the person's group, and other groups are independent.
+    """
 
     plans: Mapping[str, SynthesisPlan]
     promise: ProbabilisticDP
@@ -34,7 +37,7 @@ class GroupwisePlan(PromisedNoise):
 
     @property
     def prior(self) -> PublicPrior:
-        """One of the priors: they differ in probabilities alone."""
+        """One of the priors: they differ only in probabilities."""
         return next(iter(self.plans.values())).prior
 
     @property
@@ -53,7 +56,7 @@ class GroupwisePlan(PromisedNoise):
         return sum(each.synthetic_rows for each in self.plans.values())
 
     def rows_drawn(self, size: int) -> int:
-        """How many rows are drawn for a group of this size."""
+        """Return how many rows are sampled for a group of this size."""
         return self.drawn.get(size, size)
 
     @cached_property
@@ -62,7 +65,7 @@ class GroupwisePlan(PromisedNoise):
         return math.fsum(each.rows * each.real_share for each in self.plans.values()) / self.rows
 
     def expected_error(self) -> ExpectedError:
-        """How many rows repeat real ones, and the standard error of a count that half of the rows of every group meet."""
+        """Return how many rows repeat real ones, and the standard error of a count that half of the rows of every group meet."""
         spread = math.sqrt(
             math.fsum(each.expected_error().figures["standard_error"] ** 2 for each in self.plans.values())
         )
@@ -73,13 +76,13 @@ class GroupwisePlan(PromisedNoise):
         )
 
     def privacy_loss(self) -> PrivacyLoss:
-        """The worst loss that the noise of a group certifies."""
+        """The largest loss certified by the noise of a group."""
         losses = [each.privacy_loss() for each in self.plans.values()]
         return PrivacyLoss(max(each.ratio for each in losses), max(each.delta for each in losses))
 
     @property
     def warnings(self) -> list[str]:
-        """What a steward should know before choosing this plan, of one of its parts each."""
+        """Return warnings for the steward before choosing this plan, each about one of its parts."""
         return list(dict.fromkeys(warning for each in self.plans.values() for warning in each.warnings))
 
     def describe(self) -> dict[str, Any]:
@@ -97,7 +100,7 @@ class GroupwisePlan(PromisedNoise):
         }
 
     def card(self) -> Card:
-        """What is promised, and what it costs, by column of probabilities."""
+        """Summarise for display: guarantee and cost by column of probabilities."""
         listed = [
             (name, f"{each.groups:,}", f"{each.rows:,}", f"{each.real_share:.1%}") for name, each in self.plans.items()
         ]
@@ -120,7 +123,7 @@ AnyPlan = SynthesisPlan | GroupwisePlan
 def planned_by_group(
     groups: DeclaredGroups, domain: DeclaredDomain, promise: ProbabilisticDP, options: PlanOptions, drawn: Any = None
 ) -> AnyPlan:
-    """The plan with the least noise for declared groups and a domain, whether groups share the probabilities with which values stay or not."""
+    """Return the plan with the least noise for declared groups and a domain, with common or different retention probabilities."""
     sizes = sizes_of(groups.sizes.tolist())
     check_named(groups, domain, options)
     if options.keep != BY_GROUP:
@@ -134,7 +137,7 @@ def planned_by_group(
 
 
 def check_named(groups: DeclaredGroups, domain: DeclaredDomain, options: PlanOptions) -> None:
-    """Refuse columns of probabilities that are not used, or groups that name none."""
+    """Refuse unused columns of probabilities, and groups that name none."""
     if options.keep == BY_GROUP:
         if not groups.by_keep:
             raise PolicyError(
@@ -158,7 +161,7 @@ def check_named(groups: DeclaredGroups, domain: DeclaredDomain, options: PlanOpt
 
 
 def parts_of(plan: AnyPlan, groups: DeclaredGroups) -> Iterator[tuple[NDArray[np.int64], SynthesisPlan]]:
-    """The places of groups that have one plan, with it."""
+    """Yield the indexes of groups that share a plan, with the plan."""
     if isinstance(plan, SynthesisPlan):
         yield np.arange(len(groups.sizes)), plan
         return

@@ -1,4 +1,6 @@
-"""With which public probability each value stays in the domain of a group where nobody has it. It must not be learned from the confidential rows."""
+"""Retention probabilities: the public probability with which a value that nobody has is retained in a group's domain. They
+must not be derived from the confidential rows.
+"""
 
 from __future__ import annotations
 
@@ -15,29 +17,29 @@ from reticent.errors import PolicyError
 
 ByValue = Literal["by value"]
 BY_VALUE: ByValue = "by value"
-"""What ``keep`` says in a manifest or a policy whose domain lists a probability for every value."""
+"""Value of ``keep`` in a manifest or policy whose domain lists a probability for every value."""
 ByGroup = Literal["by group"]
 BY_GROUP: ByGroup = "by group"
-"""The same, where the domain lists several columns of probabilities, and the groups say which of them is theirs."""
+"""Value of ``keep`` if the domain lists several columns of probabilities, and each group names one."""
 Keep = Number | Mapping[Any, Number] | Sequence[Number]
 _MOST_DIFFERENT = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class KeptValues:
-    """The different ``probabilities``, and of every value which of them it has."""
+    """The distinct ``probabilities``, and the index of each value's probability."""
 
     probabilities: tuple[Fraction, ...]
     of: NDArray[np.int64] = field(repr=False)
 
     @classmethod
     def everywhere(cls, keep: Number, size: int) -> KeptValues:
-        """One probability for all values."""
+        """Return one probability for all values."""
         return cls((_probability(keep),), np.zeros(size, dtype=np.int64))
 
     @classmethod
     def listed(cls, keep: Sequence[Number | None], size: int) -> KeptValues:
-        """A probability for each value, in the order of the domain."""
+        """Return a probability for each value, in the order of the domain."""
         if len(keep) != size or any(each is None for each in keep):
             raise PolicyError(
                 f"keep must have a probability for each of the {size:,} values of the domain.", setting=("keep",)
@@ -52,7 +54,7 @@ class KeptValues:
         return cls(tuple(probabilities), np.array([probabilities[distinct[each]] for each in keep], dtype=np.int64))
 
     def texts(self) -> list[str]:
-        """The probability of every value, as text that is read again exactly."""
+        """Return the probability of every value, as text that is parsed back exactly."""
         written = [str(each) for each in self.probabilities]
         return [written[place] for place in self.of.tolist()]
 

@@ -1,7 +1,8 @@
-"""The least noise that is certified: a search that leaves nothing out, for all sizes of groups at once.
+"""The smallest certified noise: an exhaustive search, for all group sizes at once.
 
-How likely an output is not representative is saw-toothed in the scale of the noise, so that no bisection finds the least scale. Here stretches of scales are
-excluded from the left, by lower bounds that hold everywhere in them, and halved where that does not exclude them.
+The probability of an output that is not representative is saw-toothed in the scale of the noise, so bisection does not
+find the smallest scale. Here intervals of scales are excluded from the left, by lower bounds that hold everywhere in
+them, and halved if that does not exclude them.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from numpy.typing import NDArray
 from reticent.methods.synthesize.beta_binomial import Floats, relative_error
 from reticent.methods.synthesize.required_noise import RequiredNoise, short, tails_of
 
-# An answer is within this part of the least scale that is allowed; narrower stretches than the finest are not looked into.
+# Relative tolerance of the result; narrower intervals than the finest are not examined.
 PRECISION, FINEST = 5e-4, 2e-6
 _NUDGE = 1e-11
 _PEOPLE = (0, 1, 2, 3)
 
 
 def least_scales(needs: Sequence[RequiredNoise], starts: Sequence[Fraction] | None = None) -> list[Fraction]:
-    """Of each need the least certified scale of at least its start, within 0.1 per cent of the least that the bound on the disclosure set allows.
+    """Return for each requirement the smallest certified scale of at least its start, within 0.1 percent of the smallest
+    that the bound on the disclosure set allows.
 
-    The needs differ in their sizes and charges only. What is returned is rounded up to a short decimal and certified itself, with exact thresholds.
+    The requirements differ only in sizes and charges. The result is rounded up to a short decimal and certified itself,
+    with exact thresholds.
     """
     if not needs or not needs[0].delta:
         return [need.enough for need in needs]
@@ -32,9 +35,11 @@ def least_scales(needs: Sequence[RequiredNoise], starts: Sequence[Fraction] | No
 
 
 class _Search:
-    """For every need a stack of stretches that are still to be looked at, leftmost on top, all of them a step further at a time.
+    """For every requirement a stack of intervals still to examine, leftmost on top, all advanced one step at a time.
+    Mutable: intervals are popped and split.
 
-    ``people`` are the numbers of people with one value that bounds look at; one that was overlooked is added when a scale fails to be certified.
+    ``people`` are the numbers of people with one value used for bounds; a missing one is added when a scale fails
+    certification.
     """
 
     def __init__(self, needs: Sequence[RequiredNoise], starts: Sequence[float]) -> None:
@@ -64,7 +69,7 @@ class _Search:
         return self.found
 
     def _step(self, active: NDArray[np.int64]) -> None:
-        """Look at the leftmost stretch of each: it is done with, or halved, or its left end is the answer."""
+        """Examine the leftmost interval of each: it is excluded, halved, or its left end is the result."""
         low, high = np.array([self.stacks[number].pop() for number in active]).T
         anywhere, at_low, at_high = (
             self._between(active, low, high),
@@ -84,7 +89,7 @@ class _Search:
             self.stacks[number] += [(middle, right), (left, middle)]
 
     def _answers(self, number: int, scale: float) -> bool:
-        """Whether this scale, rounded up, is certified; if not, the number of people that was overlooked is remembered."""
+        """True if this scale, rounded up, is certified; otherwise the missing number of people is added."""
         if scale <= 0:
             return False
         need, rounded = self.needs[number], short(Fraction(scale))
@@ -95,27 +100,28 @@ class _Search:
         return False
 
     def _middle(self, low: float, high: float, steps: Floats) -> float:
-        """The middle of a stretch: a scale at which a threshold for nobody or one person steps, if there is one."""
+        """Return the split point of an interval: a scale at which a threshold for zero or one person steps, if there is one."""
         middle = np.sqrt(low * high) if low > 0 else high / 4
         near = np.rint(middle * steps) / steps
         inner = near[(near > low) & (near < high)]
         return float(inner[np.abs(inner - middle).argmin()]) if len(inner) else float(middle)
 
     def _between(self, active: NDArray[np.int64], low: Floats, high: Floats) -> Floats:
-        """A lower bound of the failure at every scale from ``low`` to ``high``, which is left out.
+        """Return a lower bound of the failure probability at every scale in [``low``, ``high``).
 
-        With a scale between them a draw hits a value with x people after h hits of t draws with a chance of at least (x + low w + h)/(n + high W + t): that of
-        an urn that starts with x + low w inside and n + high W in all. Thresholds are at most those just below ``high``. Fewer numbers of people make it lower.
+        With a scale in between, a draw hits a value with x people after h hits of t draws with probability at least (x
+        + low w + h)/(n + high W + t): that of an urn that starts with x + low w inside and n + high W in all.
+        Thresholds are at most those just below ``high``. Fewer numbers of people lower the bound.
         """
         upper = self._share(active, high)
         return self._bounds(active, low, high, np.maximum(np.ceil(upper * (1 - _NUDGE)) - 1, 0))
 
     def _at(self, active: NDArray[np.int64], scale: Floats) -> Floats:
-        """The failure at one scale, as far as these numbers of people show it."""
+        """Return the failure probability at one scale, for these numbers of people."""
         return self._bounds(active, scale, scale, np.floor(self._share(active, scale) * (1 + _NUDGE)))
 
     def _share(self, active: NDArray[np.int64], scale: Floats) -> Floats:
-        """c (alpha + [x - 1]+), by need, class and number of people."""
+        """Return c (alpha + [x - 1]+), by requirement, class and number of people."""
         people = self.people[active][:, None, :]
         c = np.where(people <= 1, self.first[active][:, :, None], self.later[active][:, None, None])
         return np.asarray(c * (scale[:, None, None] * self.one.weights[None, :, None] + np.maximum(people - 1, 0)))

@@ -1,4 +1,4 @@
-"""Synthetic as a method: a table with public groups and a :class:`ProbabilisticDP` become as many rows that were drawn."""
+"""Synthetic as a method: a table with public groups and a :class:`ProbabilisticDP` become a draft of sampled rows."""
 
 from __future__ import annotations
 
@@ -50,29 +50,35 @@ _HELD = 2_000_000
 
 @dataclass(frozen=True)
 class Synthetic:
-    """Replace the value of every row by a drawn one, group by group, from a Polya urn that holds the group's values and noise.
+    """Replace the value of every row by a sample from a Polya urn of the group's values plus noise.
 
-    Quasi columns make the groups, which are published with their sizes; the one sensitive column is the value that is drawn.
-    ``groups`` declares every group with its public size: a file or frame with the group's columns and ``size``, or a mapping. ``domain`` declares every value
-    that is possible: a file or frame, a list, or a mapping to public weights. Both must come from public sources, which ``public`` names: sizes that nobody
-    knows already, or values that were collected from the rows, void the promise. Rows whose value is missing or not in the domain are shown as the values
-    ``missing`` and ``elsewhere`` of the domain, or refused; no row is ever dropped. A table with weights counts each row as often as its weight says.
+    Quasi columns define the groups, which are published with their sizes; the one sensitive column is sampled.
+    ``groups`` declares every group with its public size: a file or frame with the group's columns and ``size``, or a
+    mapping. ``domain`` declares every possible value: a file or frame, a list, or a mapping to public weights. Both
+    must come from public sources, which ``public`` names: sizes that are not already public, or values collected from
+    the rows, void the guarantee. Rows whose value is missing or not in the domain are published as the values
+    ``missing`` and ``elsewhere`` of the domain, or refused; no row is ever dropped. A weight is the multiplicity of a
+    row.
 
-    ``parts`` is a public partition of the values: the part of each value is drawn and published instead of the value, which takes much less noise
-    (:func:`reticent.methods.synthesize.refine` draws values inside parts afterwards); the domain are then the parts.
-    ``screen`` draws again what is not representative of the table or of one next to it; ``keep`` keeps values that nobody of a group has with this public
-    probability only, which leaves less noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). With ``"by group"`` groups differ, by
-    the distance to a value, say: the domain has several columns ``keep_NAME``, and a column ``keep`` of the groups names one of them for each. The probabilities are published with the domain.
+    ``parts`` is a public partition of the values: the part of each value is sampled and published instead of the value,
+    which needs much less noise (:func:`reticent.methods.synthesize.refine` samples values inside parts afterwards); the
+    domain then consists of the parts. ``screen`` rejects samples that are not representative of the table or a
+    neighbour; ``keep`` retains values that nobody in a group has only with this public probability, which reduces the
+    noise: one for all values, or one for each (a mapping, or ``"by value"`` and a column ``keep`` of the domain). With
+    ``"by group"`` groups differ, by the distance to a value, for example: the domain has several columns ``keep_NAME``,
+    and a column ``keep`` of the groups names one of them for each. The probabilities are published with the domain.
 
-    ``drawn`` draws another number of rows than a group has: a public share of its size (``"1/2"``, ``2``), or a mapping from sizes; the noise is certified for that number.
+    ``drawn`` samples another number of rows than a group has: a public share of its size (``"1/2"``, ``2``), or a mapping
+    from sizes; the noise is certified for that number.
 
-    Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tails.
+    Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tail probabilities.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
-    Source: Machanavajjhala, Kifer, Abowd, Gehrke, Vilhuber, Privacy: theory meets practice on the map (2008), with corrections.
+    Source: [Machanavajjhala2008b]; [Machanavajjhala2008], chapter 4, with corrections.
 
-    One draw a plan: a draw is recorded before anybody sees it, and another one is another release. Epsilon and delta of all releases of a named data set are
-    spent from its budgets, whose totals ``budget`` declares (``{"epsilon": 10, "delta": "1e-4"}``); without it the first release spends all there is.
+    One sample per plan: it is recorded before it is disclosed, and another one is another release. Epsilon and delta of
+    all releases of a named data set are charged to its budget, whose totals ``budget`` declares (``{"epsilon": 10,
+    "delta": "1e-4"}``); without it the first release uses up the budget.
 
     Example:
         >>> import reticent as rt
@@ -137,17 +143,17 @@ class Synthetic:
 
     @property
     def options(self) -> PlanOptions:
-        """How the plan spends its promise."""
+        """The options of the plan."""
         keep: Any = BY_VALUE if self._lists_keep else self.keep
         return PlanOptions(self.mode, self.delta_scope, self.rows_per_person, self.screen, keep)
 
     @property
     def _lists_keep(self) -> bool:
-        """Whether ``keep`` has a probability for every value itself."""
+        """True if ``keep`` itself has a probability for every value."""
         return isinstance(self.keep, Mapping) or hasattr(self.keep, "columns")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It keeps ProbabilisticDP and nothing else, on tables with public groups and one sensitive column, whose rows are all there."""
+        """Return why the request is not supported: it needs ProbabilisticDP, public groups, one sensitive column and all rows."""
         if not isinstance(definition, ProbabilisticDP):
             return (
                 f"Synthetic keeps ProbabilisticDP(epsilon, delta), not {definition}. Rows that were drawn are nobody's, so nothing about groups of people can be "
@@ -170,7 +176,7 @@ class Synthetic:
         return None
 
     def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:
-        """The public inputs, in the types of the table's columns."""
+        """Return the public inputs, in the types of the table's columns."""
         value = next(iter(table.sensitive))
         added = [each for each in (self.elsewhere, self.missing) if each is not None]
         groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
@@ -181,7 +187,7 @@ class Synthetic:
         return groups, parts.domain(added, keep), parts
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The rows as they are drawn, with the plan as their evidence."""
+        """Return a draft that samples the rows, with the plan as evidence."""
         context = context or Context()
         reason = self.refusal(table, definition)
         if reason is not None:
@@ -222,7 +228,7 @@ class Synthetic:
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """How many rows would repeat real ones, and the spread of a count that half of all rows meet."""
+        """Return how many rows would repeat real ones, and the standard error of a count that half of all rows meet."""
         assert isinstance(definition, ProbabilisticDP)
         groups, domain, _ = self.declared(table)
         return self._planned(groups, domain, definition).expected_error()
@@ -246,7 +252,7 @@ class Synthetic:
         }
 
     def cost(self, table: Table, plan: AnyPlan) -> PrivacyCost:
-        """For values that are replaced within their group only: groups are published with their sizes. The plan protects all rows of a person."""
+        """Return the cost for values replaced within their group: groups are published with their sizes. The plan protects all rows of a person."""
         unit = "person" if table.unit == "row" and self.rows_per_person > 1 else table.unit
         return PrivacyCost("a synthetic release", {"replace": LossBound(plan.epsilon, plan.delta)}, unit)
 
@@ -260,7 +266,7 @@ def _is_input(given: Any) -> bool:
 def _drawn(
     counts: GroupedCounts, plan: AnyPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
 ) -> Rows:
-    """The rows, drawn a stretch of groups at a time; many are drawn while they are written."""
+    """Return the rows, sampled in ranges of groups; many are sampled while they are written."""
     by = groups.frame.select(groups.columns)
     schema = pl.Schema({**by.schema, domain.values.name: domain.values.dtype})
 
@@ -271,7 +277,7 @@ def _drawn(
             drawn = np.array([plan.rows_drawn(size) for size in counts.sizes[start:stop].tolist()], dtype=np.int64)
             codes = _of_stretch(counts.pools(start, stop), plan, groups, start, drawn, words)
             rows = np.repeat(np.arange(start, stop), drawn)
-            # Sorted within groups, so that the order of draws tells nothing.
+            # Sorted within groups, so that the sampling order discloses nothing.
             order = np.lexsort((codes, rows))
             yield pl.DataFrame([*(column.gather(rows) for column in by), domain.values.gather(codes[order])])
 
@@ -283,7 +289,7 @@ def _drawn(
 def _of_stretch(
     pools: Pools, plan: AnyPlan, groups: DeclaredGroups, start: int, drawn: Ints, words: WordStream
 ) -> Ints:
-    """So many values for the groups from ``start`` on, those of each plan drawn apart, in the order of the groups."""
+    """Sample ``drawn`` values for the groups from ``start`` on, by plan, in the order of the groups."""
     if isinstance(plan, SynthesisPlan):
         return _values(pools, plan, drawn, words)
     found = np.empty(int(drawn.sum()), dtype=np.int64)
@@ -296,7 +302,7 @@ def _of_stretch(
 
 
 def _values(pools: Pools, plan: SynthesisPlan, drawn: Ints, words: WordStream) -> Ints:
-    """So many values for some groups, drawn as the plan says."""
+    """Sample ``drawn`` values for some groups by the plan."""
     alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
     if prior.kept is not None:
         return draw_dropped(pools, alphas, drawn, prior, words)

@@ -1,8 +1,10 @@
-"""The exact test of one output where values of nobody were dropped: how much more likely one table makes it than its neighbour.
+"""The exact disclosure test of one output if values were dropped: its likelihood ratio between neighbouring tables.
 
-The chance of an output is a mean over the values that stayed. One person who moves from o to v changes it by a factor for o, a factor for v, and the mean of
-G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|) over the weight Z of what stays, where o need not stay any more and v must, if they do not show. Tables that are compared are the true one with
-one row replaced, and all that are one row from each other. The result depends on the confidential rows and stays private.
+The probability of an output is a mean over the retained values. A person who moves from o to v changes it by a factor
+for o, a factor for v, and the mean of G(Z) = Gamma(n + Z)/Gamma(n + Z + |m|) over the weight Z of retained values,
+where o need not be retained any more and v must be, if they are not in the output. The tables compared are the true one
+with one row replaced, and all that are one row from each other. The result depends on the confidential rows and is
+private.
 """
 
 from __future__ import annotations
@@ -23,27 +25,29 @@ from reticent.methods.synthesize.prior import PublicPrior
 
 Ratio = Fraction | float
 Mean = Callable[[int | None, int | None], Any]
-# Terms and factors up to which means are computed in fractions; beyond, floats decide unless they are nearer to the limit than this.
+# Limits up to which means are computed in fractions; beyond, floats decide unless they are closer to the threshold than
+# this.
 _MOST_TERMS, _MARGIN = 200_000, 1e-9
 _DROP, _HALVINGS, _AGREE = 40.0, 8, 1e-11
 
 
 @dataclass
 class _Moves:
-    """People who would change the chance of the output alike, leaving a value or coming to one: by ``factor``, and with a value of the class ``kind`` that does not
-    show and then may be dropped, or must stay. ``values`` are two of them at most; None is a value that nobody has and that does not show."""
+    """Moves that change the probability of the output equally, leaving a value or joining one: by ``factor``, and with
+    a value of the class ``kind`` that is not in the output and then may be dropped, or must be retained. ``values`` are
+    at most two of them; None is a value that nobody has and that is not in the output."""
 
     factor: Fraction
     kind: int | None
     values: list[Any] = field(default_factory=list)
 
     def some_other(self, value: Any) -> bool:
-        """Whether one of them is not ``value``."""
+        """True if one of them is not ``value``."""
         return any(each is None or each != value for each in self.values)
 
 
 class DroppedOutput:
-    """An ``output`` of a group with these ``counts``, both by place in the domain of ``prior``; ``scale`` is the noise of the weight 1."""
+    """An ``output`` of a group with these ``counts``, both by index in the domain of ``prior``; ``scale`` is the noise of weight 1."""
 
     def __init__(
         self, counts: Mapping[int, int], output: Mapping[int, int], scale: Fraction, prior: PublicPrior
@@ -61,8 +65,9 @@ class DroppedOutput:
         self.sure = sum((self.alphas[kind] for kind in self.classes.values()), Fraction(0))
 
     def discloses(self, epsilon: Fraction) -> tuple[bool, float]:
-        """Whether two neighbours differ by more than e^epsilon, and by how much. What floats cannot tell is decided in fractions; in a domain too large for these a
-        ratio that is within 1e-9 of the limit counts as more."""
+        """Return whether two neighbours differ by more than e^epsilon, and the ratio. What floats cannot decide is decided
+        in fractions; in a domain too large for these, a ratio within 1e-9 of the limit counts as exceeding it.
+        """
         worst = float(self.worst(self.near_mean))
         apart = np.log(worst) - float(epsilon)
         if abs(apart) > _MARGIN:
@@ -72,14 +77,16 @@ class DroppedOutput:
         return exceeds_exponential(Fraction(self.worst(self.exact_mean)), epsilon), worst
 
     def worst(self, mean: Mean) -> Ratio:
-        """The largest ratio of the chances of the output between neighbouring tables, each within one row of the true one; ``mean`` says how means over what stays
-        change if a value of one class may be dropped and one of another must stay."""
+        """Return the largest ratio of the output's probability between neighbouring tables, each within one row of the
+        true one; ``mean`` returns how means over retained values change if a value of one class may be dropped and one
+        of another must be retained.
+        """
         mean = cache(mean)
         one: Ratio = mean(None, None)
         found = one
         for leaving in self.leaving:
             for value in leaving.values:
-                # A person of this value goes elsewhere, or stays.
+                # A person with this value moves elsewhere, or stays.
                 listed = [
                     leaving.factor * coming.factor * mean(leaving.kind, coming.kind)
                     for coming in self.coming
@@ -88,7 +95,7 @@ class DroppedOutput:
                 found = max(found, _spread([one, *listed]))
         for coming in self.coming:
             for value in coming.values:
-                # Somebody comes to this value, from anywhere else.
+                # A person joins this value, from anywhere else.
                 listed = [
                     leaving.factor * mean(leaving.kind, coming.kind)
                     for leaving in self.leaving
@@ -99,7 +106,7 @@ class DroppedOutput:
 
     @cached_property
     def leaving(self) -> list[_Moves]:
-        """Values that somebody can leave."""
+        """Return the values that a person can leave."""
         found: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, people in self.counts.items():
             kind, shown = self.classes[value], self.output.get(value, 0)
@@ -110,7 +117,7 @@ class DroppedOutput:
 
     @cached_property
     def coming(self) -> list[_Moves]:
-        """Values that somebody can come to."""
+        """Return the values that a person can join."""
         found: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, kind in self.classes.items():
             people, shown = self.counts.get(value, 0), self.output.get(value, 0)
@@ -122,11 +129,13 @@ class DroppedOutput:
         return list(found.values())
 
     def exact_mean(self, dropped: int | None, added: int | None) -> Fraction:
-        """The mean of G over what stays, relative to that of the true table, in fractions."""
+        """Return the mean of G over retained values, relative to that of the true table, in fractions."""
         return self._exact(dropped, added) / self._whole_mean
 
     def near_mean(self, dropped: int | None, added: int | None) -> float:
-        """The same in floats. G(Z) is the integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a factor, so that means over what stays are integrals of products over values."""
+        """Return the same mean in floats. G(Z) is the integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a factor, so means
+        over retained values are integrals of products over values.
+        """
         density, more = self._density
         found = density
         if dropped is not None:
@@ -168,9 +177,10 @@ class DroppedOutput:
 
     @cached_property
     def _density(self) -> tuple[Floats, list[Floats]]:
-        """Nodes of the trapezoidal rule over the logit of t, with the shares of the integral that they have, and for each class (1 - f + f t^alpha)/t^alpha at them.
+        """Return the nodes of the trapezoidal rule over the logit of t with their shares of the integral, and for each
+        class (1 - f + f t^alpha)/t^alpha at them.
 
-        The integrand is smooth and falls exponentially on both sides, so that halving the step soon changes nothing.
+        The integrand is smooth and decays exponentially on both sides, so that halving the step converges quickly.
         """
         step, found = self._width / 4, self._nodes(self._width / 4)
         for _ in range(_HALVINGS):
@@ -183,7 +193,7 @@ class DroppedOutput:
 
     @cached_property
     def _width(self) -> float:
-        """How wide the integrand is at most, and how fast its factors can change."""
+        """Return an upper bound of the integrand's width, and of the rate of change of its factors."""
         weight = self.size + float(self.sure)
         narrowest = weight * self.drawn / (weight + self.drawn)
         return min(1 / math.sqrt(narrowest), 1 / max(1.0, *map(float, self.alphas)))
@@ -215,13 +225,13 @@ class DroppedOutput:
         return density / density.sum(), more
 
     def _highest(self, x: float) -> float:
-        """The logarithm of the integrand at a place, times the largest factor that dropping a value gives it."""
+        """Return the log of the integrand at a point, times the largest factor of dropping a value."""
         at = np.array([x])
         most = max((float(self.alphas[each.kind]) for each in self.leaving if each.kind is not None), default=0.0)
         return float((self._logarithm(at) - most * _log_share(at))[0])
 
     def _logarithm(self, x: Floats) -> Floats:
-        """The logarithm of the integrand at the logit ``x`` of t."""
+        """Return the log of the integrand at the logit ``x`` of t."""
         log_t, log_rest = _log_share(x), _log_share(-x)
         found = (self.size + float(self.sure)) * log_t + self.drawn * log_rest
         for free, alpha, keep in zip(self.free, map(float, self.alphas), map(float, self.keeps), strict=True):
@@ -230,7 +240,7 @@ class DroppedOutput:
 
 
 def _log_share(x: Floats) -> Floats:
-    """ln of 1/(1 + e^-x)."""
+    """Return ln of 1/(1 + e^-x)."""
     return np.asarray(-np.logaddexp(0.0, -x))
 
 

@@ -1,4 +1,4 @@
-"""From public facts to a plan: how much noise each group gets, what is promised, and how much of the real data stays visible."""
+"""From public facts to a plan: the noise of each group, the guarantee, and the visible share of the real data."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ _SIZES_SHOWN = 12
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """How a plan spends its promise.
+    """Options of a plan.
 
-    ``mode`` is that of the noise; delta is meant ``per_person`` or for the ``whole_release``; a person has at most ``rows_per_person`` rows.
-    ``screen``: draws that are not good are drawn again. ``keep``: values that nobody of a group has stay with this public probability, or
-    ``"by value"`` with that which the domain lists for each, or ``"by group"`` with that which the domain lists for each under the name that a group has. Both at once have no proof and are refused.
+    ``mode`` is that of the noise; delta applies ``per_person`` or to the ``whole_release``; a person has at most
+    ``rows_per_person`` rows. ``screen``: samples that are not good are rejected. ``keep``: values that nobody in a
+    group has are retained with this public probability, with the domain's probability for each (``"by value"``), or
+    with that of the column a group names (``"by group"``). There is no proof for both together, so that is refused.
     """
 
     mode: NoiseMode = "tight"
@@ -84,7 +85,7 @@ class PlanOptions:
         return cls(*(written[name] for name in ("mode", "delta_scope", "rows_per_person", "screen", "keep")))
 
     def applied(self, prior: PublicPrior) -> PublicPrior:
-        """The prior with the probabilities with which its values stay."""
+        """Return the prior with its retention probabilities."""
         if self.keep in (BY_VALUE, BY_GROUP) and prior.kept is None:
             raise PolicyError(
                 f"keep is {self.keep!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
@@ -107,21 +108,23 @@ class PromisedNoise(ShownAsCard):
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon that is promised."""
+        """The claimed epsilon."""
         return exact(self.promise.epsilon, "epsilon")
 
     @property
     def delta(self) -> Fraction:
-        """The delta that is promised: for each person, or for the whole release (``delta_scope``)."""
+        """The claimed delta: for each person, or for the whole release (``delta_scope``)."""
         return exact(self.promise.delta, "delta")
 
 
 @dataclass(frozen=True, repr=False)
 class SynthesisPlan(PromisedNoise):
-    """How every group is synthesized: its noise ``alpha`` by group size, for the ``promise`` of the whole.
+    """The noise ``alpha`` by group size, for the ``promise`` of the whole release.
 
-    Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior`` and the promise. A value of weight w gets
-    alpha * w of noise, if it stays. As many rows are drawn as a group has, or as ``drawn`` says for its size. ``whole`` is the number of groups of the release where these are some of them. Guarantee: ``promise``, certified by :meth:`privacy_loss`.
+    Everything in it follows from public facts: the ``sizes`` of groups (size -> how many groups have it), the ``prior``
+    and the guarantee. A value of weight w gets alpha * w of noise, if it is retained. As many rows are sampled as a
+    group has, or as ``drawn`` gives for its size. ``whole`` is the number of groups of the release if these are only
+    some of them. Guarantee: ``promise``, certified by :meth:`privacy_loss`.
     """
 
     sizes: Mapping[int, int]
@@ -139,11 +142,11 @@ class SynthesisPlan(PromisedNoise):
 
     @property
     def rows(self) -> int:
-        """The number of real rows, and of synthetic ones where no other number is drawn."""
+        """The number of real rows, and of synthetic ones unless another number is sampled."""
         return sum(size * times for size, times in self.sizes.items())
 
     def rows_drawn(self, size: int) -> int:
-        """How many rows are drawn for a group of this size."""
+        """Return how many rows are sampled for a group of this size."""
         return self.drawn.get(size, size)
 
     @property
@@ -152,11 +155,13 @@ class SynthesisPlan(PromisedNoise):
         return sum(self.rows_drawn(size) * times for size, times in self.sizes.items())
 
     def noise(self, size: int) -> Fraction:
-        """|alpha|: the weight of all noise in a group of this size; where values are dropped the mean of what stays, without that of people's own values."""
+        """Return |alpha|: the weight of all noise in a group of this size; if values are dropped, the mean of the retained
+        ones, without that of people's own values.
+        """
         return self.alpha[size] * self.prior.expected
 
     def share(self, size: int) -> Fraction:
-        """The expected share of synthetic rows that repeat real ones, n/(n + |alpha|)."""
+        """Return the expected share of synthetic rows that repeat real ones, n/(n + |alpha|)."""
         return size / (size + self.noise(size))
 
     @cached_property
@@ -165,9 +170,9 @@ class SynthesisPlan(PromisedNoise):
         return math.fsum(size * times * float(self.share(size)) for size, times in self.sizes.items()) / self.rows
 
     def expected_error(self) -> ExpectedError:
-        """How many rows repeat real ones, and the standard error of a count that half of the rows of every group meet.
+        """Return how many rows repeat real ones, and the standard error of a count that half of the rows of every group meet.
 
-        Of m drawn rows m_S meet it, with Var m_S = m (n + A + m)/(4 (n + A + 1)) at the worst; the estimate is m_S (n + A)/m - alpha_S.
+        Of m sampled rows m_S meet it, with Var m_S = m (n + A + m)/(4 (n + A + 1)) in the worst case; the estimate is m_S (n + A)/m - alpha_S.
         """
         spread = 0.0
         for size, times in self.sizes.items():
@@ -180,19 +185,19 @@ class SynthesisPlan(PromisedNoise):
         )
 
     def need(self, size: int) -> RequiredNoise | None:
-        """What a group of this size needs for the promise, with the noise that it has; None if dropping values leaves nothing of it."""
+        """Return the requirement of a group of this size, with the noise that it has; None if dropping values leaves nothing of the guarantee."""
         return self.share_of_promise.need(size, self.prior, self.rows_drawn(size), self.alpha[size])
 
     @property
     def gamma(self) -> Fraction:
-        """E - 1 of the urns: how often a value may occur in a representative output, over what the urn holds of it."""
+        """E - 1 of the urns: how often a value may occur in a representative output, relative to its weight in the urn."""
         need = self.need(next(iter(self.sizes)))
         assert need is not None
         return need.excess
 
     @cached_property
     def share_of_promise(self) -> GroupPromise:
-        """What every group must keep so that the promise holds."""
+        """The guarantee that every group must satisfy so that the whole holds."""
         return GroupPromise.of(self.promise, self.options, self.whole or self.groups)
 
     @cached_property
@@ -203,12 +208,12 @@ class SynthesisPlan(PromisedNoise):
         return PrivacyLoss(ratio**self.options.rows_per_person, min(delta * share.times, Fraction(1)))
 
     def privacy_loss(self) -> PrivacyLoss:
-        """The loss that the noise of every group certifies, computed again from exact thresholds and tails with a margin."""
+        """The loss certified by the noise of every group, recomputed from exact thresholds and tails with a margin."""
         return self._loss
 
     @property
     def warnings(self) -> list[str]:
-        """What a steward should know before choosing this plan."""
+        """Return warnings for the steward before choosing this plan."""
         found = []
         if self.real_share < _FEW_REAL:
             found.append(
@@ -258,13 +263,13 @@ class SynthesisPlan(PromisedNoise):
         }
 
     def _dropping(self) -> tuple[float, float]:
-        """What dropping values spends of epsilon at most: on those that show, and on those that do not."""
+        """Return the maximum epsilon spent by dropping values: for those in the output, and for the others."""
         needs = [need for size in self.sizes if (need := self.need(size)) is not None]
         least = min(each.keep for each in self.prior.classes)
         return -math.log(least), math.log(max((need.charge for need in needs), default=Fraction(1)))
 
     def card(self) -> Card:
-        """What is promised, and what it costs; of many group sizes some."""
+        """Summarise for display: guarantee and cost; some of many group sizes."""
         sizes = list(self.sizes.items())
         listed = [
             (
@@ -291,10 +296,10 @@ class SynthesisPlan(PromisedNoise):
 
 @dataclass(frozen=True)
 class GroupPromise:
-    """What each group must keep: the ``ratio`` for one row, and ``delta``, which is the promised one over ``times``.
+    """The guarantee of each group: the ``ratio`` for one row, and ``delta``, which is the claimed one over ``times``.
 
-    A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times. ``whole_release`` divides delta by
-    the number of groups.
+    A person with c rows has c times epsilon; in one group c e^((c-1) epsilon) times delta, in several c times.
+    ``whole_release`` divides delta by the number of groups.
     """
 
     ratio: Fraction
@@ -304,7 +309,7 @@ class GroupPromise:
 
     @classmethod
     def of(cls, promise: ProbabilisticDP, options: PlanOptions, groups: int) -> GroupPromise:
-        """The share of each of so many groups."""
+        """Return the share of each of this many groups."""
         rows = options.rows_per_person
         ratio = ratio_within(exact(promise.epsilon, "epsilon") / rows)
         if ratio <= 1:
@@ -318,7 +323,7 @@ class GroupPromise:
         return cls(ratio, delta, times, options)
 
     def need(self, size: int, prior: PublicPrior, drawn: int, scale: Fraction = Fraction(0)) -> RequiredNoise | None:
-        """What a group of this size needs. Dropping values is paid for up to the noise ``scale``; None if that leaves nothing."""
+        """Return the requirement of a group of this size. Dropping values is charged up to the noise ``scale``; None if that leaves nothing."""
         if prior.kept is not None:
             return dropping_need(size, drawn, prior, self.ratio, self.delta, scale)
         ratio, delta = self.ratio, self.delta
@@ -330,7 +335,7 @@ class GroupPromise:
         return RequiredNoise(size, drawn, prior.classes, prior.total, ratio, delta)
 
     def loss(self, need: RequiredNoise | None, alpha: Fraction) -> PrivacyLoss:
-        """The loss of a group with this noise."""
+        """Return the loss of a group with this noise."""
         if need is None:
             return PrivacyLoss(self.ratio, Fraction(1))
         failure = Fraction(min(need.failure(alpha), 1.0))
@@ -344,7 +349,7 @@ class GroupPromise:
         return PrivacyLoss(need.ratio / (1 - failure) * (1 + charge), failure + charge)
 
     def scales(self, sizes: Iterable[int], prior: PublicPrior, drawn: Mapping[int, int]) -> list[Fraction]:
-        """The noise for groups of these sizes, of which so many rows are drawn."""
+        """Return the noise for groups of these sizes and numbers of sampled rows."""
         if prior.kept is not None:
             return dropping_scales(
                 list(sizes), lambda size, scale: self.need(size, prior, drawn.get(size, size), scale)
@@ -353,7 +358,7 @@ class GroupPromise:
         return least_scales(needs) if self.options.mode == "tight" else [thesis_scale(need) for need in needs]
 
     def charges(self, dropping: tuple[float, float] | None) -> list[dict[str, Any]]:
-        """What each step spends of the promise; ``dropping`` says what dropping values spends of epsilon."""
+        """Return what each step spends of the guarantee; ``dropping`` is the epsilon spent by dropping values."""
         found: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
         if self.options.screen:
             found[0]["epsilon"] += math.log(1 - self.delta)
@@ -399,12 +404,15 @@ def plan(
 ) -> SynthesisPlan:
     """Plan a synthetic release from public facts, before any data are read.
 
-    ``groups`` are the public sizes of all groups (a list, or a mapping from their names), ``domain`` the values that are possible: how many, which ones, or a
-    mapping to their public weights. ``epsilon`` and ``delta`` are what is promised to a person with at most ``rows_per_person`` rows. ``mode`` is ``tight``
-    (the least noise that exact tails certify) or ``thesis`` (the closed criterion of the literature, certified by exact tails as well). ``delta_scope`` says
-    whether delta is the risk of each person (``per_person``) or of anybody at all (``whole_release``). ``screen`` draws again what is not
-    representative, ``drawn`` is a share of each group's size that is drawn (``"1/2"``, ``2``), or maps group sizes to numbers of synthetic rows where these differ, ``keep`` keeps values that nobody of a group has with this probability only, or with one for
-    each value (a mapping, a list in the order of the domain, or ``"by value"`` where the domain lists them): the promise holds for what is published then.
+    ``groups`` are the public sizes of all groups (a list, or a mapping from their names), ``domain`` the possible
+    values: their number, a list, or a mapping to public weights. ``epsilon`` and ``delta`` are the guarantee for a
+    person with at most ``rows_per_person`` rows. ``mode`` is ``tight`` (the least noise that exact tails certify) or
+    ``thesis`` (the published closed-form criterion, certified by exact tails as well). ``delta_scope`` chooses whether
+    delta is the risk of each person (``per_person``) or of any person at all (``whole_release``). ``screen`` rejects
+    samples that are not representative, ``drawn`` is the sampled share of each group's size (``"1/2"``, ``2``), or maps
+    group sizes to numbers of synthetic rows, ``keep`` retains values that nobody in a group has only with this
+    probability, or with one for each value (a mapping, a list in the order of the domain, or ``"by value"`` if the
+    domain lists them): the guarantee accounts for it.
     """
     prior = PublicPrior.of(domain)
     if isinstance(keep, Mapping) or (isinstance(keep, Sequence) and not isinstance(keep, str)):
@@ -422,14 +430,14 @@ def planned(
     drawn: Mapping[int, int] | None = None,
     whole: int | None = None,
 ) -> SynthesisPlan:
-    """The plan with the least noise that its mode finds; ``whole`` is the number of groups of the release, where these are some of them."""
+    """Return the plan with the least noise that its mode finds; ``whole`` is the number of groups of the release if these are only some of them."""
     prior = options.applied(prior)
     scales = GroupPromise.of(promise, options, whole or sum(sizes.values())).scales(sizes, prior, drawn or {})
     return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {}, whole)
 
 
 def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> dict[int, int]:
-    """How many rows are drawn for groups of each size where that is another number: a public share of the size, rounded up, or a mapping from sizes."""
+    """Return how many rows are sampled for groups of each size if that differs: a public share of the size, rounded up, or a mapping from sizes."""
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -452,7 +460,7 @@ def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> 
 
 
 def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
-    """The sizes of groups, each with the number of groups that have it, smallest first."""
+    """Return the distinct group sizes with the number of groups of each, smallest first."""
     listed = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
     if not listed:
         raise PolicyError("groups is empty: name the public size of every group.", setting=("groups",))

@@ -1,4 +1,4 @@
-"""The public prior: which values there are, and how much noise each gets relative to the others. It must not be learned from the confidential rows."""
+"""The public prior: the possible values, and their relative noise. It must not be derived from the confidential rows."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MOST_CLASSES = 4096
 
 @dataclass(frozen=True, eq=False)
 class PublicPrior:
-    """``size`` values, by name where they are listed, and their whole-number ``weights`` where they are not uniform.
+    """``size`` values, with names if listed, and integer ``weights`` if not uniform.
 
-    Noise is the plan's alpha times the weight of a value; uniform weights are 1. ``kept`` says with which probability a value stays in a group where nobody has
-    it; without, all stay.
+    Noise is the plan's alpha times the weight of a value; uniform weights are 1. ``kept`` are the retention
+    probabilities of values that nobody in a group has; without it, all are retained.
     """
 
     size: int
@@ -47,7 +47,7 @@ class PublicPrior:
 
     @classmethod
     def of(cls, domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior) -> PublicPrior:
-        """The prior of a number of values, a list of them, or a mapping from values to their weights."""
+        """Build the prior from a number of values, a list of them, or a mapping from values to weights."""
         if isinstance(domain, PublicPrior):
             return domain
         if isinstance(domain, Mapping):
@@ -84,7 +84,7 @@ class PublicPrior:
         return cls(len(values), values, np.array(listed, dtype=np.int64))
 
     def keeping(self, keep: Keep) -> PublicPrior:
-        """The same prior whose values stay with one probability, or with one for each of them: by value, or in the order of the domain."""
+        """Return the prior with one retention probability, or one for each value: by value, or in the order of the domain."""
         if isinstance(keep, Mapping):
             for value in keep:
                 self.code(value)
@@ -97,7 +97,7 @@ class PublicPrior:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether all values have the same weight."""
+        """True if all values have the same weight."""
         return self.weights is None
 
     @cached_property
@@ -107,7 +107,7 @@ class PublicPrior:
 
     @cached_property
     def expected(self) -> Fraction:
-        """The mean weight of the values that stay where nobody has any."""
+        """The mean weight of the retained values if nobody has any."""
         return sum((each.keep * each.count * each.weight for each in self.classes), Fraction(0))
 
     @cached_property
@@ -117,7 +117,7 @@ class PublicPrior:
 
     @cached_property
     def classes(self) -> tuple[WeightClass, ...]:
-        """The distinct weights and keep probabilities with their numbers of values, lightest first."""
+        """The distinct pairs of weight and retention probability with their numbers of values, lightest first."""
         if self.weights is None and self.kept is None:
             return (WeightClass(1, self.size),)
         return self._classified[0]
@@ -144,11 +144,11 @@ class PublicPrior:
 
     @cached_property
     def codes(self) -> Mapping[Any, int]:
-        """The place of every value; a domain that is a number has the values 0, 1, 2, ..."""
+        """The index of every value; a domain that is a number has the values 0, 1, 2, ..."""
         return {value: code for code, value in enumerate(self.values)} if self.values is not None else {}
 
     def code(self, value: Any) -> int:
-        """The place of a value; a :class:`PolicyError` if the domain does not have it."""
+        """Return the index of a value; a :class:`PolicyError` if the domain does not have it."""
         if self.values is None:
             if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < self.size:
                 return int(value)
@@ -166,15 +166,15 @@ class PublicPrior:
         return self.codes[value]
 
     def value(self, code: int) -> Any:
-        """The value at a place."""
+        """Return the value at an index."""
         return code if self.values is None else self.values[code]
 
     def noise(self, alpha: Fraction, code: int) -> Fraction:
-        """The noise of the value at a place."""
+        """Return the noise of the value at an index."""
         return alpha * self.weight(code)
 
     def weight(self, code: int) -> int:
-        """The weight of the value at a place."""
+        """Return the weight of the value at an index."""
         return 1 if self.weights is None else int(self.weights[code])
 
 

@@ -1,4 +1,4 @@
-"""The noise of the reference 0-sample: the closed criterion of the literature, certified by exact tails."""
+"""The noise of the reference 0-sample: the closed-form criterion of [Machanavajjhala2008b], certified by exact tails."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BISECTIONS = 200
 
 
 def thesis_scale(need: RequiredNoise) -> Fraction:
-    """The scale of the reference 0-sample, raised where exact tails do not certify it.
+    """Return the scale of the reference 0-sample, raised if exact tails do not certify it.
 
-    Its theorem is for more than 3 times, uniform weights, and as many synthetic as real rows.
+    Its theorem requires a threshold of more than 3 times, uniform weights, and as many synthetic as real rows.
     """
     if need.ratio <= 3:
         raise PolicyError(
@@ -39,7 +39,7 @@ def thesis_scale(need: RequiredNoise) -> Fraction:
 
 
 def _reference_scale(need: RequiredNoise) -> Fraction:
-    """Bisection on the criterion for privacy; the safe end is returned."""
+    """Bisect on the privacy criterion; return the safe end."""
     c, n, k, ratio = float(need.excess), need.size, float(need.classes[0].count), float(need.ratio)
     constant = math.log(2 * k * ratio / (ratio - 2)) - math.log(float(need.delta))
     low, high = 0.0, float(need.enough)
@@ -55,7 +55,9 @@ def _reference_scale(need: RequiredNoise) -> Fraction:
 
 
 def log_reference_mass(size: int, drawn: int, inside: float, outside: float, excess: float) -> float:
-    """The logarithm of the largest beta-binomial mass at the threshold f(x), over all numbers x of people with one value; minus infinity if there is none."""
+    """Return the log of the largest beta-binomial mass at the threshold f(x), over all numbers x of people with one value;
+    minus infinity if there is none.
+    """
     people = np.arange(min(size, math.ceil(drawn / excess - inside + 1)) + 1, dtype=np.float64)
     thresholds = excess * (inside + np.maximum(people - 1, 0))
     people, thresholds = people[thresholds < drawn], thresholds[thresholds < drawn]

@@ -1,7 +1,7 @@
-"""Accept or reject: a draw that is good is kept, any other is drawn again.
+"""Rejection sampling: a good sample is kept, any other is sampled again.
 
-Rejecting what is not representative of the table itself would break the promise, since neighbours reject other outputs. What may be rejected is what is not
-representative of the table or of any table one row away.
+Rejecting what is not representative of the table itself would break the guarantee, since neighbours reject other
+outputs. What may be rejected is what is representative neither of the table nor of any table one row away.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from reticent.methods.synthesize.required_noise import short
 from reticent.methods.synthesize.urn import Ints, Pools, draw_urns
 
 ATTEMPTS = 64
-"""How often a group is drawn at most; then it is drawn from the prior alone. It must not depend on the data, and how often a group was drawn is not told."""
-# Products of floats are off by far less.
+"""Maximum number of attempts per group; then it is sampled from the prior alone. It must not depend on the data, and the
+number of attempts is not disclosed.
+"""
+# Floating-point products are far more accurate than this.
 _MARGIN = 1e-9
 
 
 def screening_charge(delta: Fraction) -> Fraction:
-    """What the limit of attempts costs at most, of delta and as a share of the ratio.
+    """Return the maximum cost of the limit of attempts, in delta and as a share of the ratio.
 
-    The law of a screened draw is a P(S) on good outputs plus q Q(S), where Q is the prior's and q <= p^c is the chance of c rejections. Outside outputs with
-    Q > p^(-c/2) P, whose chance is at most p^(c/2) by Markov's inequality, the second part changes no ratio by more than a share of p^(c/2). With p <= delta, four
-    times delta^(c/2) covers all of it.
+    The distribution of a screened sample is a P(S) on good outputs plus q Q(S), where Q is the prior's and q <= p^c is
+    the probability of c rejections. Outside outputs with Q > p^(-c/2) P, whose probability is at most p^(c/2) by
+    Markov's inequality, the second term changes no ratio by more than a share of p^(c/2). With p <= delta, four times
+    delta^(c/2) covers all of it.
     """
     return short(4 * delta ** (ATTEMPTS // 2))
 
@@ -39,7 +42,7 @@ def screening_charge(delta: Fraction) -> Fraction:
 def is_good(
     counts: Mapping[Any, int], output: Mapping[Any, int], noise: Callable[[Any], Fraction], gamma: Fraction
 ) -> bool:
-    """Whether some table within one row of ``counts`` has ``output`` among its representative ones: no value more often than gamma (alpha + [n - 1]+)."""
+    """True if ``output`` is representative for some table within one row of ``counts``: no value occurs more often than gamma (alpha + [n - 1]+)."""
     above = [
         value for value, drawn in output.items() if drawn > gamma * (noise(value) + max(counts.get(value, 0) - 1, 0))
     ]
@@ -60,7 +63,7 @@ def is_good(
 def draw_screened(
     pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, gamma: Fraction, words: WordStream
 ) -> Ints:
-    """So many values for each group, drawn again while they are not good, at most :data:`ATTEMPTS` times, then from the prior alone."""
+    """Sample ``drawn`` values for each group, rejecting samples that are not good, at most :data:`ATTEMPTS` times, then from the prior alone."""
     totals = [prior.total] * len(drawn)
     found = draw_urns(pools, alphas, drawn, totals, words, prior.weights)
     ends = np.cumsum(drawn)
@@ -81,7 +84,7 @@ def draw_screened(
 def _rejected(
     pools: Pools, drawn: Ints, sizes: Ints, alphas: Sequence[Fraction], gamma: Fraction, prior: PublicPrior
 ) -> NDArray[np.bool_]:
-    """Which groups' draws are not good. Floats rule out what is far from a threshold; the rest is decided in fractions."""
+    """Mask the groups whose samples are not good. Floats rule out what is far from a threshold; the rest is decided in fractions."""
     k = prior.size
     people, counted = np.unique(
         np.repeat(np.arange(len(pools.sizes)), pools.sizes) * k + pools.codes, return_counts=True

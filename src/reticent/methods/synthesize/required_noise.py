@@ -1,11 +1,13 @@
-"""How much noise a group needs: the least prior weight whose outputs give somebody away with a chance of at most delta.
+"""Noise requirement of a group: the smallest prior weight whose outputs are disclosing with probability at most delta.
 
-The noise of a value is ``scale`` times its public weight. An output is *representative* if no value occurs in it more than c (alpha_i + [n_i - 1]+) times, with
-c = E - 1; no representative output distinguishes neighbours by more than E. How likely a value occurs more often is a tail of a beta-binomial law,
-and a union bound over values gives the chance that an output is not representative, whatever the table.
+The noise of a value is ``scale`` times its public weight. An output is *representative* if no value occurs in it more
+than c (alpha_i + [n_i - 1]+) times, with c = E - 1; no representative output distinguishes neighbours by more than E.
+The probability that a value occurs more often is a tail of a beta-binomial distribution, and a union bound over values
+bounds the probability that an output is not representative, for every table.
 
-Where values of nobody stay with a public probability f only (``keep``), an output is representative if a value with at most one person occurs at most
-(E f/T - 1) alpha_i times, and one with x >= 2 people at most (E/T - 1) (alpha_i + x - 1) times; ``dropping`` proves it, and says what the ``charge`` T is.
+If values that nobody has are retained only with a public probability f (``keep``), an output is representative if a
+value with at most one person occurs at most (E f/T - 1) alpha_i times, and one with x >= 2 people at most (E/T - 1)
+(alpha_i + x - 1) times; ``domain_reduction`` proves it, and defines the ``charge`` T.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _FEW_PEOPLE = 2048
 
 @dataclass(frozen=True)
 class WeightClass:
-    """Values of one public weight that stay with one public probability if nobody has them: how many there are."""
+    """Number of values of one public weight and one public retention probability."""
 
     weight: int
     count: int
@@ -37,10 +39,10 @@ class WeightClass:
 
 @dataclass(frozen=True)
 class RequiredNoise:
-    """What one group needs: ``size`` people of which ``drawn`` are drawn, over classes of values, within ``ratio`` but for the chance ``delta``.
+    """Requirement of one group: ``size`` people and ``drawn`` samples, over classes of values, within ``ratio`` except with probability ``delta``.
 
-    ``total`` is the weight that all values have together, at least: with dropped values that of those that stay. ``charge`` is what dropping costs of the ratio
-    besides the probabilities of the classes; 1 if nothing is dropped.
+    ``total`` is a lower bound of the weight of all values: with dropped values, of the retained ones. ``charge`` is the
+    cost of dropping in the ratio besides the probabilities of the classes; 1 if nothing is dropped.
     """
 
     size: int
@@ -63,7 +65,7 @@ class RequiredNoise:
 
     @property
     def enough(self) -> Fraction:
-        """The scale of plain differential privacy: every output is representative. Without dropping every alpha is m/(E - 1) then."""
+        """The scale of plain differential privacy: every output is representative. Without dropping, every alpha is then m/(E - 1)."""
         steps = (excess * each.weight for excess, each in zip(self.excesses, self.classes, strict=True))
         return short(self.drawn / min(steps))
 
@@ -79,34 +81,37 @@ class RequiredNoise:
 
     @cached_property
     def keeps(self) -> Floats:
-        """The probabilities with which values of the classes stay."""
+        """The retention probabilities of the classes."""
         return np.array([float(each.keep) for each in self.classes])
 
     @cached_property
     def totals(self) -> Floats:
-        """The weight of all values, if one of the class is there: at least its own."""
+        """The weight of all values if one of the class is present: at least its own."""
         return np.maximum(float(self.total), self.weights)
 
     def failure(self, scale: Fraction) -> float:
-        """An upper bound of the chance that an output is not representative, for every table; thresholds are exact, tails carry a margin."""
+        """Return an upper bound of the probability that an output is not representative, for every table; thresholds are
+        exact, tails carry a margin.
+        """
         if scale >= self.enough:
             return 0.0
         people, tails = self._tails(scale)
         return float(self.bound(np.array(self.size), people, tails)) * (1 + self._error(scale))
 
     def holds(self, scale: Fraction) -> bool:
-        """Whether this scale is certified."""
+        """True if this scale is certified."""
         return self.failure(scale) <= float(self.delta)
 
     def worst(self, scale: Fraction) -> int:
-        """The number of people with one value for which an output is most likely not representative."""
+        """Return the number of people with one value for which an output is most likely not representative."""
         people, tails = self._tails(scale)
         return int(people[tails.max(axis=0)[1:].argmax() + 1]) if len(people) > 1 else 0
 
     def bound(self, size: NDArray[np.int64], people: NDArray[np.int64], tails: Floats) -> Floats:
-        """The union bound over all values of groups of some sizes, from tails by class (next to last axis) and number of people with a value (last axis, 0 first).
+        """Return the union bound over all values of groups of some sizes, from tails by class (next to last axis) and
+        number of people with a value (last axis, 0 first).
 
-        A value of nobody shows only if it stayed.
+        A value that nobody has occurs only if it is retained.
         """
         at_zero = tails[..., 0] * self.keeps
         some = tails[..., 1:]
@@ -126,7 +131,8 @@ class RequiredNoise:
         tails = np.zeros(inside.shape)
         tails[:, few] = tails_of(drawn[:, few], inside[:, few], outside[:, few], thresholds[:, few])
         if len(people) > _FEW_PEOPLE:
-            # With many people of one value tails are small; only those are summed that may be the largest of all, by tail or by person.
+            # With many people of one value tails are small; only those that may be the largest, by tail or by person,
+            # are summed.
             rest = slice(_FEW_PEOPLE, None)
             ceilings = tail_ceilings(drawn[:, rest], inside[:, rest], outside[:, rest], thresholds[:, rest])
             by_person = tails[:, 1:_FEW_PEOPLE] / people[1:_FEW_PEOPLE]
@@ -139,9 +145,9 @@ class RequiredNoise:
         return people, tails
 
     def _thresholds(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
-        """The numbers of people that one value may have, and for each class how often it occurs at most in a representative output; exact.
+        """Return the possible numbers of people with one value, and for each class how often it occurs at most in a representative output; exact.
 
-        Numbers of people beyond those for which every output is representative are left out.
+        Numbers of people for which every output is representative are omitted.
         """
         least = scale * min(each.weight for each in self.classes)
         most = min(self.size, max(1, math.ceil(self.drawn / self.excess - least + 1)))
@@ -152,7 +158,7 @@ class RequiredNoise:
             alpha = scale * each.weight
             roughly = c * (float(alpha) + others)
             found = np.floor(roughly)
-            # Floats decide unless they are near a whole number.
+            # Floats decide unless they are close to an integer.
             near = np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly))
             zero, step = self.excess * alpha, self.excess
             below = math.lcm(zero.denominator, step.denominator)
@@ -164,7 +170,7 @@ class RequiredNoise:
 
 
 def tails_of(drawn: NDArray[np.int64], inside: Floats, outside: Floats, thresholds: Floats) -> Floats:
-    """Upper tails of arrays of any one shape, a part at a time."""
+    """Return upper tails of arrays of any shape, in chunks."""
     flat = [
         np.ascontiguousarray(np.broadcast_to(each, thresholds.shape), dtype=np.float64).ravel()
         for each in (drawn, inside, np.maximum(outside, 1e-300), thresholds)
@@ -177,7 +183,7 @@ def tails_of(drawn: NDArray[np.int64], inside: Floats, outside: Floats, threshol
 
 
 def short(value: Fraction) -> Fraction:
-    """A decimal of 10 digits, at least ``value``: short enough for urns in machine integers, and to be read."""
+    """Round up to a decimal of 10 digits: short enough for urns in machine integers, and readable."""
     with localcontext() as context:
         context.prec, context.rounding = _DIGITS, ROUND_CEILING
         return Fraction(Decimal(value.numerator) / Decimal(value.denominator))

@@ -1,8 +1,9 @@
-"""Exact draws from Polya urns, many groups at once: never a cell for every value, and no rounding anywhere.
+"""Exact sampling from Polya urns, many groups at once: no cell per value, and no rounding anywhere.
 
-A group's urn holds its people, one ball each, and alpha_i balls of every value; what is drawn goes back with one more of its kind. With alpha = p/q times
-whole weights that add up to W, draw t takes a whole number u below pW + q(n + t): below pW it is a value of the prior, else ball number (u - pW) // q, which is
-a person of the group or an earlier draw. All numbers are drawn first; draws that repeat earlier ones are then followed to where they come from.
+A group's urn has one ball per person, and alpha_i balls of every value; a drawn ball is returned with one more of its
+kind. With alpha = p/q times integer weights with the sum W, draw t samples an integer u below pW + q(n + t): below pW
+it is a value of the prior, otherwise ball number (u - pW) // q, which is a person of the group or an earlier draw. All
+integers are sampled first; draws that repeat earlier ones are then resolved.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ _MACHINE = 2**63
 
 @dataclass(frozen=True, eq=False)
 class Pools:
-    """The people of several groups: codes of their values, group after group, and the number in each group."""
+    """The people of several groups: value codes, group by group, and the number in each group."""
 
     codes: Ints
     sizes: Ints
 
     def some(self, groups: Ints) -> Pools:
-        """The people of some of the groups."""
+        """Return the people of some of the groups."""
         ends = np.cumsum(self.sizes)
         sizes = self.sizes[groups]
         return Pools(self.codes[places_in(ends[groups] - sizes, sizes)], sizes)
 
     @classmethod
     def of_counts(cls, counts: Counts, prior: PublicPrior) -> Pools:
-        """One group with these counts of values."""
+        """Build one group with these counts of values."""
         listed = {prior.code(value): people for value, people in counts.items()}
         people = np.repeat(np.array(list(listed), dtype=np.int64), np.array(list(listed.values()), dtype=np.int64))
         return cls(people, np.array([len(people)], dtype=np.int64))
@@ -55,10 +56,10 @@ def draw_urns(
     words: WordStream,
     weights: Ints | None = None,
 ) -> Ints:
-    """So many values (``drawn``) for each group, as codes, group after group; ``alphas`` holds the noise of each group, ``totals`` the weight of all its values,
-    which is that of ``weights`` where these are not uniform.
+    """Sample ``drawn`` values for each group, as codes, group by group; ``alphas`` are the noise of each group,
+    ``totals`` the weight of all its values, that of ``weights`` if not uniform.
 
-    Guarantee: the law is exactly the Dirichlet-multinomial one, draw by draw, if the words are uniform.
+    Guarantee: the distribution is exactly Dirichlet-multinomial if the words are uniform.
     Cost: O(draws), a few dozen bytes each.
     """
     groups = np.repeat(np.arange(len(drawn)), drawn)
@@ -71,7 +72,7 @@ def draw_urns(
     person = ~from_prior & (ball < pools.sizes[groups])
     found[person] = pools.codes[starts[groups[person]] + ball[person]]
     earlier = np.flatnonzero(~from_prior & ~person)
-    # A draw that repeats another points to it; pointers are doubled until all point to a draw with a value of its own.
+    # A draw that repeats another points to it; pointer doubling until all point to a draw with its own value.
     points = np.arange(len(groups))
     points[earlier] = first[groups[earlier]] + ball[earlier] - pools.sizes[groups[earlier]]
     while len(earlier):
@@ -84,8 +85,8 @@ def draw_urns(
 def _balls(
     sizes: Ints, alphas: Sequence[Fraction], groups: Ints, turn: Ints, totals: Sequence[int], words: WordStream
 ) -> tuple[NDArray[np.bool_], Ints]:
-    """Of each draw whether it takes a value of the prior, and which unit of weight, or else the number of the ball."""
-    # p of alpha = p/q times the weight of all values, p and q; alphas repeat, and so do these.
+    """Return for each draw whether it takes a value of the prior and which weight unit, or otherwise the number of the ball."""
+    # p of alpha = p/q times the total weight, p and q; alphas repeat, and so do these.
     parts = [
         (each.numerator * total, each.numerator, each.denominator) for each, total in zip(alphas, totals, strict=True)
     ]
@@ -116,7 +117,7 @@ def _balls(
 
 
 def _chosen(units: Ints, weights: Ints) -> Ints:
-    """The value that each unit of weight belongs to."""
+    """Return the value that each weight unit belongs to."""
     return np.searchsorted(np.cumsum(weights), units, side="right")
 
 
@@ -127,10 +128,10 @@ def sample(
     domain: int | Sequence[Any] | Mapping[Any, Any] | PublicPrior,
     insecure_seed: int | None = None,
 ) -> dict[Any, int]:
-    """Draw ``size`` synthetic rows of one group with these true ``counts``: how often each value occurs.
+    """Sample ``size`` synthetic rows of one group with these true ``counts``; return the count of each value.
 
-    ``alpha`` is the noise of every value, times its weight where ``domain`` has weights. Randomness comes from the operating system; ``insecure_seed`` is for
-    tests, and what was drawn with it must not be released.
+    ``alpha`` is the noise of every value, times its weight if ``domain`` has weights. Randomness comes from the
+    operating system; ``insecure_seed`` is for tests, and its samples must not be released.
     """
     prior, noise = PublicPrior.of(domain), exact(alpha, "alpha", above=0)
     pools = Pools.of_counts(checked_counts(counts, "counts"), prior)
@@ -140,6 +141,6 @@ def sample(
 
 
 def tally(codes: Ints, prior: PublicPrior) -> dict[Any, int]:
-    """How often each value occurs among codes."""
+    """Return the count of each value among codes."""
     values, times = np.unique(codes, return_counts=True)
     return {prior.value(code): each for code, each in zip(values.tolist(), times.tolist(), strict=True)}
