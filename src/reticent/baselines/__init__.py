@@ -1,10 +1,10 @@
-"""What the literature did before, kept to compare with; no other package depends on it.
+"""Published methods kept for comparison; no other package depends on this one.
 
 ``datafly``         greedy full-domain generalization
 ``rtree``           boxes of an R+-tree
-``incremental``     publishers for tables that only grow, after Sweeney and after Byun et al.
+``incremental``     publishers for growing tables, after [Sweeney2002] and [Byun2006]
 ``series_models``   earlier models of continuous publication, judged on a history
-``leaky_auditors``  auditors whose refusals leak, and the attacks on them
+``leaky_auditors``  query auditors whose refusals leak, and the attacks on them
 
 Names are loaded when they are first used.
 """

@@ -1,4 +1,4 @@
-"""The method ``Datafly``: the simple baseline that most scripts implement."""
+"""The method ``Datafly``: the simple baseline that most scripts implement. Source: [Sweeney1998]."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from reticent.table import Table
 
 @dataclass(frozen=True)
 class Datafly(GroupMethod):
-    """Greedy full-domain generalization: raise the column with most distinct values until few enough rows must go.
+    """Greedy full-domain generalization: generalize the column with the most distinct values until few enough rows must be suppressed.
 
-    It finds a release, seldom the best; it is here to compare with. Rows of failing groups are suppressed, at most
-    ``suppression`` of all. ``values="typical"`` publishes typical values, as :class:`Lattice` does.
+    It finds a release, seldom the best; for comparison. Rows of failing groups are suppressed, at most ``suppression``
+    of all. ``values="typical"`` publishes typical values, as :class:`Lattice` does. Guarantee and adversary: the
+    definition's. Cost: O(rows) for each of at most as many steps as there are levels. Source: [Sweeney1998].
 
     Parameters:
         suppression: the share of rows that may be suppressed.
@@ -50,7 +51,7 @@ class Datafly(GroupMethod):
         check_values("Datafly", self.values)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """As :class:`Lattice`, which recodes the node that it finds."""
+        """Same as for :class:`Lattice`, which recodes the chosen node."""
         return self._lattice().refusal(table, definition)
 
     @property
@@ -58,7 +59,7 @@ class Datafly(GroupMethod):
         return True
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """The first node on the greedy way up that passes."""
+        """Return the first passing node on the greedy path."""
         table, wanted, limit = run.table, run.definition, exact(self.suppression, "suppression")
         frequencies = count_table(table, run.context, floor=self._start(table, run.context))
         several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
@@ -79,7 +80,7 @@ class Datafly(GroupMethod):
         return replace(fixed, node=dict(zip(table.quasi, levels, strict=True))).grouped(run)
 
     def _start(self, table: Table, context: Context) -> NodeLevels:
-        """The lowest levels, or those at which the engine can hold the points; typical values need the lowest."""
+        """Return the lowest levels, or those at which the engine can hold the points; typical values need the lowest."""
         lowest = levels_of(table, None, "floor")
         return finest_floor(table, lowest, context) if self.values == "labels" else lowest
 
@@ -88,7 +89,7 @@ class Datafly(GroupMethod):
 
     @staticmethod
     def _passes(evaluator: Evaluator, levels: NodeLevels, leaving: Callable[[Points], PublishedGroups]) -> bool:
-        """Whether a node passes, and those whom it leaves out can be left out without telling too much about them."""
+        """True if a node passes, and its suppressed groups can be suppressed without disclosing too much about them."""
         if not evaluator.evaluate(levels).passes:
             return False
         points = evaluator.points(levels)
@@ -96,7 +97,7 @@ class Datafly(GroupMethod):
 
 
 def _distinct_values(points: Points, top: tuple[int, ...]) -> list[int]:
-    """How many values the rows have in each column; none in a column that cannot be raised."""
+    """Return the number of distinct values in each column; 0 for a column at its top level."""
     rows = points.sizes > 0
     return [
         len(np.unique(column[rows])) if level < highest else 0

@@ -1,6 +1,7 @@
-"""Publishers for tables that only grow, after Sweeney and after Byun et al.: what was done before series were published with signatures.
+"""Publishers for growing tables after [Sweeney2002] and [Byun2006], which precede signature-based series.
 
-They partition people into groups, release by release; :meth:`History.import_release` takes their groups in, so that the series can be attacked and measured beside others.
+They partition people into groups, release by release; :meth:`History.import_release` imports their groups, so that the
+series can be attacked and compared with others.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class IncrementalRelease:
-    """One release: the ``rows`` of everybody who is in it, the ``group`` of each, numbered from 0, and the rows of people who are still ``waiting``."""
+    """One release: the ``rows`` of everyone in it, the ``group`` of each, numbered from 0, and the rows of people still ``waiting``."""
 
     rows: pl.DataFrame
     group: Ints
@@ -32,7 +33,9 @@ class IncrementalRelease:
 
 @dataclass(frozen=True)
 class NewRows:
-    """A growing table as arrays: scaled quasi values (``points``), codes of the sensitive ``value``, the release (``cohort``) that each row first appears in, and the ``group`` of each so far (-1: none)."""
+    """A growing table as arrays: scaled quasi values (``points``), codes of the sensitive ``value``, the first release
+    (``cohort``) of each row, and its ``group`` so far (-1: none).
+    """
 
     points: Points
     value: Ints
@@ -41,10 +44,12 @@ class NewRows:
 
 
 class IncrementalPublisher(Protocol):
-    """Gives every row of a growing table its group; rows that have one keep company as the publisher allows, and those that cannot go out yet get -1."""
+    """Assigns every row of a growing table to a group; rows that have one stay together as the publisher allows, and rows
+    that cannot be published yet get -1.
+    """
 
     def place(self, rows: NewRows) -> Ints:
-        """The group of every row in the next release."""
+        """Return the group of every row in the next release."""
         ...
 
 
@@ -52,11 +57,13 @@ class IncrementalPublisher(Protocol):
 class SweeneyGroups:
     """Groups of at least ``k`` people after Sweeney's two policies for later releases.
 
-    ``policy="never finer"``: what was published of somebody is never made finer. A new row joins the smallest box that holds it; others make groups of their own, or widen the box that
-    grows least. ``policy="all quasi"``: after the first release every published column counts as known, so groups are also made of one sensitive value.
+    ``policy="never finer"``: a person's published box never gets finer. A new row joins the smallest box that contains
+    it; others form new groups, or extend the box that grows least. ``policy="all quasi"``: after the first release
+    every published column counts as known, so groups also have a single sensitive value.
 
-    Guarantee: groups of k people, and no box that gets finer. Adversary: links people by quasi values. Not covered: groups of one value (homogeneity), and differences of releases that
-    show the values of newcomers. Source: [Sweeney2002], attacks on releases over time, as [Anjum2013] reports them.
+    Guarantee: groups of k people, and no box that gets finer. Adversary: links people by quasi values. Not covered:
+    homogeneous groups, and differences of releases, which disclose the values of newcomers. Source: [Sweeney2002],
+    attacks on releases over time, as [Anjum2013] reports them.
 
     Example:
         >>> import reticent as rt
@@ -78,7 +85,7 @@ class SweeneyGroups:
         if self.policy == "never finer" or first:
             return self._joined(rows.points, group, new)
         for value in np.unique(rows.value):
-            # Groups of one value: those of the first release are not among them, since they were made before the value counted as known.
+            # Groups of one value do not include those of the first release, formed before the value counted as known.
             mine = new[rows.value[new] == value]
             pure = np.flatnonzero((rows.value == value) & (rows.cohort > 0))
             known = np.where(np.isin(np.arange(len(group)), pure), group, -1)
@@ -102,13 +109,16 @@ class SweeneyGroups:
 
 @dataclass(frozen=True)
 class ByunGroups:
-    """Groups with at least ``l`` different values after Byun et al., for tables to which rows are only added.
+    """Groups with at least ``l`` distinct values after [Byun2006], for growing tables.
 
-    New rows go to the nearest group if those that go there have ``l`` different values among themselves, make groups of their own if they have, and wait otherwise (they may wait for ever). Groups are
-    split where in both parts the rows of every release that they came with have ``l`` different values.
+    New rows join the nearest group if the new rows there have ``l`` distinct values, form new groups if they have, and
+    wait otherwise (possibly forever). Groups are split if in both parts the rows of every cohort have ``l`` distinct
+    values.
 
-    Guarantee: an adversary who compares all releases finds at least ``l`` values for everybody. Adversary: knows who is in which group of every release, and who came when. Not covered: values
-    that most of a group share (distinct diversity says nothing about frequencies), people who leave, return or change. Source: [Byun2006], as [Anjum2013] reports it; that rows are told apart by the release that they came with is ours.
+    Guarantee: an adversary who compares all releases finds at least ``l`` values for everybody. Adversary: knows who is
+    in which group of every release, and who came when. Not covered: values that most of a group share (distinct
+    diversity ignores frequencies), people who leave, return or change. Source: [Byun2006], as reported by [Anjum2013];
+    distinguishing rows by cohort is our addition.
 
     Example:
         >>> import reticent as rt
@@ -134,7 +144,7 @@ class ByunGroups:
         return self._split(rows, group)
 
     def _diverse(self, group: Ints, value: Ints) -> NDArray[np.bool_]:
-        """Which rows lie in groups with enough different values."""
+        """Mask the rows in groups with enough distinct values."""
         found = pl.DataFrame({"group": group, "value": value})
         return (found.select(pl.col("value").n_unique().over("group"))["value"] >= self.l).to_numpy()
 
@@ -160,12 +170,12 @@ class ByunGroups:
 def publish_incrementally(
     publisher: IncrementalPublisher, frames: Iterable[pl.DataFrame], key: str, quasi: Sequence[str], sensitive: str
 ) -> list[IncrementalRelease]:
-    """The releases of a table that only grows: each of the ``frames`` holds all rows of the one before, unchanged.
+    """Return the releases of a growing table: each of the ``frames`` contains all rows of the previous one, unchanged.
 
     Parameters:
         publisher: :class:`SweeneyGroups` or :class:`ByunGroups`.
         frames: the table at each release.
-        key: the column that tells people apart.
+        key: the column that identifies people.
         quasi: the columns that others may know; numbers, or anything that has an order.
         sensitive: the sensitive column.
 
@@ -186,7 +196,7 @@ def publish_incrementally(
         cohort = np.concatenate([cohort, np.full(added, number)])
         group = np.concatenate([group, np.full(added, -1)])
         value = rows[sensitive].rank("dense").cast(pl.Int64).to_numpy() - 1
-        # Whoever waits comes with the release that shows them first.
+        # The cohort of a waiting row is the release that first publishes it.
         cohort = np.where(group < 0, number, cohort)
         group = publisher.place(NewRows(_scaled(rows, quasi), value, cohort, group))
         out = np.flatnonzero(group >= 0)
@@ -202,7 +212,7 @@ def publish_incrementally(
 
 
 def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """The table with the rows of before first; one that lost or changed a row is a :class:`DataError`."""
+    """Return the table with the previous rows first; a lost or changed row raises a :class:`DataError`."""
     if frame[key].n_unique() < frame.height:
         raise DataError(f"Column {key!r} has a value more than once. One row per person is needed.", column=key)
     if before is None:
@@ -216,7 +226,7 @@ def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.Dat
 
 
 def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
-    """Quasi values between 0 and 1: numbers by their range, others by their rank."""
+    """Scale quasi values to [0, 1]: numbers by their range, others by rank."""
     columns = [rows[name] if rows[name].dtype.is_numeric() else rows[name].rank("dense") for name in quasi]
     found = np.stack([each.cast(pl.Float64).to_numpy() for each in columns], axis=1)
     low, high = found.min(axis=0), found.max(axis=0)
@@ -224,7 +234,7 @@ def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
 
 
 def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
-    """For each new row the smallest box that holds it (-1: none), and the box that would grow least."""
+    """Return for each new row the smallest box that contains it (-1: none), and the box that would grow least."""
     count = int(group.max(initial=-1)) + 1
     inside, nearest = np.full(len(new), -1, dtype=np.int64), np.full(len(new), -1, dtype=np.int64)
     if not count or not len(new):
@@ -248,7 +258,7 @@ def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
 
 
 def _halved(points: Points, members: Ints, passes: Callable[[Ints], bool]) -> Ints:
-    """The part of each member: halves at the median of the widest column, then of the next, while both halves pass (Mondrian)."""
+    """Return the part of each member: halves at the median of the widest column, then of the next, while both halves pass (Mondrian)."""
     part = np.zeros(len(members), dtype=np.int64)
     pending: list[Ints] = [np.arange(len(members))]
     count = 0

@@ -1,4 +1,4 @@
-"""Models of continuous publication: what each supports, and whether older ones hold for a history."""
+"""Models of continuous publication: the events each supports, and whether earlier ones hold for a history."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from reticent.methods.series import EventKind, HasSeries, PublishedSeries, Serie
 
 @dataclass(frozen=True)
 class SeriesModel:
-    """A model of continuous publication: the events that it allows for, whether people may be ``tracked`` through arbitrary updates, and what checks it here (empty: nothing)."""
+    """A model of continuous publication: the supported events, whether people may be ``tracked`` through arbitrary
+    updates, and its check here (empty: none).
+    """
 
     name: str
     insertions: bool
@@ -39,12 +41,14 @@ MODELS = (
     SeriesModel("m-Distinct", True, True, True, False, "rt.attacks.m_distinct"),
     SeriesModel("tau-safety", True, True, True, True, "check_tau_safety, TauSafety"),
 )
-"""What the models support."""
+"""The models and what they support."""
 
 
 @dataclass(frozen=True)
 class ModelVerdict:
-    """One model: the events that it ``supports``, whether the history is of the kind that it ``applies`` to, whether it ``holds``, and the value ``achieved``, where there is one."""
+    """Verdict on one model: the events that it ``supports``, whether it ``applies`` to the history, whether it ``holds``,
+    and the value ``achieved``, if any.
+    """
 
     model: str
     supports: str
@@ -56,8 +60,10 @@ class ModelVerdict:
 def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ...]:
     """Judge a history (or its ``series``) by the models of continuous publication that came before tau-safety.
 
-    *Sweeney*: nobody's published box ever gets finer. *Byun*: the values that a person may have by all releases together stay at least m. *BCF*: the anonymity that forward and cross
-    attacks leave, over the pairs of groups that somebody is in (:func:`bcf_anonymity`). *m-invariance*: who stays keeps the signature. All but the last are for tables that only grow.
+    *Sweeney*: no published box ever gets finer [Sweeney2002]. *Byun*: each person's possible values, intersected over
+    all releases, stay at least m [Byun2006]. *BCF*: the anonymity left by forward and cross attacks, over all pairs of
+    groups with a common person (:func:`bcf_anonymity`) [Fung2008]. *m-invariance*: a person who stays keeps the
+    signature [Xiao2007]. All but the last are for growing tables.
     """
     series = PublishedSeries.of(history)
     grows = all(_only_grows(release) for release in series)
@@ -74,10 +80,12 @@ def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ..
 
 
 def bcf_anonymity(first: list[Any], second: list[Any]) -> int:
-    """What forward and cross attacks leave of two groups that share a victim: how many rows can be matched at the same time.
+    """Return the anonymity that forward and cross attacks leave of two groups with a common victim: the number of rows
+    that can be matched at the same time.
 
-    ``first`` and ``second`` are the sensitive values of the victim's group in two releases, of which the second has all rows of the first. A row of one without
-    a counterpart of the same value in the other is cracked; what is left is the sum over values of the smaller count.
+    ``first`` and ``second`` are the sensitive values of the victim's group in two releases, of which the second has all
+    rows of the first. A row of one without a counterpart of the same value in the other is cracked; the rest is the sum
+    over values of the smaller count. Source: [Fung2008].
     """
     return sum(min(first.count(value), second.count(value)) for value in set(first))
 
@@ -91,7 +99,7 @@ def _changed(release: SeriesRelease) -> bool:
 
 
 def _pairs(before: SeriesRelease, after: SeriesRelease) -> pl.DataFrame:
-    """The groups and boxes of everybody who is in two releases."""
+    """Return the groups and boxes of everyone in both releases."""
     one, other = (
         pl.DataFrame({"person": each.people, "group": each.group_of, "box": each.box_of}) for each in (before, after)
     )
@@ -108,7 +116,7 @@ def _never_finer(series: PublishedSeries) -> bool:
 
 
 def _fewest_candidates(series: PublishedSeries) -> int:
-    """The fewest values that anybody may have by all releases that they are in, taken together."""
+    """Return the smallest number of values that a person may have, intersected over all their releases."""
     known = (
         pl.DataFrame(schema={"person": series[0].people.dtype, "value": pl.Int64}) if len(series) else pl.DataFrame()
     )
@@ -132,7 +140,7 @@ def _fewest_candidates(series: PublishedSeries) -> int:
 
 
 def _least_bcf(series: PublishedSeries) -> int:
-    """The least anonymity over all pairs of groups of consecutive releases that somebody is in."""
+    """Return the smallest anonymity over all pairs of groups of consecutive releases with a common person."""
     least = min((int(release.sizes.min(initial=len(series.domain))) for release in series), default=0)
     for before, after in pairwise(series):
         for one, other in _pairs(before, after).select("group", "group_after").unique().iter_rows():

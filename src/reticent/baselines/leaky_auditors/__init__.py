@@ -1,9 +1,9 @@
-"""Auditors whose refusals leak, and the attacks that prove it: for demonstration only, nothing else imports this room.
+"""Query auditors whose refusals leak, and the attacks that prove it: for demonstration only, not imported elsewhere.
 
-* ``gates`` – what an attacker faces: a gate in front of data. `AuditedGate` is ours.
-* ``auditors`` – three gates that look at the true answer before they decide.
+* ``gates`` – the attacker's interface: a gate in front of data. `AuditedGate` uses our auditors.
+* ``auditors`` – three gates whose decisions depend on the true answer.
 * ``attacks`` – one attack for each of them; each runs against any gate.
-* ``stories`` – `stories()` runs every attack against the leaky gate and against ours, and reports who was exposed.
+* ``stories`` – `stories()` runs every attack against the leaky gate and against ours, and reports the disclosures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""One attack for each leaky auditor. An attacker sees answers and refusals only, and concludes from a refusal what it could not foresee."""
+"""One attack for each leaky auditor. An attacker sees only answers and refusals, and draws conclusions from refusals that
+were not predictable. Source: [Kenthapadi2005].
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from reticent.baselines.leaky_auditors.gates import Gate
 
 @dataclass
 class Claims:
-    """What an attacker asked, and the values it is certain of."""
+    """The attacker's queries, and the values it is certain of."""
 
     gate: Gate
     values: dict[int, Fraction] = field(default_factory=dict)
@@ -21,7 +23,7 @@ class Claims:
     refused: int = 0
 
     def ask(self, members: Iterable[int], function: str) -> tuple[Fraction | None, bool]:
-        """The answer, and whether a refusal says something: one that could be foreseen says nothing."""
+        """Return the answer, and whether a refusal is informative: a predictable one is not."""
         people = sorted(members)
         foreseen = self.gate.foreseen(people, function)
         given = self.gate.answer(people, function)
@@ -31,9 +33,9 @@ class Claims:
 
 
 def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> Claims:
-    """Against maxima (QA-G2, QA-G3): the maximum of four people, then of three of them, leaving out one at random, twice.
+    """Attack auditors of maxima: query the maximum of four people, then of three of them, dropping one at random, twice.
 
-    If three are refused because of the true answer, then the one left out has the maximum.
+    If the three are refused because of the true answer, the dropped person has the maximum.
     """
     claims, generator = Claims(gate), np.random.default_rng(seed)
     for people in tuples:
@@ -49,12 +51,12 @@ def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> C
 
 
 def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
-    """Against sums of zeros and ones (QA-G4, with E22): refusals of pairs tell who is equal, one last sum tells the values.
+    """Attack auditors of sums of zeros and ones: refused pairs reveal equality, one last sum reveals the values.
 
-    Two people are refused iff they are equal. Refused pairs are joined in a chain, each with the one before, so that everybody in
-    them is known relative to the first. Whoever is in an answered query is of no more use. The last query needs two people left
-    over, one of them unlike the first. If one value is rare, its people would be used up: for ``skewed`` data pairs are therefore
-    compared with somebody of the larger side.
+    Two people are refused iff they are equal. Refused pairs are chained, each with its predecessor, so that everyone in
+    the chain is known relative to the first. A person in an answered query cannot be used again. The last query needs
+    two remaining people, one of them unlike the first. If one value is rare, its people would be used up: for
+    ``skewed`` data pairs are therefore compared with a person of the larger side.
     """
     claims = Claims(gate)
     equal_pairs = [pair for pair in zip(range(0, n, 2), range(1, n, 2), strict=False) if claims.ask(pair, "sum")[1]]
@@ -83,7 +85,7 @@ def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
 
 
 def equality_attack(gate: Gate, groups: Sequence[Sequence[int]]) -> Claims:
-    """Against sums beside maxima (QA-G1): SUM, COUNT and MAX under one condition; MAX is refused iff all are equal."""
+    """Attack auditors of sums and maxima: query SUM, COUNT and MAX under one condition; MAX is refused iff all values are equal."""
     claims = Claims(gate)
     for people in groups:
         total, _ = claims.ask(people, "sum")

@@ -1,4 +1,4 @@
-"""Three gates that look at the true answer before they decide. They expose people by refusing; never put one before real data."""
+"""Three gates whose decisions depend on the true answer. Their refusals disclose values; never use one with real data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reticent.errors import PolicyError
 
 
 class _LeakyGate(ABC):
-    """Hidden values, and decisions that nobody can foresee because they depend on them."""
+    """Hidden values, and decisions that cannot be predicted because they depend on them."""
 
     functions: tuple[str, ...] = ()
 
@@ -22,7 +22,7 @@ class _LeakyGate(ABC):
         self._values = [exact(value, "value") for value in values]
 
     def foreseen(self, members: Iterable[int], function: str) -> bool | None:
-        """Nothing can be foreseen."""
+        """Return None: no decision is predictable."""
         return None
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
@@ -34,11 +34,11 @@ class _LeakyGate(ABC):
 
     @abstractmethod
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        """Decide, with the true answer in view."""
+        """Decide, given the true answer."""
 
 
 class ChinGate(_LeakyGate):
-    """Maxima of distinct values, denied iff the *true* answer would determine somebody.
+    """Maxima of distinct values, denied iff the *true* answer would determine a person's value ([Chin1986]).
 
     The synopsis is a list of disjoint predicates (people, whether ``=`` or ``<``, bound); denied queries are forgotten.
     """
@@ -79,8 +79,8 @@ class ChinGate(_LeakyGate):
 
 
 class OppositeGate(_LeakyGate):
-    """The "conservative" Boolean auditor: sums of zeros and ones, answered iff afterwards everybody has somebody
-    of opposite value in the same answered queries.
+    """The "conservative" Boolean auditor: sums of zeros and ones, answered iff afterwards everyone has a person of
+    opposite value in the same answered queries.
     """
 
     functions = ("sum",)
@@ -95,7 +95,7 @@ class OppositeGate(_LeakyGate):
         self._answered = 0
 
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        """Only the classes that the query meets change; everybody else had an opposite before and keeps it."""
+        """Decide; only the classes that the query meets change, everyone else keeps an opposite."""
         leaving: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         for person in people:
             leaving[self._traces[person]][self._bits[person]] += 1
@@ -114,9 +114,9 @@ class OppositeGate(_LeakyGate):
 
 
 class MixedGate(_LeakyGate):
-    """Sums, and the maximum of people whose sum was given: denied iff the true answers determine them (QA-G1).
+    """Sums, and the maximum of people whose sum was answered: denied iff the true answers determine them.
 
-    The sum and the maximum of the same people determine everybody iff all are equal; otherwise they determine nobody.
+    The sum and the maximum of the same people determine all values iff these are equal; otherwise none.
     """
 
     functions = ("sum", "max")

@@ -1,4 +1,4 @@
-"""What an attacker faces: a gate that answers a query about hidden values, or refuses."""
+"""The attacker's interface: a gate that answers a query about hidden values, or refuses."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from reticent.base.exact import Number, exact
 
 
 class Gate(Protocol):
-    """Answers or refuses. ``foreseen`` is what anybody can work out beforehand: None if it depends on the hidden values."""
+    """Answers or refuses. ``foreseen`` is the predictable decision: None if it depends on the hidden values."""
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
-        """The true aggregate, or None for a refusal."""
+        """Return the true aggregate, or None for a refusal."""
 
     def foreseen(self, members: Iterable[int], function: str) -> bool | None:
-        """Whether the query will be answered, if that can be known without asking."""
+        """Return whether the query will be answered, if that is predictable without asking it."""
 
 
 def aggregate(values: Sequence[Fraction], members: Iterable[int], function: str) -> Fraction:
-    """The true sum, maximum or minimum."""
+    """Return the true sum, maximum or minimum."""
     chosen = [values[person] for person in members]
     if function == "sum":
         return sum(chosen, Fraction(0))
@@ -42,7 +42,7 @@ def aggregate(values: Sequence[Fraction], members: Iterable[int], function: str)
 
 
 class AuditedGate:
-    """Our own auditors in front of hidden values: decide first, touch the values only then."""
+    """Our own auditors in front of hidden values: the decision is made before the values are read."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class AuditedGate:
         self._family: str | None = None
 
     def foreseen(self, members: Iterable[int], function: str) -> bool:
-        """Every decision is known beforehand."""
+        """Return the decision: every one is predictable."""
         return self._decide(AggregateQuery.of(members, function)).answer
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""The three stories of refusals that leak: each attack against the leaky auditor, and the same attack against ours."""
+"""The three examples of leaking refusals: each attack against the leaky auditor, and against ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reticent.baselines.leaky_auditors.gates import AuditedGate, Gate
 
 @dataclass(frozen=True)
 class GateOutcome:
-    """An attack on one gate: how many queries, refusals, people exposed, and whether the attacker was right about them."""
+    """Outcome of an attack on one gate: queries, refusals, people exposed, and whether the attacker was right about them."""
 
     auditor: str
     asked: int
@@ -31,7 +31,7 @@ class GateOutcome:
 
 @dataclass(frozen=True)
 class Story:
-    """One attack: what it is about, on how many people, and what came out against either auditor."""
+    """One attack: its description, the number of people, and the outcome against either auditor."""
 
     name: str
     title: str
@@ -42,7 +42,7 @@ class Story:
 
 
 def stories(people: int = 400, seed: int = 0) -> tuple[Story, ...]:
-    """Run the three attacks on made-up data about ``people`` people (at least 12), each against both auditors."""
+    """Run the three attacks on synthetic data about ``people`` people (at least 12), each against both auditors."""
     count = 4 * (whole(people, "people", low=12) // 4)
     generator = np.random.default_rng(seed)
     return (

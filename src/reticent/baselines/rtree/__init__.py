@@ -1,4 +1,4 @@
-"""The baseline of spatial indexes before Bang: a tree of disjoint boxes that grows point by point.
+"""The spatial-index baseline for Bang: a tree of disjoint boxes, built by inserting points one by one.
 
 ``method``    RPlusTree, the method that ``publish`` takes
 ``_kernels``  the tree, compiled: insertion, overflow, seeds, cuts

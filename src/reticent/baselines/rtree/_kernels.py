@@ -1,7 +1,8 @@
-"""The tree of :class:`RPlusTree`, compiled: points are inserted one by one, and a leaf that overflows is cut in two.
+"""The tree of :class:`RPlusTree`, compiled: points are inserted one by one, and an overflowing leaf is split in two.
 
-A leaf that has more than ``capacity`` rows looks for the two of its points that lie farthest apart, pair by pair, and is cut on the axis on which these differ most, as near to the
-middle of its rows as leaves ``minimum`` on both sides; if that axis has no such cut, on the next one. A leaf without any tries again after ``minimum`` further rows.
+A leaf with more than ``capacity`` rows finds its two farthest points, pair by pair, and is split on the axis on which
+these differ most, as near to the median of its rows as leaves ``minimum`` on both sides; if that axis has no such
+split, on the next one. A leaf without any tries again after ``minimum`` further rows.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import numpy as np
 
 from reticent.base.compiled import compiled
 
-# Of leaves that could not be cut for long, so many points are compared pair by pair.
+# Maximum number of points compared pair by pair, for leaves that could not be split for long.
 _MOST_SEEDS = 512
 
 
 @compiled
 def _seeds(points: Any, inside: Any) -> tuple[int, int]:
-    """The two of some points that lie farthest apart."""
+    """Return the two points that are farthest apart."""
     step = max(1, -(-len(inside) // _MOST_SEEDS))
     best, one, other = -1.0, inside[0], inside[0]
     for first in range(0, len(inside), step):
@@ -33,7 +34,7 @@ def _seeds(points: Any, inside: Any) -> tuple[int, int]:
 
 @compiled
 def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[bool, float]:
-    """Where to cut some points on an axis so that both sides have enough rows, as evenly as possible; the value goes to the lower side."""
+    """Return where to split points on an axis so that both sides have enough rows, as evenly as possible; the split value goes to the lower side."""
     order = np.argsort(points[inside, axis], kind="mergesort")
     total = 0
     for place in range(len(inside)):
@@ -52,7 +53,7 @@ def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[
 
 @compiled
 def leaves_of(points: Any, rows: Any, order: Any, minimum: int, capacity: int) -> Any:
-    """The leaf of every point, after all were inserted in an ``order``; leaves are numbered from the lowest to the highest in the tree."""
+    """Return the leaf of every point after inserting all in an ``order``; leaves are numbered in tree order."""
     count, axes = points.shape
     most = 2 * count + 1
     axis = np.full(most, -1, dtype=np.int64)

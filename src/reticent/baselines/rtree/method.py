@@ -1,4 +1,4 @@
-"""The method ``RPlusTree``: the spatial index that was used for k-anonymity before Bang, to compare with."""
+"""The method ``RPlusTree``: k-anonymity by an R+-tree, for comparison with Bang. Source: [Iwuchukwu2007]."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from reticent.methods.grouping import (
 )
 from reticent.table import BoundHierarchy, Table
 
-# In which order points are inserted is fixed, so that the tree does not depend on the order of the rows; it protects nobody.
+# The insertion order is fixed, so that the tree does not depend on the row order; it protects nobody.
 _ORDER = 0
-# Missing values lie beyond all others.
+# Missing values come after all others.
 _BEYOND = 1.25
 
 
 @dataclass(frozen=True)
 class RPlusTree(GroupMethod):
-    """Local recoding by a tree of disjoint boxes (a bucketed kd-B-tree in the manner of an R+-tree), published as the least boxes around its rows.
+    """Local recoding by a tree of disjoint boxes (a bucketed kd-B-tree in the manner of an R+-tree), published as the bounding boxes of its rows.
 
-    Points are inserted one by one into leaves for ``2 * minimum`` rows; a leaf that overflows is cut between its two farthest points, with at least ``minimum`` rows on both sides. Rows that
-    are alike in all quasi columns are one point. For a larger k, leaves that follow each other in the tree are put together until they have k rows; ``minimum`` is k if not given.
+    Points are inserted one by one into leaves for ``2 * minimum`` rows; an overflowing leaf is split between its two
+    farthest points, with at least ``minimum`` rows on both sides. Rows with equal quasi values are one point. For a
+    larger k, consecutive leaves are merged until they have k rows; ``minimum`` defaults to k.
 
-    A baseline for comparisons, which the choice of a default method does not try: Mondrian keeps any definition, and cuts with all rows in view.
+    A baseline that the default choice of methods does not try: Mondrian supports any definition, and splits with all rows in view.
     Guarantee: KAnonymity, and no other definition. Adversary: the definition's. Boxes show true extremes.
-    Cost: O(points x (depth + minimum x columns)). Source: Iwuchukwu, Naughton, K-anonymization as spatial indexing (2007), with corrections.
+    Cost: O(points x (depth + minimum x columns)). Source: [Iwuchukwu2007], with corrections.
 
     Parameters:
         minimum: the smallest number of rows in a leaf; by default k.
@@ -61,7 +62,7 @@ class RPlusTree(GroupMethod):
             whole(self.minimum, "RPlusTree: minimum", low=1)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It counts rows, and nothing else."""
+        """Return why the request is not supported: only k-anonymity counting rows is."""
         if not all(isinstance(part, KAnonymity) for part in definition.parts()):
             return (
                 f"RPlusTree is a baseline for KAnonymity(k) and does not support {definition}. Use Mondrian or Lattice."
@@ -74,7 +75,7 @@ class RPlusTree(GroupMethod):
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """The leaves of the tree, or runs of them, with their boxes."""
+        """Return the leaves of the tree, or merged runs of them, with their boxes."""
         units = count_table(run.table, run.context)
         require_feasible(units.groups(), run.definition)
         k = _least(run.definition)
@@ -88,8 +89,8 @@ class RPlusTree(GroupMethod):
 
 
 def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:
-    """The leaf of every point, numbered along the tree; each has at least ``minimum`` rows, if all have."""
-    # The compiler is loaded where it is needed.
+    """Return the leaf of every point, numbered in tree order; each has at least ``minimum`` rows, if the table has."""
+    # The compiler is loaded only when needed.
     from reticent.baselines.rtree._kernels import leaves_of
 
     points = np.column_stack(
@@ -102,7 +103,9 @@ def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:
 
 
 def joined_leaves(rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """For each leaf the run of following leaves that it is published in: each run has at least ``k`` rows by count, and what is left at the end joins the last."""
+    """Return for each leaf the run of consecutive leaves that it is published in: each run has at least ``k`` rows, and
+    the remainder joins the last.
+    """
     run_of, run, held = np.zeros(len(rows), dtype=np.int64), 0, 0
     for leaf, count in enumerate(rows.tolist()):
         run_of[leaf] = run
@@ -115,7 +118,7 @@ def joined_leaves(rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 
 
 def _places(hierarchy: BoundHierarchy) -> NDArray[np.float64]:
-    """Where every leaf of a column lies between 0 and 1: numbers by their size, categories in the order of the tree."""
+    """Return the position of every leaf of a column in [0, 1]: numbers by value, categories in hierarchy order."""
     numbers = hierarchy.numbers() if hierarchy.is_numeric else order_of(hierarchy, along_tree=True).astype(np.float64)
     if hierarchy.null_leaf is not None:
         numbers = numbers.copy()
@@ -126,5 +129,5 @@ def _places(hierarchy: BoundHierarchy) -> NDArray[np.float64]:
 
 
 def _least(definition: Definition) -> int:
-    """The k of a k-anonymity, or the largest of several."""
+    """Return the k of a k-anonymity, or the largest of several."""
     return max(part.k for part in definition.parts() if isinstance(part, KAnonymity))

@@ -1,9 +1,11 @@
-"""Clusters of the least total cost: for every cluster a set-up cost, and for every member the radius of its cluster.
+"""Clusters of minimal total cost: a set-up cost per cluster, and the radius of the cluster for every member.
 
-A *candidate* is a centre v with a reach d, one of the distances from v; its potential members are the points within d. The dual of the linear program over candidates gives every
-point a price; a candidate opens when the prices of its members above its reach pay for its set-up. The sum of prices is a lower bound of what any clusters cost.
+A *candidate* is a centre v with a reach d, one of the distances from v; its potential members are the points within d.
+The dual of the linear program over candidates gives every point a price; a candidate opens when the prices of its
+members above its reach pay for its set-up. The sum of prices is a lower bound of the cost of any clustering.
 
-As in :mod:`reticent.methods.clusters.radii` everything works on one square table of distances, with points in the order of their content.
+As in :mod:`reticent.methods.clusters.radii` the input is a square distance matrix, with points sorted by content.
+Source: [Aggarwal2006]; [Jain1999] for the primal-dual scheme.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from reticent.methods.clusters.radii import OUT, Floats, Ids
 
 @dataclass(frozen=True)
 class CellularClusters:
-    """Clusters with a price: the ``labels`` of the points (-1: left out) and the point at the ``heart`` of every cluster.
+    """Clusters with a price: the ``labels`` of the points (-1: suppressed) and the central point (``heart``) of every cluster.
 
-    ``cost`` is the sum of set-up costs and of size times radius around the hearts. No clusters cost less than ``lower_bound``; ``factor`` is what was proved of cost by optimum, None where
-    nothing was. ``shared`` is the cost before clusters that borrowed members gave them back.
+    ``cost`` is the sum of set-up costs and of size times radius around the hearts. No clustering costs less than
+    ``lower_bound``; ``factor`` is the proven approximation factor, None if there is none. ``shared`` is the cost before
+    borrowed members were given back.
     """
 
     labels: Ids
@@ -37,9 +40,10 @@ class CellularClusters:
 
 @dataclass(frozen=True)
 class Candidates:
-    """All candidates: ``reach[v, j]`` is the distance from v to its j-th nearest point, ``members[v, j]`` how many points lie within it.
+    """All candidates: ``reach[v, j]`` is the distance from v to its j-th nearest point, ``members[v, j]`` the number of points within it.
 
-    ``setup[v, j]`` is what opening costs; infinite for candidates that are not allowed: repeated ones, those of fewer than r members, and those that reach farther than ``limit``.
+    ``setup[v, j]`` is the opening cost; infinite for candidates that are not allowed: duplicates, those of fewer than r
+    members, and those that reach farther than ``limit``.
     """
 
     order: Ids
@@ -49,30 +53,30 @@ class Candidates:
 
     @classmethod
     def of(cls, distances: Floats, setup: float, r: int, charged: int, limit: float | None) -> Candidates:
-        """The candidates of a table of distances; ``charged`` times its reach is added to the set-up of each."""
+        """Build the candidates of a distance matrix; ``charged`` times its reach is added to the set-up of each."""
         n = len(distances)
         order = np.argsort(distances, axis=1, kind="stable")
         reach = np.take_along_axis(distances, order, axis=1)
         last = np.concatenate([reach[:, 1:] != reach[:, :-1], np.ones((n, 1), dtype=bool)], axis=1)
-        # The number of points within each reach is the place of the last point at the same distance.
+        # The number of points within each reach is the index of the last point at the same distance.
         places = np.where(last, np.arange(1, n + 1), n + 1)
         members = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
         allowed = last & (members >= r) & (np.ones_like(last) if limit is None else reach <= limit)
         return cls(order, reach, members.astype(np.int64), np.where(allowed, setup + charged * reach, np.inf))
 
     def ball(self, candidate: int) -> Ids:
-        """The potential members of candidate ``v * n + j``."""
+        """Return the potential members of candidate ``v * n + j``."""
         v, j = divmod(candidate, len(self.order))
         return self.order[v, : self.members[v, j]]
 
     def reach_of(self, candidate: int) -> float:
-        """How far a candidate reaches."""
+        """Return the reach of a candidate."""
         return float(self.reach.flat[candidate])
 
 
 @dataclass(frozen=True)
 class PriceGrowth:
-    """What the growth of prices left: everybody's price and the opened candidate that froze it (-1: none), the opened candidates, and the time of the end."""
+    """Result of raising prices: everyone's price and the opened candidate that froze it (-1: none), the opened candidates, and the final time."""
 
     prices: Floats
     witness: Ids
@@ -81,7 +85,7 @@ class PriceGrowth:
 
 
 class _Payments:
-    """What frozen points pay for each candidate while prices grow, and how many of its members still wait. It has state because prices grow.
+    """Payments of frozen points for each candidate while prices grow, and the number of its unfrozen members. Mutable: points freeze one by one.
 
     ``shut`` are the candidates that do not open.
     """
@@ -95,12 +99,12 @@ class _Payments:
         np.put_along_axis(self._rank, candidates.order, np.arange(n)[None, :], axis=1)
 
     def reaching(self, point: int) -> NDArray[np.bool_]:
-        """The candidates that have a point among their potential members."""
+        """Mask the candidates that have a point among their potential members."""
         found: NDArray[np.bool_] = self._candidates.members > self._rank[:, point][:, None]
         return found
 
     def next(self) -> tuple[int, float]:
-        """The candidate that is paid for next, and when; of several the one with the least reach, then the first."""
+        """Return the candidate that is paid for next, and when; ties by smallest reach, then by index."""
         reach = self._candidates.reach
         with np.errstate(divide="ignore", invalid="ignore"):
             due = reach + np.maximum(self._candidates.setup - self._paid, 0.0) / self._waiting
@@ -110,7 +114,7 @@ class _Payments:
         return best, float(due.flat[best])
 
     def freeze(self, point: int, now: float) -> None:
-        """A point waits no longer, and pays its price at this time."""
+        """Freeze a point: it pays its price at this time from now on."""
         reached = self.reaching(point)
         self._waiting -= reached
         self._paid += np.where(reached, np.maximum(now - self._candidates.reach, 0.0), 0.0)
@@ -119,8 +123,8 @@ class _Payments:
 def grow(candidates: Candidates, leave: int = 0, context: Context | None = None) -> PriceGrowth:
     """Raise the prices of all points together until all but ``leave`` of them are frozen (step 2).
 
-    The next candidate to open is the one with the least reach + (set-up - what frozen members pay) / unfrozen members; its unfrozen members freeze. Whoever is not frozen in the end
-    has the last price.
+    The next candidate to open minimizes reach + (set-up - payments of frozen members) / unfrozen members; its unfrozen
+    members freeze. Points not frozen at the end have the last price.
     """
     n = len(candidates.order)
     prices, witness, opened, now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
@@ -140,10 +144,11 @@ def grow(candidates: Candidates, leave: int = 0, context: Context | None = None)
 
 
 def primal_dual(distances: Floats, setup: float, context: Context | None = None) -> CellularClusters:
-    """Clusters of any size that cost at most four times the optimum.
+    """Return clusters of any size that cost at most four times the optimum.
 
-    When a candidate opens, its unassigned tight members are assigned to it; it also takes whoever is unassigned and tight to another candidate that shares a tight point with it, and such candidates are shut.
-    A point is tight to a candidate within whose reach it lies once its price has come up to that reach.
+    When a candidate opens, its unassigned tight members are assigned to it; it also takes unassigned points tight to
+    another candidate that shares a tight point with it, and such candidates are shut. A point within the reach of a
+    candidate is tight to it once its price has reached that distance.
     """
     candidates = Candidates.of(distances, setup, 1, 0, None)
     n = len(distances)
@@ -193,11 +198,13 @@ def cellular(
     limit: float | None = None,
     context: Context | None = None,
 ) -> CellularClusters:
-    """Clusters of at least ``r`` points that cost at most 60 times the optimum; for all but at most ``spare`` points without a proved factor.
+    """Return clusters of at least ``r`` points that cost at most 60 times the optimum; without a proven factor if up to
+    ``spare`` points may be suppressed.
 
-    Every candidate pays for r times its reach when it opens, so that borrowing members later is paid for. Opened candidates are kept by falling reach unless one that is kept shares a
-    contributor. Clusters that are too small borrow the nearest points, and then borrowed points are given to one cluster each (:func:`_given_back`).
-    ``limit`` forbids candidates that reach farther. With r = 1 the cost is at most three times the optimum.
+    Every candidate pays for r times its reach when it opens, so that borrowing members later is paid for. Opened
+    candidates are kept by decreasing reach unless a kept one shares a contributor. Clusters that are too small borrow
+    the nearest points, and then each borrowed point is assigned to one cluster (:func:`_given_back`). ``limit`` forbids
+    candidates that reach farther. With r = 1 the cost is at most three times the optimum.
     """
     n = len(distances)
     candidates = Candidates.of(distances, setup, r, r if r > 1 else 0, limit)
@@ -220,7 +227,7 @@ def cellular(
 
 @dataclass(frozen=True)
 class _Sharing:
-    """A kept candidate with its members, some of which it may have borrowed: its centre, and the distance to the farthest of them."""
+    """A kept candidate with its members, some of them possibly borrowed: its centre, and the distance to the farthest member."""
 
     heart: int
     members: Ids
@@ -228,7 +235,7 @@ class _Sharing:
 
 
 def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
-    """The opened candidates that are kept, and for every opened one its place among them or that of one that blocked it (step 3)."""
+    """Return the opened candidates that are kept, and for every opened one its index among them, or that of one that blocked it (step 3)."""
     by_reach = sorted(range(len(growth.opened)), key=lambda at: (-candidates.reach_of(growth.opened[at]), at))
     pays, kept, place = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
     for at in by_reach:
@@ -254,7 +261,9 @@ def _shared(
     r: int,
     frozen: NDArray[np.bool_],
 ) -> list[_Sharing]:
-    """Every frozen point in a kept cluster, and clusters of fewer than ``r`` with the nearest points of their centres besides (steps 4 and 5)."""
+    """Assign every frozen point to a kept cluster, and extend clusters of fewer than ``r`` points by the nearest points of
+    their centres (steps 4 and 5).
+    """
     n = len(distances)
     of_point = np.array([place[each] if each >= 0 else OUT for each in growth.witness.tolist()])
     for number, candidate in enumerate(kept):
@@ -275,7 +284,7 @@ def _shared(
 
 @dataclass
 class _Opened:
-    """An opened cluster with the points that it took, and the leftovers attached to it; grows while points are given back."""
+    """An opened cluster with its points, and the leftovers attached to it. Mutable: it grows while points are given back."""
 
     heart: int
     points: list[int]
@@ -283,10 +292,11 @@ class _Opened:
 
 
 def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tuple[Ids, Ids]:
-    """Shared clusters as clusters that share nothing, of at least ``r`` points each (step 6).
+    """Turn overlapping clusters into disjoint ones of at least ``r`` points each (step 6).
 
-    By rising radius, a cluster with r unassigned members takes them. Any other is attached to one that took a member of it before, and its remaining points form groups of at least r there;
-    a last small group takes points of the cluster itself, or joins it.
+    By increasing radius, a cluster with r unassigned members takes them. Any other is attached to one that took one of
+    its members before, and its remaining points form groups of at least r there; a last small group takes points of the
+    cluster itself, or joins it.
     """
     taken, opened, leftovers = np.full(n, OUT), list[_Opened](), list[tuple[_Sharing, int]]()
     for each in sorted(shared, key=lambda sharing: (sharing.radius, sharing.heart)):
@@ -310,7 +320,7 @@ def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tu
 
 
 def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, list[int]]]:
-    """A cluster and the leftovers attached to it as clusters of at least ``r`` points: the heart and the points of each."""
+    """Split a cluster and its attached leftovers into clusters of at least ``r`` points: the heart and the points of each."""
     found: list[tuple[int, list[int]]] = []
     group, widest = list[int](), None
     for sharing, points in cluster.leftovers:
@@ -334,7 +344,7 @@ def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, l
 
 
 def _renumbered(labels: Ids, hearts: list[int]) -> tuple[Ids, Ids]:
-    """Labels without gaps, and the hearts of the clusters that have points."""
+    """Renumber labels without gaps, and return the hearts of non-empty clusters."""
     there = np.unique(labels)
     return np.searchsorted(there, labels), np.array(hearts, dtype=np.int64)[there]
 

@@ -1,4 +1,4 @@
-"""From clusters to a draft: groups that pass the definition, what is shown of each, centres and radii, and who is left out."""
+"""From clusters to a draft: groups that satisfy the definition, their labels, centres and radii, and suppressed records."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MOST_PAIRS, _WINDOW = 1 << 28, 128
 
 @dataclass(frozen=True)
 class ClusterLayout:
-    """What is published of a cluster: steps of the grid by column, how numbers and other values are shown, and whether centres are members of the clusters."""
+    """The published form of a cluster: grid steps by column, how numbers and other values are published, and whether centres are members."""
 
     grid: Mapping[str, Number]
     numbers: Literal["ranges", "mean", "median", "mode"]
@@ -67,15 +67,15 @@ class ClusterLayout:
 
     @property
     def statistic(self) -> Statistic | None:
-        """The statistic that stands for numbers, if one does."""
+        """The statistic published for numbers, or None."""
         return None if self.numbers == "ranges" else self.numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterDraft:
-    """Clusters of a table on their way into a draft: the cluster of every unit (-1: left out).
+    """Clusters of a table on the way to a draft: the cluster of every unit (-1: suppressed).
 
-    Clusters that look alike in all columns are one, since nobody could tell them apart.
+    Clusters with equal labels in all columns are merged, since they cannot be distinguished.
     """
 
     table: Table
@@ -89,7 +89,7 @@ class ClusterDraft:
     def of(
         cls, table: Table, units: ClusterUnits, published: ClusterLayout, labels: Ids, context: Context
     ) -> ClusterDraft:
-        """The clusters of the units of a table."""
+        """Build from the clusters of a table's units."""
         for name in published.grid:
             if name not in table.quasi and name not in published.aggregate:
                 raise PolicyError(f"grid names {name!r}, which is not a quasi column.", setting=("grid",), value=name)
@@ -103,7 +103,7 @@ class ClusterDraft:
 
     @cached_property
     def grids(self) -> dict[str, NumberGrid]:
-        """The grid of every column of which ranges are published."""
+        """The grid of every column published as ranges."""
         return {
             each.column: NumberGrid.of(each, self.published.grid.get(each.column))
             for each in self.table.hierarchies
@@ -112,7 +112,7 @@ class ClusterDraft:
 
     @cached_property
     def columns(self) -> tuple[RegionColumn, ...]:
-        """What every cluster shows in each column."""
+        """The labels of every cluster in each column."""
         found = []
         for hierarchy, leaves in zip(self.table.hierarchies, self.rows.codes, strict=True):
             recipe = self.table.quasi[hierarchy.column]
@@ -131,7 +131,7 @@ class ClusterDraft:
         return grid.nearest(statistics(statistic, hierarchy.numbers()[leaves], self.group, self.count))
 
     def _told_apart(self) -> ClusterDraft:
-        """Clusters that look alike put together, which may change what these look like."""
+        """Merge clusters with equal labels, which may change the labels, until all differ."""
         made = self
         while True:
             ids, count = number(
@@ -146,13 +146,13 @@ class ClusterDraft:
             made = made.merged(ids.astype(np.int64), count)
 
     def merged(self, ids: Ids, count: int) -> ClusterDraft:
-        """Cluster ``c`` becomes a part of cluster ``ids[c]``."""
+        """Merge cluster ``c`` into cluster ``ids[c]``."""
         labels = np.where(self.labels >= 0, ids[self.labels], OUT)
         return replace(self, labels=labels, count=count)
 
     @cached_property
     def groups(self) -> Groups:
-        """The clusters and, behind them, those left out, as groups."""
+        """The clusters and, last, the suppressed records, as groups."""
         behind = np.where(self.group >= 0, self.group, self.count)
         every = self.rows.groups().merged(behind, self.count + 1)
         if self.table.population is None:
@@ -160,7 +160,7 @@ class ClusterDraft:
         return replace(every, extras={**every.extras, POPULATION: np.append(self._people(), 0)})
 
     def _people(self) -> Ids:
-        """How many people of the population fit what each cluster shows."""
+        """Return the number of people of the population that match the labels of each cluster."""
         shown = self._labels()
         sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
         seen = AdversaryView.in_rows(shown, sizes, self.meanings, []).shaped(
@@ -172,17 +172,18 @@ class ClusterDraft:
 
     @property
     def left_out(self) -> NDArray[np.bool_]:
-        """Which of the groups is not published: the last, where it has rows."""
+        """Mask the groups that are not published: the last, if it has rows."""
         last: NDArray[np.bool_] = np.arange(self.count + 1) == self.count
         return last
 
-    # Passing the definition.
+    # Satisfying the definition.
 
     def passing(self, definition: GroupDefinition, failing: str, context: Context) -> ClusterDraft:
-        """Clusters that satisfy the definition: each that fails is merged with the nearest, until none does.
+        """Return clusters that satisfy the definition: failing ones are merged with the nearest, until none fails.
 
-        They do so for an adversary who knows all quasi columns, whichever sets the table names: one who knows fewer cannot tell some of the clusters apart.
-        Those left out pass as a group, or are put into the nearest clusters: what the public may know about them must be as harmless.
+        They satisfy it against an adversary who knows all quasi columns, whatever sets the table names: one who knows
+        fewer sees some of the clusters merged. Suppressed records must satisfy the definition as a group, otherwise
+        they are assigned to the nearest clusters.
         """
         made = self
         while True:
@@ -201,7 +202,7 @@ class ClusterDraft:
             made = made._joined(np.flatnonzero(wrong))._told_apart()
 
     def _failing(self, definition: GroupDefinition) -> NDArray[np.bool_]:
-        """The clusters that fail for an adversary who knows all quasi columns, or for one who knows one of the sets that the table or the definition names."""
+        """Mask the clusters that fail against an adversary who knows all quasi columns, or one of the column sets of the table or the definition."""
         judged = self._judged(definition)
         wrong = definition.failing(judged)[: self.count]
         for each in judged_sets(self.table, definition):
@@ -211,14 +212,14 @@ class ClusterDraft:
         return wrong
 
     def _judged(self, definition: GroupDefinition) -> Groups:
-        """The groups, compared with the rows that are published where the definition compares with all rows."""
+        """Return the groups, compared with the published rows if the definition compares with all rows."""
         if not definition.needs_reference or not self.groups.sizes[-1]:
             return self.groups
         kept = self.groups.select(~self.left_out)
         return replace(self.groups, reference=kept.histograms.total(self.groups.domain.size))
 
     def _harmless(self, definition: GroupDefinition) -> bool:
-        """Whether those left out are none, or satisfy the definition as a group."""
+        """True if no records are suppressed, or they satisfy the definition as a group."""
         if not self.groups.sizes[-1]:
             return True
         if any(part.needs_population for part in definition.parts()):
@@ -226,7 +227,7 @@ class ClusterDraft:
         return not bool(definition.failing(self._judged(definition).select(self.left_out)).any())
 
     def _readmitted(self) -> ClusterDraft:
-        """The same with those left out in the nearest clusters."""
+        """Return the draft with suppressed records assigned to the nearest clusters."""
         out = np.flatnonzero(self.labels < 0)
         labels, centres = self.labels.copy(), self.units.synthetic(self.labels, self.count)
         step = max(_PAIRS_AT_ONCE // self.count, 1)
@@ -236,7 +237,7 @@ class ClusterDraft:
         return replace(self, labels=labels)._told_apart()
 
     def _joined(self, failing: Ids) -> ClusterDraft:
-        """Each failing cluster merged with the nearest one, the nearest pairs first."""
+        """Merge each failing cluster with the nearest one, nearest pairs first."""
         centres = self.units.synthetic(self.labels, self.count)
         nearest, away = self._nearest(centres, failing)
         parent = np.arange(self.count)
@@ -258,7 +259,9 @@ class ClusterDraft:
         return self.merged(ids.ravel(), int(ids.max()) + 1)
 
     def _nearest(self, centres: MetricRecords, failing: Ids) -> tuple[Ids, Floats]:
-        """For each failing cluster the nearest other one and how far it is; of very many clusters only those numbered near it are asked, which are neighbours."""
+        """Return for each failing cluster the nearest other one and its distance; with very many clusters only those with
+        close numbers, which are neighbours, are considered.
+        """
         nearest, away = np.zeros(len(failing), dtype=np.int64), np.zeros(len(failing))
         everybody = len(failing) * self.count <= _MOST_PAIRS
         step = max(_PAIRS_AT_ONCE // self.count, 1) if everybody else 64
@@ -274,20 +277,20 @@ class ClusterDraft:
             away[start : start + step] = between.min(axis=1)
         return nearest, away
 
-    # What is shown.
+    # Published form.
 
     @cached_property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
-        """For every column the meaning of each label, as text."""
+        """Return the meaning of each label of every column, as text."""
         return {column.name: dict(zip(_label_texts(column), column.meanings, strict=True)) for column in self.columns}
 
     def _labels(self) -> pl.DataFrame:
-        """The labels of every cluster, one row each."""
+        """Return the labels of every cluster, one row each."""
         return Regions(self.columns, (), np.zeros(0, dtype=np.int64)).shown(np.arange(self.count))
 
     @cached_property
     def _texts(self) -> list[tuple[str, ...]]:
-        """The labels of every cluster."""
+        """Return the labels of every cluster as text."""
         texts = [
             [each[at] for at in column.of_group.tolist()] for column in self.columns for each in (_label_texts(column),)
         ]
@@ -295,7 +298,7 @@ class ClusterDraft:
 
     @cached_property
     def centres(self) -> tuple[MetricRecords, Floats]:
-        """The published centre of every cluster, and its radius: on the grid, or members of the clusters."""
+        """Return the published centre of every cluster, and its radius: on the grid, or members of the clusters."""
         if self.published.records:
             return self._members()
         arrays = []
@@ -319,7 +322,7 @@ class ClusterDraft:
         return found, self._rounded_up(self.units.radii(found, self.labels))
 
     def _members(self) -> tuple[MetricRecords, Floats]:
-        """The member of every cluster that is nearest to its synthetic centre, the first of several, and its radius."""
+        """Return the member of every cluster nearest to its synthetic centre (first of ties), and its radius."""
         made = self.units.synthetic(self.labels, self.count)
         inside = np.flatnonzero(self.labels >= 0)
         away = self.units.metric.paired(self.units.records.take(inside), made.take(self.labels[inside]))
@@ -329,7 +332,7 @@ class ClusterDraft:
         return found, self._rounded_up(self.units.radii(found, self.labels))
 
     def _rounded_up(self, radii: Floats) -> Floats:
-        """Radii rounded up to multiples of the distance of one grid step."""
+        """Round radii up to multiples of the distance of one grid step."""
         steps = [
             column.weight * float(self.grids[column.names[0]].step) / column.scale
             for column in self.units.metric.columns
@@ -337,13 +340,13 @@ class ClusterDraft:
         ]
         step = exact(f"{min(steps):.3g}", "step") if steps else exact("0.01", "step")
         up, down = step.numerator, step.denominator
-        # A radius that is a multiple but for the last digits stays: whoever is on the rim is inside.
+        # A radius that is a multiple up to rounding error is kept: points on the rim are inside.
         found: Floats = np.ceil(np.round(radii * down / up, 9)) * up / down
         return found
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
-        """Every cluster as a ball: numbers, categories and places; columns with a hierarchy are bounded by their labels alone."""
+        """Return every cluster as a ball: numbers, categories and places; columns with a hierarchy are bounded only by their labels."""
         records, radii = self.centres
         scales, listed, places = dict[str, float](), dict[str, list[Any]](), list[tuple[str, str]]()
         bound = {each.column: each for each in self.table.hierarchies}
@@ -359,7 +362,7 @@ class ClusterDraft:
         return balls_around(listed, radii.tolist(), scales, self.units.metric.norm, places)
 
     def clusters(self) -> pl.DataFrame:
-        """The public table of clusters: their labels, centres, radii and how many rows they have."""
+        """Return the public table of clusters: labels, centres, radii and row counts."""
         records, radii = self.centres
         shown = self._labels()
         centres = {}
@@ -375,7 +378,7 @@ class ClusterDraft:
         )
 
     def details(self) -> dict[str, Any]:
-        """The format's part of the manifest: how distances were measured, and on which grid."""
+        """Return the manifest details: the metric and the grid."""
         scales = {
             name: getattr(column, "scale", 1.0) / column.weight
             for column in self.units.metric.columns
@@ -393,7 +396,7 @@ class ClusterDraft:
         }
 
     def grouping(self, definition: GroupDefinition, search: Mapping[str, Any]) -> Grouping:
-        """The clusters with the evidence of their groups."""
+        """Return the clusters with the evidence of their groups."""
         table = self.table
         everybody = PublishedGroups.of(table, definition, self.groups, self._seen, table.rows)
         compared: Comparison = (
@@ -413,7 +416,7 @@ class ClusterDraft:
         )
 
     def _completed(self, draft: Draft) -> Draft:
-        """The draft with the table of clusters and, where they are chosen, aggregated numbers, which later rows cannot have."""
+        """Return the draft with the table of clusters and, if chosen, aggregated numbers, which later rows cannot have."""
         data = self._aggregated(draft.tables["data"])
         made = replace(draft, tables={"data": data, "groups": FrameRows(self.clusters())})
         if not self.published.aggregate:
@@ -421,7 +424,7 @@ class ClusterDraft:
         return replace(made, recoding=None, evidence=self._of_aggregated(draft.evidence, data.frame()))
 
     def _of_aggregated(self, evidence: Evidence, rows: pl.DataFrame) -> Evidence:
-        """The evidence with the sensitive values that rows show in place of those that people have; who they are about is counted as before."""
+        """Return the evidence with the published sensitive values instead of the true ones; people are counted as before."""
         clusters = self._labels()
 
         def shown(names: Sequence[str]) -> Groups:
@@ -441,7 +444,7 @@ class ClusterDraft:
         )
 
     def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-        """The groups under a mask as somebody sees them who knows some columns."""
+        """Return the groups under a mask as seen by an adversary who knows some columns."""
         chosen = [self.columns[place] for place in places]
         codes = [np.append(column.of_group, 0) for column in chosen]
         ids, count = number(*pack(codes, [len(column.shown) for column in chosen], self.count + 1))
@@ -449,7 +452,7 @@ class ClusterDraft:
         return mine, groups
 
     def _aggregated(self, rows: Rows) -> Rows:
-        """Rows whose sensitive numbers are the statistic of their cluster, where that is chosen."""
+        """Return rows whose sensitive numbers are replaced by the statistic of their cluster, if chosen."""
         if not self.published.aggregate:
             return rows
         frame = rows.frame()
@@ -468,19 +471,19 @@ class ClusterDraft:
 
 
 def _value_grid(values: pl.Series, step: Number | None) -> NumberGrid:
-    """The grid of a column of numbers beside the quasi columns."""
+    """Return the grid of a numeric column other than a quasi column."""
     leaves = values.drop_nulls().unique().sort()
     return NumberGrid.of(BoundHierarchy(values.name, leaves, (), True), step)
 
 
 def _label_texts(column: RegionColumn) -> list[str]:
-    """The labels of a column as text."""
+    """Return the labels of a column as text."""
     texts = column.shown.cast(pl.String)
     return texts.fill_null(null_label({})).to_list()
 
 
 def _plain_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> list[Any]:
-    """Centres of one column as a ball has them: numbers (days for dates), texts, truth values; None where they are missing."""
+    """Return centres of one column as balls use them: numbers (dates as days), text, booleans; None if missing."""
     if values.dtype.kind == "f":
         return [None if value != value else value for value in values.tolist()]
     leaves = hierarchy.leaves.gather(values)
@@ -488,7 +491,7 @@ def _plain_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> list[Any]
 
 
 def _typed_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> pl.Series:
-    """Centres of one column as values of its type."""
+    """Return centres of one column as values of its type."""
     if values.dtype.kind != "f":
         return hierarchy.leaves.gather(values)
     found = pl.Series(values).fill_nan(None)

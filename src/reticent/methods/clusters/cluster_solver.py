@@ -1,4 +1,4 @@
-"""From units to clusters: the proven algorithm on all of them or part by part, finer clusters where that costs nothing, and centres."""
+"""From units to clusters: the proven algorithm on all of them or by parts, refinement where that costs nothing, and centres."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reticent.methods.clusters.units import ClusterUnits
 
 @dataclass(frozen=True, eq=False)
 class PartSolution:
-    """What an algorithm found for one part: labels (-1: left out) and hearts, a lower bound of what it minimizes, and the factor that was proved (None: none)."""
+    """Result of an algorithm on one part: labels (-1: suppressed) and hearts, a lower bound of its objective, and the proven factor (None: none)."""
 
     labels: Ids
     hearts: Ids
@@ -28,15 +28,17 @@ class PartSolution:
 
 
 Algorithm = Callable[[Floats, int], PartSolution]
-"""Clusters the points of a table of distances, of which at most so many may be left out."""
+"""Clusters the points of a distance matrix, of which at most the given number may be suppressed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Clusters of units: the label of every unit (-1: left out), the centre and the radius of every cluster.
+    """Clusters of units: the label of every unit (-1: suppressed), the centre and the radius of every cluster.
 
-    ``members`` has the unit that is the best centre among the members of each cluster. ``parts`` were solved apart, each within ``factor`` of its optimum (None: not proved).
-    ``lower_bound`` is of what was minimized, the largest radius or the cost. With several parts it is half of the farthest (r-1)-st neighbour; nothing is claimed of costs then, or where units may be left out.
+    ``members`` is the unit that is the best centre among the members of each cluster. ``parts`` were solved separately,
+    each within ``factor`` of its optimum (None: not proven). ``lower_bound`` is that of the objective, the largest
+    radius or the cost. With several parts it is half of the largest distance to an (r-1)-st neighbour; nothing is
+    claimed for costs then, or if units may be suppressed.
     """
 
     labels: Ids
@@ -52,16 +54,17 @@ class Solution:
 
     @property
     def sizes(self) -> Ids:
-        """How many units every cluster has."""
+        """The number of units in every cluster."""
         return np.bincount(self.labels[self.labels >= 0], minlength=len(self))
 
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """How units are clustered: clusters of at least ``r``, for all but a share ``spare``, by an ``algorithm`` on at most ``whole`` units at once, else on parts of at most ``part``.
+    """Parameters of clustering: clusters of at least ``r``, for all but a share ``spare``, by an ``algorithm`` on at most
+    ``whole`` units at once, otherwise on parts of at most ``part``.
 
-    ``setup`` is what a cluster costs where total cost is minimized, None where the largest radius is. ``finer`` splits clusters of 2 r and more where this makes nothing worse. With
-    ``records`` the centres are members.
+    ``setup`` is the cost of a cluster if total cost is minimized, None if the largest radius is. ``finer`` splits
+    clusters of 2 r and more if this makes nothing worse. With ``records`` the centres are members.
     """
 
     r: int
@@ -74,7 +77,7 @@ class ClusterPlan:
     records: bool = False
 
     def solve(self, units: ClusterUnits, context: Context) -> Solution:
-        """The clusters of some units, which are at least r."""
+        """Cluster the units, which must be at least r."""
         parts = [np.arange(len(units))] if len(units) <= self.whole else units.parts(self.part, max(2 * self.r, 2))
         labels, members = np.full(len(units), OUT), list[Ids]()
         radii, bounds, factors = list[Floats](), list[float](), list[int | None]()
@@ -104,7 +107,9 @@ class ClusterPlan:
     def _settled(
         self, units: ClusterUnits, part: Ids, distances: Floats, solved: PartSolution
     ) -> tuple[Ids, Ids, Floats]:
-        """The clusters of a part, finer where nothing gets worse by it: labels, the best member of each as a place in the part, and its radius."""
+        """Return the clusters of a part, refined where nothing gets worse: labels, the best member of each as an index in
+        the part, and its radius.
+        """
         labels = solved.labels
         at, wide = _best_members(distances, labels, len(solved.hearts))
         if not self.finer:
@@ -128,7 +133,7 @@ class ClusterPlan:
         return float(radii @ sizes) + self.setup * (len(sizes) - 1) < before * int(sizes.sum())
 
     def _centres(self, units: ClusterUnits, labels: Ids, members: Ids, radii: Floats) -> tuple[MetricRecords, Floats]:
-        """A centre for every cluster: its best member or, where these need not be records, a synthetic one if that is nearer to all."""
+        """Return a centre for every cluster: its best member or, if centres need not be records, a synthetic one if that is nearer to all."""
         best = units.records.take(members)
         if self.records:
             return best, radii
@@ -144,7 +149,7 @@ def _chosen(first: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]) ->
 
 
 def _best_members(distances: Floats, labels: Ids, count: int) -> tuple[Ids, Floats]:
-    """For every cluster the member whose farthest fellow is nearest, the first of several, and how far that is."""
+    """Return for every cluster the member with the smallest distance to its farthest fellow (first of ties), and that distance."""
     at, wide = np.zeros(count, dtype=np.int64), np.zeros(count)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count + 1))
@@ -157,7 +162,7 @@ def _best_members(distances: Floats, labels: Ids, count: int) -> tuple[Ids, Floa
 
 
 def _require_sizes(sizes: Ids, r: int) -> None:
-    """No cluster leaves with fewer than r members, whatever went wrong before."""
+    """Assert that no cluster has fewer than r members."""
     if len(sizes) and int(sizes.min()) < r:
         raise ReticentError(
             f"A cluster has {int(sizes.min())} members, fewer than the {r} that were asked for. Nothing is given out; please report this as a bug."

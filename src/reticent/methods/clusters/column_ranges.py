@@ -1,4 +1,4 @@
-"""What is published of clusters in one column: ranges on a public grid, nodes of the hierarchy, or rounded means, medians and modes; and centres."""
+"""Labels of clusters in one column: ranges on a public grid, nodes of the hierarchy, or rounded means, medians and modes; and centres."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _STEPS = 20
 
 @dataclass(frozen=True)
 class NumberGrid:
-    """The multiples of ``step`` that numbers or days of a column are rounded to, and the type of its values."""
+    """The multiples of ``step`` that numbers or dates of a column are rounded to, and the type of its values."""
 
     column: str
     step: Fraction
@@ -48,9 +48,10 @@ class NumberGrid:
 
     @classmethod
     def of(cls, hierarchy: BoundHierarchy, step: Number | None) -> NumberGrid:
-        """The grid of a column, of which the step may be given; whole for whole numbers and days.
+        """Return the grid of a column, with an optional given step; integral for integers and dates.
 
-        Otherwise it is about a twentieth of the width of the column's values, rounded up to 1, 2 or 5 times a power of ten: all that shows of the values is the order of their width.
+        The default is about a twentieth of the width of the column's values, rounded up to 1, 2 or 5 times a power of
+        ten: it discloses only the order of magnitude of the width.
         """
         kind = ValueType.published(hierarchy.leaves.dtype)
         is_whole = kind is not ValueType.REAL
@@ -68,34 +69,34 @@ class NumberGrid:
         return cls(hierarchy.column, max(Fraction(1), found) if is_whole else found, kind)
 
     def value(self, at: Fraction) -> Any:
-        """A place on the line as a value of the column."""
+        """Convert a position on the line to a value of the column."""
         if self.kind is ValueType.DATE:
             return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(at))
         return int(at) if self.kind is not ValueType.REAL else float(at)
 
     def place(self, value: Any) -> Fraction:
-        """A value of the column as its exact place on the line."""
+        """Convert a value of the column to its exact position on the line."""
         if isinstance(value, datetime.date):
             return Fraction((value - datetime.date(1970, 1, 1)).days)
         return exact(repr(value) if isinstance(value, float) else value, self.column)
 
     def below(self, value: Any) -> Fraction:
-        """The greatest multiple of the step that is not above a value."""
+        """Return the largest multiple of the step that is not above a value."""
         return math.floor(self.place(value) / self.step) * self.step
 
     def above(self, value: Any) -> Fraction:
-        """The least multiple of the step that is not below a value."""
+        """Return the smallest multiple of the step that is not below a value."""
         return math.ceil(self.place(value) / self.step) * self.step
 
     def nearest(self, numbers: Floats) -> Floats:
-        """The nearest multiples of the step."""
+        """Return the nearest multiples of the step."""
         up, down = self.step.numerator, self.step.denominator
         found: Floats = np.rint(numbers * down / up) * up / down
         return found
 
 
 def is_line(hierarchy: BoundHierarchy, categories: Sequence[str]) -> bool:
-    """Whether ranges of the column are published, not nodes of its hierarchy."""
+    """True if the column is published as ranges, not as nodes of its hierarchy."""
     dtype = hierarchy.leaves.dtype
     return (dtype.is_numeric() or dtype == pl.Date) and hierarchy.column not in categories
 
@@ -103,7 +104,7 @@ def is_line(hierarchy: BoundHierarchy, categories: Sequence[str]) -> bool:
 def range_column(
     hierarchy: BoundHierarchy, recipe: Hierarchy, grid: NumberGrid, leaves: Codes, group: Ids, count: int
 ) -> RegionColumn:
-    """Every cluster as the range of its numbers, rounded outward; anything where some are missing."""
+    """Return every cluster as the range of its numbers, rounded outward; unrestricted if some are missing."""
     order = np.argsort(hierarchy.numbers(), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -115,7 +116,7 @@ def range_column(
     np.add.at(missing, mine[gone], 1)
     np.minimum.at(low, mine[~gone], rank[at[~gone]])
     np.maximum.at(high, mine[~gone], rank[at[~gone]])
-    # A cell is the pair of its ends on the grid; -1 where there is none.
+    # A label is the pair of its ends on the grid; -1 if unbounded.
     values = hierarchy.leaves.gather(order).to_list()
     used = np.unique(np.concatenate([low[high >= 0], high[high >= 0]]))
     below, above = ({at: end(values[at]) for at in used.tolist()} for end in (grid.below, grid.above))
@@ -147,14 +148,16 @@ def _range_meaning(grid: NumberGrid, ends: tuple[Fraction, Fraction] | None, mis
 def category_column(
     hierarchy: BoundHierarchy, recipe: Hierarchy, leaves: Codes, group: Ids, count: int, values: ShownCategories
 ) -> RegionColumn:
-    """Every cluster as the set of its values, or as the lowest node of the hierarchy that holds them; anything where there is none."""
+    """Return every cluster as the set of its values, or as the lowest node of the hierarchy that covers them; unrestricted if there is none."""
     inside = group >= 0
     style: Literal["ranges", "hierarchy"] = "ranges" if values == "sets" else "hierarchy"
     return column_cells(hierarchy, leaves[inside], group[inside], count, style).as_column(hierarchy, recipe)
 
 
 def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) -> RegionColumn:
-    """Every cluster as one number (``numbers``, NaN where all are missing); a number stands for the ranges of all clusters that show it."""
+    """Return every cluster as one number (``numbers``, NaN if all are missing); a number means the union of the ranges of
+    all clusters that show it.
+    """
     shown = [None if math.isnan(each) else grid.value(exact(repr(each), grid.column)) for each in numbers.tolist()]
     hulls: dict[Any, list[Meaning]] = {}
     for value, cell in zip(shown, ranges.of_group.tolist(), strict=True):
@@ -172,7 +175,7 @@ def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) ->
 
 
 def _hull(meanings: Sequence[Meaning]) -> Meaning:
-    """One range that holds several."""
+    """Return the smallest range that covers several."""
     if any(isinstance(each, Anything) for each in meanings):
         return Anything()
     ends = [end for each in meanings for end in each.written()]
@@ -184,7 +187,7 @@ def _hull(meanings: Sequence[Meaning]) -> Meaning:
 
 
 def statistics(statistic: Statistic, numbers: Floats, group: Ids, count: int) -> Floats:
-    """The mean, median or mode of every cluster's numbers, missing ones left aside; NaN where all are missing."""
+    """Return the mean, median or mode of every cluster's numbers, ignoring missing ones; NaN if all are missing."""
     known = (group >= 0) & ~np.isnan(numbers)
     mine, values = group[known], numbers[known]
     sizes = np.bincount(mine, minlength=count)
@@ -199,14 +202,14 @@ def statistics(statistic: Statistic, numbers: Floats, group: Ids, count: int) ->
         found[there] = (ordered[low[there]] + ordered[high[there]]) / 2
     else:
         distinct, places = np.unique(values, return_inverse=True)
-        # Clusters without numbers are passed over by numbering the others.
+        # Clusters without numbers are skipped by renumbering the others.
         numbered = np.cumsum(there) - 1
         found[there] = distinct[modes(places.ravel().astype(np.int64), numbered[mine], int(there.sum()))]
     return found
 
 
 def _labels(meanings: Sequence[Meaning], kind: ValueType) -> list[str]:
-    """One label each, as manifests write them; a value may be spelled like another's sign."""
+    """Return one label each, spelled as in manifests; a value may be spelled like another label."""
     taken: dict[str, None] = {}
     for meaning in meanings:
         if isinstance(meaning, Missing):

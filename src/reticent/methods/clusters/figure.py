@@ -1,4 +1,4 @@
-"""Groups with a centre and a radius, drawn in two of their columns."""
+"""Draw groups with a centre and a radius in two of their columns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ _MARGIN = 0.05
 
 
 def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> Figure | None:
-    """Centres and radii in the two columns of numbers in which groups lie farthest apart, those with many different centres first.
+    """Draw centres and radii in the two numeric columns in which groups are farthest apart, those with many distinct centres first.
 
-    None where groups are no balls, or there are not two such columns.
-
-    Of very many groups the largest are drawn.
+    None if groups are not balls, or there are not two such columns. Of very many groups the largest are drawn.
     """
     if not shapes:
         return None
@@ -52,9 +50,9 @@ def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> F
 
 
 def _spreads(balls: Sequence[Ball]) -> dict[str, tuple[int, float]]:
-    """For each column of numbers how many different centres there are, as far as that matters, and how far apart they lie in units of its scale.
+    """Return for each numeric column the number of distinct centres, up to a limit, and their spread in units of its scale.
 
-    A code with two values would show two heaps of discs.
+    A code with two values would give two piles of discs.
     """
     found: dict[str, list[float]] = {}
     for ball in balls:
@@ -73,7 +71,7 @@ def _disc(ball: Ball, across: str, up: str, size: int) -> ChartDisc:
 
 
 def _axis(name: str, balls: Sequence[Ball]) -> ChartAxis:
-    """An axis that holds all centres, and the discs around them as far as these are not much wider."""
+    """Return an axis that contains all centres, and the discs around them unless these are much wider."""
     centres = np.array([float(ball.centre[name]) for ball in balls])
     reach = float(np.median([ball.radius * ball.scales[name] for ball in balls]))
     low, high = float(centres.min()) - reach, float(centres.max()) + reach

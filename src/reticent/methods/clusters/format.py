@@ -1,4 +1,4 @@
-"""The format ``clusters``: rows with the ranges of their cluster, and a table of clusters with centres, radii and counts; a cluster is a group."""
+"""The format ``clusters``: rows with the labels of their cluster, and a table of clusters with centres, radii and counts; a cluster is a group."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _STATISTICS = ("mean", "median", "mode")
 
 
 class Clusters(GroupFormat):
-    """Two tables. ``data`` has a row for everybody, with what is shown of the cluster and the sensitive values; ``groups`` a row for every cluster.
+    """Two tables. ``data`` has a row per record with the labels of its cluster and the sensitive values; ``groups`` a row per cluster.
 
-    A cell is the box of its labels and, inside it, the ball of the radius around the centre. Definitions are judged on the clusters, not on the balls, which may overlap. Where
-    details say that ``numbers`` are means, medians or modes, columns of numbers show these; a number then stands for the ranges of all clusters that show it.
+    A label combination means the box of its labels and, inside it, the ball around the centre. Definitions are judged
+    on the clusters, not on the balls, which may overlap. If the details state that ``numbers`` are means, medians or
+    modes, numeric columns show these; a number then means the ranges of all clusters that show it.
     """
 
     name: ClassVar[str] = "clusters"
@@ -64,7 +65,7 @@ class Clusters(GroupFormat):
         _check_clusters(public)
 
     def check_spelling(self, column: ManifestColumn) -> None:
-        """A number is looked up in its range; it may stand for the same range as another."""
+        """Check labels; a number is looked up in its range, and may mean the same range as another."""
         if not _is_number(column):
             super().check_spelling(column)
             return
@@ -136,7 +137,7 @@ def _is_number(column: ManifestColumn) -> bool:
 
 
 def _shows_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> bool:
-    """Whether a column shows the mean, median or mode of its clusters."""
+    """True if a column shows the mean, median or mode of its clusters."""
     return details["numbers"] in _STATISTICS and column.name in details["grid"]
 
 
@@ -174,7 +175,7 @@ def _check_details(manifest: Manifest) -> None:
 
 
 def _check_clusters(public: PublicSide) -> None:
-    """The clusters are those of the rows, as large as they say, and every radius is a number."""
+    """Check that the clusters are those of the rows with correct sizes, and that every radius is a number."""
     quasi, clusters = list(public.manifest.named("quasi")), public.rows["groups"].frame()
     (radius,), (members,) = public.manifest.named("radius"), public.manifest.named("members")
     shown, times = public.rows["data"].counted(quasi)
@@ -191,7 +192,7 @@ def _check_clusters(public: PublicSide) -> None:
 def _balls(
     clusters: pl.DataFrame, columns: Sequence[ManifestColumn], details: Mapping[str, Any]
 ) -> dict[tuple[str, ...], Shape]:
-    """The ball of every cluster by the labels that it shows."""
+    """Return the ball of every cluster by its labels."""
     quasi = [column.name for column in columns if column.role == "quasi"]
     centres = [column.name for column in columns if column.role == "centre"]
     (radius,) = (column.name for column in columns if column.role == "radius")
@@ -207,7 +208,7 @@ def _balls(
 
 
 def _plain_values(centres: pl.Series, numbers: bool) -> list[Any]:
-    """Centres of a column as a ball has them: numbers (days for dates), texts or truth values."""
+    """Return centres of a column as balls use them: numbers (dates as days), text or booleans."""
     if numbers:
         return (centres.to_physical() if centres.dtype == pl.Date else centres).cast(pl.Float64).to_list()
     return (centres if centres.dtype in (pl.String, pl.Boolean) else centres.cast(pl.String)).to_list()

@@ -41,11 +41,13 @@ ShownNumbers = Literal["ranges", "mean", "median", "mode"]
 
 @dataclass(frozen=True, eq=False)
 class FittedClusters:
-    """Clusters of points or of the rows of a table, for the steward's eyes: nothing here is rounded or judged.
+    """Clusters of points or of the rows of a table, private to the steward: nothing here is rounded or judged.
 
-    ``labels`` has the cluster of every row (-1: left out), ``centres`` one row a cluster: an array for points, a frame for a table. ``radii`` are the distances from the centres to
-    the farthest members, ``radius`` the largest of them, and ``cost`` adds up size times radius and the set-up costs. What was minimized (the radius, or for Cellular the cost) is
-    at least ``lower_bound``, and was shown to be at most ``factor`` times the optimum (None: no factor is claimed) in each of the ``parts`` that were solved apart.
+    ``labels`` is the cluster of every row (-1: suppressed), ``centres`` has one row per cluster: an array for points, a
+    frame for a table. ``radii`` are the distances from the centres to the farthest members, ``radius`` the largest of
+    them, and ``cost`` the sum of size times radius and the set-up costs. The objective (the radius, or for Cellular the
+    cost) is at least ``lower_bound``, and at most ``factor`` times the optimum (None: no factor is claimed) in each of
+    the separately solved ``parts``.
     """
 
     labels: Ids
@@ -64,20 +66,25 @@ class FittedClusters:
 
     @property
     def sizes(self) -> Ids:
-        """How many rows every cluster has."""
+        """The number of rows in every cluster."""
         return np.bincount(self.labels[self.labels >= 0], minlength=len(self.radii))
 
 
 @dataclass(frozen=True)
 class ClusterMethod(GroupMethod):
-    """What ``Gather`` and ``Cellular`` share: how big clusters are, how distances are measured, and what is published of a cluster.
+    """Common parameters of ``Gather`` and ``Cellular``: cluster size, metric, and published form of a cluster.
 
-    Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are left out. Distances add up over the quasi columns (``norm`` L1 or L2), each divided by its scale and times its
-    weight; ``places`` are pairs of a latitude and a longitude column, ``categories`` are columns that are equal or not, ``distances`` are custom functions (for :meth:`fit` only).
+    Clusters have at least ``r`` people each; at most ``epsilon`` of all rows are suppressed. Distances are summed over
+    the quasi columns (``norm`` L1 or L2), each divided by its scale and times its weight; ``places`` are pairs of a
+    latitude and a longitude column, ``categories`` columns compared for equality, ``distances`` custom functions (for
+    :meth:`fit` only).
 
-    A cluster is published as a range of numbers, a set of other ``values`` (or, with ``"hierarchy"``, the node of the hierarchy that holds them), a centre and a radius; numbers are rounded outward to a
-    ``grid`` (a step for each column). ``centres="records"`` publishes members as centres, and so tells that they are in the table. ``numbers`` shows the rounded mean, median or mode of a cluster in place of ranges, and ``aggregate`` lists sensitive columns whose numbers
-    are replaced by it as well. A cluster that fails the definition is merged with the nearest, or refused (``failing="refuse"``).
+    A cluster is published as a range of numbers, a set of other ``values`` (or, with ``"hierarchy"``, the lowest node
+    of the hierarchy that covers them), a centre and a radius; numbers are rounded outward to a ``grid`` (a step for
+    each column). ``centres="records"`` publishes members as centres, which discloses that they are in the table.
+    ``numbers`` publishes the rounded mean, median or mode of a cluster instead of ranges, and ``aggregate`` lists
+    sensitive columns whose numbers are replaced by it as well. A cluster that fails the definition is merged with the
+    nearest, or refused (``failing="refuse"``).
     """
 
     r: int = parameter(5, stated="always")
@@ -144,7 +151,7 @@ class ClusterMethod(GroupMethod):
         )
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         name = type(self).__name__
         several = rows_of_people(name, table)
         if several is not None:
@@ -165,7 +172,7 @@ class ClusterMethod(GroupMethod):
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """Clusters that satisfy the definition, with what is published of each."""
+        """Return clusters that satisfy the definition, with their published form."""
         run.context.step("measuring distances")
         units = ClusterUnits.of_table(run.table, self.choices, run.context)
         solution = self.solve(units, max(self.r, run.definition.least_rows()), run.context)
@@ -183,7 +190,7 @@ class ClusterMethod(GroupMethod):
         return made.grouping(run.definition, self._figures(units, solution, made))
 
     def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
-        """What the steward is told about the clusters: radii and costs before and after, bounds, and what was proved."""
+        """Return the steward's figures: radii and costs before and after, bounds, and the proven factor."""
         radii, sizes = solution.radii, solution.sizes
         cost = float(sizes @ radii) + self._setup * len(solution)
         reached = cost if self._objective == "cost" else float(radii.max(initial=0.0))
@@ -205,7 +212,7 @@ class ClusterMethod(GroupMethod):
         }
 
     def _beside_bound(self, solution: Solution, reached: float) -> dict[str, Any]:
-        """What was reached beside the least possible, for the report to draw."""
+        """Return the achieved value and the lower bound, for a figure in the report."""
         what = "largest radius" if self._objective == "radius" else "total cost"
         bound = solution.lower_bound
         beside = f"at most {reached / bound:.3g} times the least possible" if bound > 0 else "with no bound from below"
@@ -222,7 +229,7 @@ class ClusterMethod(GroupMethod):
         return described(self, _plain)
 
     def fit_predict(self, points_or_table: Any) -> Ids:
-        """The cluster of every point or row, -1 where it is left out."""
+        """Return the cluster of every point or row, -1 if suppressed."""
         return self.fit(points_or_table).labels
 
     def solve(self, units: ClusterUnits, r: int, context: Context) -> Solution:
@@ -237,7 +244,7 @@ class ClusterMethod(GroupMethod):
         return solution
 
     def check_diameter(self, units: ClusterUnits, labels: Ids, count: int) -> None:
-        """Refuse clusters with a larger diameter than allowed: none were found that keep it, which is no proof that there are none."""
+        """Refuse clusters above the allowed diameter: none within it were found, which does not prove that there are none."""
         most = self._largest_diameter
         widest = 0.0 if most is None else units.widest(labels, count)
         if most is not None and widest > most:
@@ -247,10 +254,10 @@ class ClusterMethod(GroupMethod):
 
     @abstractmethod
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
-        """How so many units are clustered."""
+        """Return the clustering parameters for ``n`` units."""
 
     def notes(self, units: ClusterUnits, solution: Solution) -> tuple[str, ...]:
-        """What a steward should know about the clusters."""
+        """Return notes about the clusters for the steward."""
         found = []
         if len(solution) == 1:
             found.append("There is one cluster only: nothing but its centre and radius is told about anybody.")
@@ -279,7 +286,7 @@ class ClusterMethod(GroupMethod):
 
     @property
     def choices(self) -> MetricChoices:
-        """What is said about distances."""
+        """The choices about the metric."""
         return MetricChoices(
             self.weights,
             self.scales,
@@ -301,13 +308,15 @@ class ClusterMethod(GroupMethod):
 
 @dataclass(frozen=True)
 class Gather(ClusterMethod):
-    """Clusters of at least ``r`` people whose largest radius is within a proven factor of the least possible.
+    """Clusters of at least ``r`` people whose largest radius is within a proven factor of the optimum.
 
-    Guarantee: every published cluster has at least r people and satisfies the definition; the radius is at most 2 times the optimal one, 4 times with ``epsilon`` (of the best centres anywhere), 3 times
-    with ``epsilon`` and ``centres="records"`` (of the best centres that are records). With ``k`` there are at most k clusters (2 times; 4 times with ``epsilon``).
-    Adversary: who knows a person's quasi values and that she is in the table finds a cluster of at least r.
-    Cost: all distances, up to 4,000 people; larger tables are split into parts, and the factor holds in each part. ``grouping="neighbours"`` groups exactly r neighbours at a time (MDAV; no factor is proved).
-    Source: Aggarwal, Feder, Kenthapadi, Khuller, Panigrahy, Thomas, Zhu, Achieving anonymity via clustering (2006), with corrections.
+    Guarantee: every published cluster has at least r people and satisfies the definition; the radius is at most 2 times
+    the optimal one, 4 times with ``epsilon`` (of the best centres anywhere), 3 times with ``epsilon`` and
+    ``centres="records"`` (of the best centres that are records). With ``k`` there are at most k clusters (2 times; 4
+    times with ``epsilon``). Adversary: one who knows a person's quasi values and that the person is in the table finds
+    a cluster of at least r. Cost: all distances, up to 4,000 people; larger tables are split into parts, and the factor
+    holds in each part. ``grouping="neighbours"`` groups exactly r neighbours at a time (MDAV, [DomingoFerrer2005]; no factor is proven).
+    Source: [Aggarwal2006]; [Kenthapadi2006], chapter 5, with corrections.
 
     Parameters:
         r: the smallest number of people in a cluster.
@@ -347,7 +356,7 @@ class Gather(ClusterMethod):
             raise PolicyError(f"Gather: {wrong} does not go with grouping = neighbours.", setting=(wrong,))
 
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
-        """How so many units are clustered."""
+        """Return the clustering parameters for ``n`` units."""
         if self.k is not None and n > self._WHOLE:
             raise PolicyError(
                 f"Gather: k needs the distances between all people, which is done for at most {self._WHOLE:,}, but there are {n:,}. Publish without k.",
@@ -387,12 +396,13 @@ class Gather(ClusterMethod):
 
 @dataclass(frozen=True)
 class Cellular(ClusterMethod):
-    """Clusters of at least ``r`` people at the least total cost: ``setup`` for each cluster, and its radius for each member.
+    """Clusters of at least ``r`` people at minimal total cost: ``setup`` for each cluster, and its radius for each member.
 
-    Guarantee: as for ``Gather``, and the cost is at most 60 times that of the best centres that are records (3 times with r = 1; 4 times by ``algorithm="primal-dual"``, which needs r = 1). With ``epsilon`` or a largest
-    ``diameter`` no factor is claimed. Clusters in dense regions stay small: one remote person widens one cluster only.
-    Cost: the cube of the number of people, up to 250 of them; larger tables are split into parts, and the factor holds in each part.
-    Source: Aggarwal, Feder, Kenthapadi, Khuller, Panigrahy, Thomas, Zhu, Achieving anonymity via clustering (2006); the algorithm for r > 1 replaces the published one, whose factor does not hold.
+    Guarantee and adversary: those of ``Gather``. The cost is at most 60 times that of the best centres that are records (3 times
+    with r = 1; 4 times by ``algorithm="primal-dual"``, which needs r = 1). With ``epsilon`` or a largest ``diameter``
+    no factor is claimed. Clusters in dense regions stay small: one remote person widens one cluster only. Cost: the
+    cube of the number of people, up to 250 of them; larger tables are split into parts, and the factor holds in each
+    part. Source: [Aggarwal2006]; corrected: the algorithm for r > 1 replaces the published one, whose factor does not hold.
 
     Parameters:
         r: the smallest number of people in a cluster.
@@ -438,7 +448,7 @@ class Cellular(ClusterMethod):
             )
 
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
-        """How so many units are clustered."""
+        """Return the clustering parameters for ``n`` units."""
         limit = None if self._largest_diameter is None else float(self._largest_diameter)
         found = self.algorithm
 
@@ -470,7 +480,7 @@ class Cellular(ClusterMethod):
 
 
 def _plain(given: Any) -> Any:
-    """A parameter as plain data."""
+    """Return a parameter as plain data."""
     if isinstance(given, Mapping):
         return {name: _plain(each) for name, each in given.items()}
     if isinstance(given, tuple | list):
@@ -479,7 +489,7 @@ def _plain(given: Any) -> Any:
 
 
 def _centres_of(units: ClusterUnits, solution: Solution, table: Table | None) -> Any:
-    """The centres as points, or as a frame with the columns of a table."""
+    """Return the centres as points, or as a frame with the columns of a table."""
     arrays = solution.centres.arrays
     if table is None:
         return np.stack(arrays, axis=1) if len(solution) else np.zeros((0, len(arrays)))

@@ -1,7 +1,8 @@
-"""Clusters of at least r points with the least radius: r-gather, with outliers, with at most k clusters.
+"""Clusters of at least r points with minimal radius: r-gather, with outliers, with at most k clusters. Source: [Aggarwal2006].
 
-All of these work on one square table of distances, whose points stand in the order of their content: ties go to the first. Thresholds are distances of that table, and are compared
-with the same stored numbers. *d\\** is the largest distance inside a cluster of an optimal solution and *R\\** its radius, wherever centres may lie: d* <= 2 R*.
+The input is a square distance matrix, with points sorted by content: ties go to the first. Thresholds are entries of
+the matrix, so comparisons are exact. *d\\** is the largest distance inside a cluster of an optimal solution and *R\\**
+its radius, wherever centres may lie: d* <= 2 R*.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Clustering:
-    """Clusters of points: the ``labels`` of the points (-1: left out), and the point at the ``heart`` of every cluster.
+    """Clusters of points: the ``labels`` of the points (-1: suppressed), and the central point (``heart``) of every cluster.
 
-    ``threshold`` is the distance at which the clusters were found; no clusters at all have a radius below ``lower_bound``, and these have at most ``factor`` times the
-    optimal one.
+    ``threshold`` is the distance at which the clusters were found; no clustering has a radius below ``lower_bound``,
+    and this one has at most ``factor`` times the optimal radius.
     """
 
     labels: Ids
@@ -39,11 +40,12 @@ class Clustering:
 
 
 def gather(distances: Floats, r: int, k: int | None = None, context: Context | None = None) -> Clustering:
-    """Every point in a cluster of at least ``r`` (and at most ``k`` clusters); the radius is at most twice the optimal one.
+    """Assign every point to a cluster of at least ``r`` (with at most ``k`` clusters); the radius is at most twice the optimal one.
 
-    A threshold T passes if every point has r points within T, and the centres that a scan finds (more than T apart, within T of everybody) can have r points each within T, which a
-    maximum flow decides. Every T >= d* passes: two centres lie in different optimal clusters, each of which has r points within T of its centre. So a threshold that passes above
-    one that fails is at most d* <= 2 R*.
+    A threshold T passes if every point has r points within T, and the centres found by a scan (more than T apart,
+    within T of every point) can be assigned r points each within T, decided by maximum flow. Every T >= d* passes: two
+    centres lie in different optimal clusters, each of which has r points within T of its centre. So a threshold that
+    passes above one that fails is at most d* <= 2 R*.
     """
 
     def tried(threshold: float) -> Clustering | None:
@@ -58,10 +60,11 @@ def gather(distances: Floats, r: int, k: int | None = None, context: Context | N
 
 
 def gather_most(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """All but at most ``spare`` points in clusters of at least ``r``; the radius is at most four times the optimal one.
+    """Assign all but at most ``spare`` points to clusters of at least ``r``; the radius is at most four times the optimal one.
 
-    Points with fewer than r of those left within T are peeled off, again and again. Whoever is in an optimal cluster has r points of it within d*, so at T = d* nobody of them
-    is. The least T that leaves enough points is at most d*; clusters are balls of T around points, and leftovers join a clustered point within T.
+    Points with fewer than r remaining points within T are removed repeatedly. A point in an optimal cluster has r
+    points of it within d*, so at T = d* none of them is removed. The least T that leaves enough points is at most d*;
+    clusters are balls of T around points, and leftovers join a clustered point within T.
     """
     n = len(distances)
 
@@ -88,10 +91,11 @@ def gather_most(distances: Floats, r: int, spare: int, context: Context | None =
 
 
 def gather_around_records(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """The same around centres that are points; the radius is at most three times that of the best such centres.
+    """Assign all but at most ``spare`` points around centres that are points; the radius is at most three times that of the best such centres.
 
-    A candidate has r points within R; their balls must reach enough points. A candidate that no chosen ball covers and whose own ball has r uncovered points is chosen and takes them, so that
-    it stays a member of its cluster; any other point that some candidate reaches goes to the nearest chosen centre, at most 3 R away.
+    A candidate has r points within R; their balls must reach enough points. A candidate that no chosen ball covers and
+    whose own ball has r uncovered points is chosen and takes them, so that it stays a member of its cluster; any other
+    point that some candidate reaches goes to the nearest chosen centre, at most 3 R away.
     """
     n = len(distances)
 
@@ -117,8 +121,9 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
 def centre_most(distances: Floats, k: int, r: int, spare: int, context: Context | None = None) -> Clustering:
     """At most ``k`` clusters of at least ``r`` points, for all but at most ``spare``; four times the optimal radius at most.
 
-    Points are peeled as in :func:`gather_most`. Then the uncovered point with most uncovered ones within T becomes a centre and covers what lies within 2 T, up to k times. Centres are more
-    than 2 T apart, so each keeps its whole ball of T, which has r points *of those left*: without the peeling it might not.
+    Points are removed as in :func:`gather_most`. Then the uncovered point with the most uncovered points within T
+    becomes a centre and covers all points within 2 T, up to k times. Centres are more than 2 T apart, so each keeps its
+    whole ball of T, which has r points *of those left*: without the peeling it might not.
     """
     n = len(distances)
 
@@ -141,7 +146,9 @@ def centre_most(distances: Floats, k: int, r: int, spare: int, context: Context 
 
 
 def peel(distances: Floats, threshold: float, r: int) -> NDArray[np.bool_]:
-    """Who stays when points with fewer than ``r`` of those who stay within ``threshold`` (themselves included) go, again and again."""
+    """Mask the points that remain when points with fewer than ``r`` remaining points within ``threshold`` (themselves
+    included) are removed repeatedly.
+    """
     near = distances <= threshold
     stay = np.ones(len(distances), dtype=bool)
     counts = near.sum(axis=1)
@@ -154,10 +161,11 @@ def peel(distances: Floats, threshold: float, r: int) -> NDArray[np.bool_]:
 
 
 def neighbours(distances: Floats, size: int) -> Ids:
-    """Groups of ``size`` neighbours, those at the edge first (MDAV): the label of every point.
+    """Group ``size`` neighbours at a time, from the edge inwards (MDAV, [DomingoFerrer2005]); return the label of every point.
 
-    The point farthest from the mean takes its nearest ones, then does so the point farthest from that one; fewer than twice ``size`` at the end stay together. Farthest from the mean is who
-    has the largest sum of squared distances to those that are left: the same for points of numbers, and no mean is needed where columns are of mixed types.
+    The point farthest from the mean takes its nearest ones, then the point farthest from it does so; fewer than twice
+    ``size`` at the end form one group. Farthest from the mean is the point with the largest sum of squared distances to
+    the remaining ones: equivalent for numeric points, and no mean is needed for columns of mixed types.
     """
     n = len(distances)
     labels, group = np.full(n, OUT), 0
@@ -184,12 +192,14 @@ def neighbours(distances: Floats, size: int) -> Ids:
 
 
 def _reach(distances: Floats, r: int) -> float:
-    """How far the r-th nearest point (itself the first) is from whoever has it farthest: no threshold below passes."""
+    """Return the largest distance to an r-th nearest point (a point itself being the first): no smaller threshold passes."""
     return float(np.partition(distances, r - 1, axis=1)[:, r - 1].max())
 
 
 def lowest_possible_radius(distances: Floats, r: int) -> float:
-    """Half of the farthest (r-1)-st neighbour: whoever has it shares a cluster with r-1 others, so some cluster has that diameter at least."""
+    """Return half of the largest distance to an (r-1)-st neighbour: that point shares a cluster with r-1 others, so some
+    cluster has at least that diameter.
+    """
     return _reach(distances, r) / 2
 
 
@@ -199,7 +209,7 @@ def _thresholds(distances: Floats, least: float) -> Floats:
 
 
 def _scanned(distances: Floats, threshold: float) -> Ids:
-    """Centres more than ``threshold`` apart that reach everybody: the first point that no centre reaches becomes one."""
+    """Return centres more than ``threshold`` apart that cover every point: the first uncovered point becomes one."""
     marked = np.zeros(len(distances), dtype=bool)
     found = []
     while not marked.all():
@@ -210,7 +220,7 @@ def _scanned(distances: Floats, threshold: float) -> Ids:
 
 
 def _dealt(away: Floats, near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
-    """Everybody's cluster, so that each centre (row) has at least ``r`` points near it, itself among them; None where that cannot be."""
+    """Assign every point so that each centre (row) has at least ``r`` points near it, itself included; None if impossible."""
     labels: Ids = np.argmin(away, axis=0)
     if (np.bincount(labels, minlength=len(centres)) >= r).all():
         return labels
@@ -241,7 +251,7 @@ def _least(thresholds: Floats, tried: Callable[[float], Clustering | None], cont
 
 
 def _search(thresholds: Floats, tried: Callable[[float], Found | None], context: Context | None) -> tuple[float, Found]:
-    """A threshold that passes while the one before it fails, or the first of all; all from some place on must pass."""
+    """Return a threshold that passes while its predecessor fails, or the first of all; from some index on all must pass."""
     low, high, best = -1, len(thresholds) - 1, None
     first = tried(float(thresholds[0]))
     if first is not None:

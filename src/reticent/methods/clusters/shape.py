@@ -1,4 +1,4 @@
-"""The shape of a cluster: everybody within a radius of its centre."""
+"""The shape of a cluster: all points within a radius of its centre."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reticent.core import Norm, PairDepth, Shape, great_circle, no_shape
 from reticent.errors import DataError
 
 Numbers = NDArray[np.int64]
-# Distances are compared with this share added: whoever is on the rim is inside, however numbers are rounded.
+# Relative tolerance: points on the rim are inside, despite rounding.
 _RIM = 1e-9
 _SLACK = 1e-12
 
 
 @dataclass(frozen=True)
 class Ball(Shape):
-    """Everybody within ``radius`` of the ``centre``: differences in units of each column's ``scales``, added up (``L1``) or as the root of added squares (``L2``).
+    """All points within ``radius`` of the ``centre``: differences in units of each column's ``scales``, by the ``L1`` or ``L2`` norm.
 
-    Numbers differ by their difference (days, for dates), texts and truth values by one or not at all. ``places`` are pairs of a latitude and a longitude column, which differ by the
-    kilometres between them, in units of the first one's scale.
+    Numbers differ by their difference (dates in days), text and booleans by 0 or 1. ``places`` are pairs of a latitude
+    and a longitude column, whose distance is in kilometres, in units of the first one's scale.
     """
 
     centre: Mapping[str, Any]
@@ -44,13 +44,13 @@ class Ball(Shape):
 
     @property
     def coordinates(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each distance that is added up: one, or two that are a place."""
+        """The columns of each summand of the distance: one, or two that form a place."""
         second = {name for pair in self.places for name in pair}
         return (*self.places, *((name,) for name in self.centre if name not in second))
 
     @classmethod
     def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairDepth:
-        """Distances are added up column by column, for all pairs at once."""
+        """Return the distances, summed column by column for all pairs at once."""
         names = dict.fromkeys(names for ball in shapes for names in ball.coordinates)
         columns = [_Apart.of(shapes, points, each) for each in names]
         radii = np.array([ball.radius for ball in shapes], dtype=np.float64) * (1 + _RIM) + _SLACK
@@ -66,7 +66,7 @@ class Ball(Shape):
         return inside_ball
 
     def known(self, columns: Sequence[str]) -> Shape:
-        """What is left in fewer columns; a place of which one coordinate is known says nothing."""
+        """Return the ball in fewer columns; a place with one known coordinate is unrestricted."""
         places = tuple(pair for pair in self.places if set(pair) <= set(columns))
         half = {name for pair in self.places if pair not in places for name in pair}
         kept = [name for name in self.centre if name in columns and name not in half]
@@ -100,7 +100,7 @@ def balls_around(
     norm: Norm,
     places: Sequence[tuple[str, str]],
 ) -> tuple[Ball, ...]:
-    """Balls around centres that are given column by column. A coordinate that is missing (None) bounds nothing, and neither does half a place."""
+    """Return balls around centres given column by column. A missing coordinate (None) is unrestricted, and so is a place with one coordinate."""
     found = []
     for at, radius in enumerate(radii):
         centre = {name: each[at] for name, each in centres.items() if each[at] is not None}
@@ -113,9 +113,10 @@ def balls_around(
 
 @dataclass(frozen=True, eq=False)
 class _Apart:
-    """One column of points and of the centres of balls, or two that are a place: numbers (NaN: missing), and texts by their number among those of the centres.
+    """One column of points and of centres, or two that form a place: numbers (NaN: missing), and text as codes among those of the centres.
 
-    A text that no centre has is -1 and a missing one -2; centres without a text have -1. What is missing on either side is no distance.
+    A text that no centre has is -1 and a missing one -2; centres without a text have -1. What is missing on either side
+    adds no distance.
     """
 
     numbers: NDArray[np.float64]
@@ -145,7 +146,7 @@ class _Apart:
         )
 
     def between(self, point: Numbers, ball: Numbers) -> NDArray[np.float64]:
-        """How far each point is from the centre of its ball, in units of the scale."""
+        """Return the distance of each point from the centre of its ball, in units of the scale."""
         here, centre = self.numbers[point], self.centres[ball]
         away = np.abs(here[:, 0] - centre[:, 0]) if here.shape[1] == 1 else great_circle(here, centre)
         text, other = self.texts[point], self.centre_texts[ball]
@@ -155,7 +156,7 @@ class _Apart:
 
 
 def _text(centre: Any) -> str | None:
-    """A coordinate that is compared as text."""
+    """Return a coordinate that is compared as text."""
     if isinstance(centre, bool):
         return str(centre).lower()
     return centre if isinstance(centre, str) else None
@@ -166,7 +167,7 @@ def _number(centre: Any) -> float:
 
 
 def _numbers(values: pl.DataFrame) -> NDArray[np.float64]:
-    """Values as numbers, dates as days; NaN where they are neither."""
+    """Return values as numbers, dates as days; NaN for other types."""
     columns = [each.to_physical() if each.dtype == pl.Date else each for each in values]
     return np.stack([each.cast(pl.Float64, strict=False).to_numpy() for each in columns], axis=1)
 

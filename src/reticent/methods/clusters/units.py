@@ -1,4 +1,6 @@
-"""What is clustered: people (or rows, or points) as records of a metric, in the order of their content, and parts of them small enough for a proven algorithm."""
+"""The clustered units: people (or rows, or points) as records of a metric space, sorted by content, and parts of them
+small enough for a proven algorithm.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,10 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class ClusterUnits:
-    """MetricRecords in the order of their content, which alone breaks ties: the order of rows does not show.
+    """Metric records sorted by content, which alone breaks ties: the row order has no effect.
 
-    ``owner[i]`` is the place of row ``i`` of the table (or of the points) among the records; several rows of one person are one record.
+    ``owner[i]`` is the index of row ``i`` of the table (or of the points) among the records; several rows of one person
+    are one record.
     """
 
     metric: Metric
@@ -47,7 +50,7 @@ class ClusterUnits:
 
     @classmethod
     def of_points(cls, points: Any) -> ClusterUnits:
-        """Points of numbers, compared by the Euclidean distance; NaN is a missing number, as far from all others as these are from each other at most."""
+        """Build from numeric points with the Euclidean distance; NaN is missing, and as far from all others as these are from each other at most."""
         found = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
         if found.ndim != 2 or found.dtype.kind not in "iufb":
             raise DataError(
@@ -67,9 +70,9 @@ class ClusterUnits:
 
     @classmethod
     def of_table(cls, table: Table, choices: MetricChoices, context: Context) -> ClusterUnits:
-        """The rows of a table, each of another person.
+        """Build from the rows of a table, one per person.
 
-        MetricRecords that are equal stand in a random order, which decides who of them goes where.
+        Equal records are in random order, which decides their assignment.
         """
         several = rows_of_people("Clustering", table)
         if several is not None:
@@ -90,9 +93,9 @@ class ClusterUnits:
         return cls(metric, records.take(order), place[owner])
 
     def parts(self, most: int, least: int) -> list[Ids]:
-        """The records in parts of at most ``most``, each of at least ``least``: the widest column is cut at its middle, again and again.
+        """Split the records into parts of at most ``most`` and at least ``least``, by repeatedly halving the widest column.
 
-        Neighbouring parts are neighbours in the cuts.
+        Consecutive parts are neighbours in the splits.
         """
         found, open_parts = [], [np.arange(len(self))]
         while open_parts:
@@ -112,17 +115,17 @@ class ClusterUnits:
         keys = _line(self.metric.columns[widest], self.records.arrays[widest][part])
         order = np.argsort(keys, kind="stable")
         ordered, middle = keys[order], len(part) // 2
-        # Between two different values, if one is near the middle.
+        # Between two different values, if one is near the median.
         borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
         borders = borders[(borders >= max(least, len(part) // 4)) & (borders <= len(part) - max(least, len(part) // 4))]
         cut = int(borders[np.argmin(np.abs(borders - middle))]) if len(borders) else middle
         return part[np.sort(order[:cut])], part[np.sort(order[cut:])]
 
     def farthest_neighbour(self, at_most: Floats, r: int, context: Context) -> float:
-        """How far the (r-1)-st neighbour is for the unit that has it farthest.
+        """Return the largest distance of a unit to its (r-1)-st neighbour.
 
-        ``at_most`` bounds it for each unit: they are asked in falling order until no bound is above what was found. After many it is given up, and what was found is less, which is as good for a bound
-        from below.
+        ``at_most`` bounds it for each unit: units are tried in decreasing order until no bound exceeds the best value.
+        After many the search stops with a smaller value, which is still a valid lower bound.
         """
         best = 0.0
         for unit in np.argsort(-at_most, kind="stable")[:_MOST_ASKED].tolist():
@@ -137,9 +140,9 @@ class ClusterUnits:
         return float(np.partition(self.metric.between(one, self.records)[0], r - 1)[r - 1])
 
     def synthetic(self, labels: Ids, count: int) -> MetricRecords:
-        """For every cluster a centre that need not be a record: the middle of the range of numbers, the most frequent category.
+        """Return a synthetic centre for every cluster: the midpoint of the range of numbers, the most frequent category.
 
-        Of categories that are as frequent the first by content is taken; numbers are missing where all are.
+        Ties of categories go to the first by content; numbers are missing if all are.
         """
         inside = np.flatnonzero(labels >= 0)
         chosen, arrays = labels[inside], list[NDArray[Any]]()
@@ -154,7 +157,7 @@ class ClusterUnits:
         return MetricRecords(tuple(arrays))
 
     def radii(self, centres: MetricRecords, labels: Ids) -> Floats:
-        """How far the farthest member of each cluster is from its centre."""
+        """Return the distance of the farthest member of each cluster from its centre."""
         inside = np.flatnonzero(labels >= 0)
         found = np.zeros(len(centres))
         step = max(_NUMBERS_AT_ONCE // 8, 1)
@@ -165,7 +168,7 @@ class ClusterUnits:
         return found
 
     def widest(self, labels: Ids, count: int) -> float:
-        """The largest distance between two members of one cluster."""
+        """Return the largest distance between two members of one cluster."""
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(count + 1))
         found = 0.0
@@ -176,7 +179,7 @@ class ClusterUnits:
 
 
 def modes(values: Ids, labels: Ids, count: int) -> Ids:
-    """The most frequent value of every cluster, the least of several."""
+    """Return the most frequent value of every cluster, the smallest of ties."""
     size = int(values.max(initial=0)) + 1
     keys, times = np.unique(labels * size + values, return_counts=True)
     owners = keys // size
@@ -202,7 +205,7 @@ def _width(numbers: Floats, known: NDArray[np.bool_]) -> Floats:
 
 
 def _spread(column: ColumnDistance, values: NDArray[Any]) -> float:
-    """About how far apart values of a column are: decides only which column is cut."""
+    """Return the approximate spread of a column's values; used only to choose the column to split."""
     if values.dtype.kind == "f":
         flat = values.reshape(len(values), -1)
         low, high = np.fmin.reduce(flat, axis=0), np.fmax.reduce(flat, axis=0)
@@ -215,7 +218,7 @@ def _spread(column: ColumnDistance, values: NDArray[Any]) -> float:
 
 
 def _line(column: ColumnDistance, values: NDArray[Any]) -> NDArray[Any]:
-    """Values of a column as numbers in an order that keeps near ones together."""
+    """Return values of a column as numbers in an order that keeps similar ones together."""
     if values.ndim > 1:
         wide = np.argmax(np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0))
         values = values[:, wide]

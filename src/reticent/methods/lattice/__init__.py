@@ -1,12 +1,10 @@
 """Full-domain generalization: every quasi column moves to one level of its hierarchy.
 
-``method``          Lattice, the method that ``publish`` takes
-``search``          rt.search and what it returns
-``frontier``        the default search, exact branch and bound; ``outliers`` prunes by single people, ``forecast`` guesses where to look
-``classification``  all passing nodes: by tagging, Incognito, exhaustively
-``anytime``         lattices too large to hold
-``node_evaluation``      judging one node; ``points`` merges groups (``packed_columns`` looks several columns up at once), ``objectives`` and ``costs`` measure them
-``node_space``      the lattice as an array
+``method`` Lattice, the method that ``publish`` takes ``search`` rt.search and what it returns ``frontier`` the default
+search, exact branch and bound; ``outliers`` prunes by single records, ``forecast`` orders the search ``classification``
+all passing nodes: by predictive tagging, Incognito, or exhaustively ``anytime`` lattices too large for memory
+``node_evaluation`` judging one node; ``points`` merges groups (``packed_columns`` packs several columns into one code),
+``objectives`` and ``costs`` measure them ``node_space`` the lattice as an array
 """
 
 from reticent.methods.lattice.method import Lattice

@@ -1,8 +1,7 @@
-"""Searching a lattice that is too large to hold: the best node that the time allows, with a bound and without a proof.
+"""Anytime search of a lattice too large for memory: the best node within the time limit, with a bound but without a proof.
 
-From the top, the search steps to the best neighbour (one column one level finer or coarser), and when no
-neighbour is better it goes back to the best node whose neighbours it has not seen yet. Nodes that a bound rules out are
-never evaluated.
+From the top, the search moves to the best neighbour (one column one level finer or coarser), and if no neighbour is
+better it returns to the best node with unseen neighbours. Nodes that a bound rules out are never evaluated.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from reticent.methods.lattice.node_space import NodeSpace
 
 
 class BestFirstSearch:
-    """Best-first search over neighbours with a table of what was seen."""
+    """Best-first search over neighbours with a table of visited nodes. Mutable: the table grows."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -28,7 +27,7 @@ class BestFirstSearch:
         self._queue: list[tuple[float, NodeLevels]] = []
 
     def run(self, deadline: float | None) -> SearchOutcome:
-        """Search until the time is up (without one: until no unseen neighbour is left)."""
+        """Search until the deadline (without one: until no unseen neighbour is left)."""
         self._visit(self.space.top)
         began = time.monotonic()
         while self._queue and not _late(deadline):
@@ -55,10 +54,10 @@ class BestFirstSearch:
         self.bound = max(self.bound, self._bound_by(found))
 
     def _bound_by(self, found: Evaluation) -> float:
-        """What every node of the lattice costs at least, by one evaluated node.
+        """Return a lower bound of every node's cost, from one evaluated node.
 
-        A node is either a specialization of it, and then pays its penalty, or it is coarser in some column, and then
-        pays that column's next level.
+        A node is either a specialization of it, and then has at least its penalty, or it is coarser in some column, and
+        then has at least that column's next level.
         """
         floor = _floor(self.evaluator, self.space.floor)
         outside = [

@@ -1,7 +1,7 @@
-"""Which nodes pass: all of them, by tagging, by Incognito, or one by one.
+"""Classify all nodes as passing or failing: by predictive tagging, by Incognito, or one by one.
 
-The three agree wherever all apply; tests hold them to it. They answer what the branch and bound does not ask: how many nodes pass,
-and which of them are minimal.
+The three agree wherever all apply; tests check this. They provide what branch and bound does not: the number of passing
+nodes, and the minimal ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reticent.methods.lattice.node_space import NodeSpace
 
 
 def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Every node evaluated, nothing inferred."""
+    """Evaluate every node, inferring nothing."""
     passing = np.zeros(evaluator.space.shape, dtype=bool)
     for levels in evaluator.space.nodes():
         passing[evaluator.space.at(levels)] = evaluator.evaluate(levels).passes
@@ -28,9 +28,9 @@ def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
 
 
 def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Passing nodes by predictive tagging; definitions that allow no inference are evaluated node by node.
+    """Classify nodes by predictive tagging; definitions that allow no inference are evaluated node by node.
 
-    Each round asks about the node whose answer settles the most others in the worse case.
+    Each round evaluates the node whose outcome settles the most others in the worse case.
     """
     space = evaluator.space
     passing = np.zeros(space.shape, dtype=bool)
@@ -54,11 +54,11 @@ def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
 
 
 def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Passing nodes by growing sets of columns.
+    """Classify nodes by Incognito: over growing sets of columns ([LeFevre2005]).
 
-    A node over some columns stands for the node of the whole lattice that suppresses all others; dropping a column only merges
-    groups, so what fails on a set of columns fails on every larger one. Needs a hierarchy with a single-part top in every
-    column, and a definition that may be pruned.
+    A node over some columns represents the node of the whole lattice that suppresses all others; dropping a column only
+    merges groups, so what fails on a set of columns fails on every larger one. Needs a hierarchy with a single-value
+    top in every column, and a definition that allows pruning.
     """
     space, hierarchies = evaluator.space, evaluator.frequencies.hierarchies
     if not evaluator.monotone:
@@ -85,7 +85,7 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
 def _join(
     columns: tuple[int, ...], survivors: dict[tuple[int, ...], set[NodeLevels]], space: NodeSpace
 ) -> set[NodeLevels]:
-    """Level vectors over ``columns`` all of whose projections that drop one column survived."""
+    """Return the level vectors over ``columns`` all of whose projections onto one column less survived."""
     last = columns[-1]
     extended = (
         (*levels, level)
@@ -101,7 +101,7 @@ def _join(
 
 
 def _survivors_of(columns: Sequence[int], candidates: set[NodeLevels], evaluator: Evaluator) -> set[NodeLevels]:
-    """Breadth first by height: a passing node marks its generalizations, a failing one leads to them."""
+    """Breadth-first by height: a passing node marks its generalizations, a failing one leads to them."""
     passing: set[NodeLevels] = set()
     queue = [(sum(levels), levels) for levels in candidates]
     heapq.heapify(queue)

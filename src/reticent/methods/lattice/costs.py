@@ -1,4 +1,4 @@
-"""What a cell costs: tables by column, level and part, from which the column-wise objectives are added up."""
+"""Cell costs: tables by column, level and part, from which the column-wise objectives are summed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reticent.table import BoundHierarchy
 
 @dataclass(frozen=True)
 class Costs:
-    """Cost tables: ``tables[column][level][part]``, the cost of a suppressed cell, and how sums become the measure."""
+    """Cost tables: ``tables[column][level][part]``, the cost of a suppressed cell, and the conversion of sums to the measure."""
 
     tables: list[list[NDArray[np.float64]]]
     worst: list[float]
@@ -24,7 +24,7 @@ class Costs:
 
 
 def column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
-    """Rows by part, for every column and level (levels below the frequency set's own are left empty)."""
+    """Return the rows of each part, for every column and level (levels below the frequency set's own are empty)."""
     masses: list[list[NDArray[Any]]] = []
     for hierarchy, start, own in zip(
         frequencies.hierarchies, frequencies.levels, frequencies.column_sizes, strict=True
@@ -52,7 +52,7 @@ def spread_costs(frequencies: FrequencySet) -> Costs:
 
 
 def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
-    """Normalized certainty penalty of each part: its range by the domain's, or its leaves by all leaves."""
+    """Return the normalized certainty penalty of each part: its range relative to the domain's, or its leaves relative to all leaves ([Xu2006])."""
     cover, parts = hierarchy.cover(level), hierarchy.levels[level].parts
     by_leaves = np.where(cover > 1, cover / hierarchy.size, 0.0)
     if not hierarchy.is_numeric:
@@ -75,7 +75,7 @@ def _costs(frequencies: FrequencySet, table: Callable[[BoundHierarchy, int], NDA
 
 
 def entropy_costs(frequencies: FrequencySet, weights: Sequence[float]) -> Costs:
-    """Non-uniform entropy: log2 of the rows that share the generalized value, less that of the value itself."""
+    """Return the non-uniform entropy costs: log2 of the rows with the generalized value, minus that of the value itself."""
     masses = column_masses(frequencies)
     tables = [[np.log2(np.maximum(mass, 1.0)) for mass in column] for column in masses]
     worst = float(np.log2(frequencies.rows))

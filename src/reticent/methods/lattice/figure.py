@@ -1,4 +1,4 @@
-"""The lattice as a picture: every way to generalize, by height, which of them pass, and the one that was chosen."""
+"""Draw the lattice: all generalizations by height, which of them pass, and the chosen one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEFT, _TOP = 120.0, 24.0
 
 @dataclass(frozen=True)
 class LatticeFacts:
-    """What a search left behind: columns with the heights of their hierarchies, the chosen node, and what is known of nodes."""
+    """Facts about a finished search: columns with the heights of their hierarchies, the chosen node, and what is known of other nodes."""
 
     columns: tuple[str, ...]
     heights: tuple[int, ...]
@@ -52,14 +52,14 @@ class LatticeFacts:
         return sum(self.heights)
 
     def counts(self) -> NDArray[np.int64]:
-        """How many nodes there are at each height."""
+        """Return the number of nodes at each height."""
         counts = np.ones(1, dtype=object)
         for height in self.heights:
             counts = np.convolve(counts, np.ones(height + 1, dtype=object))
         return np.array([int(count) for count in counts], dtype=object)
 
     def known(self) -> dict[str, NDArray[np.int64]]:
-        """How many nodes of each kind are known at each height; the chosen node counts as passing."""
+        """Return the number of nodes of each known status at each height; the chosen node counts as passing."""
         found = {kind: np.zeros(self.height + 1, dtype=np.int64) for kind in ("failing", "passing")}
         for levels, status in self.status.items():
             kind = "passing" if status == "chosen" else status
@@ -69,7 +69,7 @@ class LatticeFacts:
 
 
 def lattice(facts: LatticeFacts) -> Figure:
-    """The lattice from the exact values (bottom) to nothing at all (top)."""
+    """Draw the lattice from the exact values (bottom) to full suppression (top)."""
     draw = _dots if facts.size <= MOST_DOTS else _bands
     known = facts.known()
     passing, failing = int(known["passing"].sum()), int(known["failing"].sum())
@@ -103,7 +103,7 @@ def describe(facts: LatticeFacts) -> str:
 
 
 def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
-    """Each node as a dot, stacked where a height has many; failing ones left, passing ones right, so that the border shows."""
+    """Draw each node as a dot, stacked if a height has many; failing ones left, passing ones right, so that the border is visible."""
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(facts.height + 1)]
     for levels in product(*(range(height + 1) for height in facts.heights)):
         rows[sum(levels)].append(levels)
@@ -135,7 +135,7 @@ def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
 
 
 def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
-    """Too many nodes to draw: one band for each height, as wide as the square root of its nodes, split by what is known."""
+    """Draw one band per height if there are too many nodes, its width proportional to the square root of their number, split by status."""
     counts, known = facts.counts(), facts.known()
     step = max(10.0, min(30.0, 420.0 / (facts.height + 1)))
     middle = (_LEFT + right) / 2
@@ -161,7 +161,7 @@ def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
 
 
 def _rank(facts: LatticeFacts, levels: tuple[int, ...]) -> int:
-    """The order in a row: the chosen node first, where its label can reach it, then failing, unknown and passing ones."""
+    """Sort key within a row: the chosen node first, where its label can reach it, then failing, unknown and passing ones."""
     if levels == facts.chosen:
         return 0
     return {"failing": 1, "unknown": 2, "passing": 3}.get(facts.status.get(levels, "unknown"), 2)
@@ -196,7 +196,7 @@ def _axis(facts: LatticeFacts, step: float) -> list[str]:
 
 
 def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[str]]:
-    """What the colours mean, on as many lines as it takes, and where it ends."""
+    """Draw the legend on as many lines as needed, and return where it ends."""
     present = ["chosen", *(kind for kind in ("passing", "failing", "unknown") if _occurs(facts, kind))]
     words = {"chosen": "chosen", "passing": "keeps the promise", "failing": "breaks it", "unknown": "not needed"}
     parts, x = [], _LEFT

@@ -1,4 +1,4 @@
-"""A guess at how many rows a node will lose, learned from the nodes evaluated so far. It only chooses what to look at next."""
+"""Predict how many rows a node will suppress, from the nodes evaluated so far. It only determines the order of evaluation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _STEEPNESS = 2.0
 
 
 class Forecast:
-    """Lost rows grow about as a power of the number of parts of each column, so their logarithm is fitted as a plane.
+    """Suppressed rows grow about as a power of the number of parts of each column, so their logarithm is fitted by a plane.
 
-    A search stays exact whatever is forecast here: nodes are ruled out by bounds alone.
+    The search stays exact for any prediction: nodes are ruled out only by bounds. Mutable: it learns from evaluations.
     """
 
     def __init__(self, frequencies: FrequencySet, space: NodeSpace, allowed: int) -> None:
@@ -33,18 +33,18 @@ class Forecast:
 
     @property
     def is_ready(self) -> bool:
-        """Whether enough nodes were seen to say anything."""
+        """True if enough nodes were evaluated for a prediction."""
         return len(self._seen) >= _ENOUGH
 
     def learn(self, found: Evaluation) -> None:
-        """Take an evaluated node into account."""
+        """Add an evaluated node."""
         self._seen.append([1.0, *(float(table[level]) for table, level in zip(self._parts, found.levels, strict=True))])
         self._lost.append(float(np.log(found.doomed + 1)))
 
     def hopeless(self) -> NDArray[np.float64]:
-        """For every node a chance that it loses more rows than allowed."""
+        """Return for every node the estimated probability that it suppresses more rows than allowed."""
         seen, lost = np.array(self._seen), np.array(self._lost)
-        # Nodes that lose about as many rows as allowed say most about where the border runs.
+        # Nodes that suppress about as many rows as allowed are the most informative about the border.
         weight = np.exp(-np.abs(lost - self._limit))[:, None]
         normal = seen.T @ (weight * seen) + _RIDGE * np.eye(seen.shape[1])
         slopes = np.linalg.solve(normal, seen.T @ (weight[:, 0] * lost))

@@ -1,9 +1,9 @@
 """The default search: exact branch and bound over the whole lattice at once.
 
-The lattice is an array, and three things are kept for every node: whether it is known to fail, a lower bound of its
-objective, and whether it was evaluated. A node is a candidate while it may still beat the best one. Each round evaluates the candidate
-whose answer removes most others in the worse case, be it a pass (everything with a higher bound goes) or a failure (its
-specializations go); the search ends when no candidate is left, and the best node is then proven optimal.
+The lattice is an array with three entries per node: whether it is known to fail, a lower bound of its objective, and
+whether it was evaluated. A node is a candidate while it may still beat the best one. Each round evaluates the candidate
+whose outcome removes the most others in the worse case: a pass removes everything with a higher bound, a failure its
+specializations; the search ends when no candidate is left, and the best node is then proven optimal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FEW = 6
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """The best node found, whether it is proven to be the best there is, and a bound that no node goes below."""
+    """The best node found, whether it is proven optimal, and a lower bound of all nodes."""
 
     best: Evaluation | None
     proven: bool
@@ -33,7 +33,7 @@ class SearchOutcome:
 
 
 class Frontier:
-    """The state of a search: what is still possible, node by node."""
+    """The state of a search: what is still possible, node by node. Mutable: evaluations narrow it."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
@@ -42,7 +42,7 @@ class Frontier:
         self.base = self.floors.copy()
         self.open: NDArray[np.bool_] = np.ones(self.space.shape, dtype=bool)
         self.best: Evaluation | None = None
-        # Whether a bound or the best node has changed since candidates were last held against each other.
+        # Whether a bound or the best node has changed since candidates were last compared.
         self._moved = False
         self._index = np.arange(self.space.size).reshape(self.space.shape)
         usable = evaluator.allowed == 0 and evaluator.quasi_sets is None
@@ -52,19 +52,19 @@ class Frontier:
         )
         self._evaluated: NDArray[np.bool_] = np.zeros(self.space.shape, dtype=bool)
         self._forecast = self._forecaster()
-        # When suppression costs nothing and the objective only grows, generalizations of a passing node cannot win.
+        # If suppression costs nothing and the objective is monotone, generalizations of a passing node cannot win.
         free = evaluator.allowed == 0 or not evaluator.objective.sees_suppression
         self._minimal_only = free and evaluator.objective.grows and evaluator.monotone
 
     def _forecaster(self) -> Forecast | None:
-        """A forecast of lost rows, where these follow from sizes and counted values and the bounds make use of it."""
+        """Return a forecast of suppressed rows, if these follow from sizes and counted values and the bounds use it."""
         evaluator = self.evaluator
         counted = all(part.relaxation() is not None for part in evaluator.definition.parts())
         usable = evaluator.allowed > 0 and evaluator.quasi_sets is None and evaluator.objective.knows_floors
         return Forecast(evaluator.frequencies, self.space, evaluator.allowed) if usable and counted else None
 
     def run(self, deadline: float | None = None) -> SearchOutcome:
-        """Search until nothing can beat the best node, or the time is up."""
+        """Search until no node can beat the best one, or until the deadline."""
         if self._outliers is not None:
             self._look_at_outliers((self._outliers.rarest(),))
         while True:
@@ -85,12 +85,12 @@ class Frontier:
             self._look_at_outliers(found.outliers)
 
     def _look_at_outliers(self, points: tuple[int, ...]) -> None:
-        """Close every node at which the group of one of these points fails; a few candidates are sooner looked at themselves."""
+        """Close every node at which the group of one of these points fails; skipped if only a few candidates are left."""
         if self._outliers is not None and points and np.count_nonzero(self.open) > _FEW:
             self.open &= ~self._outliers.failing(points)
 
     def learn(self, found: Evaluation) -> None:
-        """Spread what an evaluated node says over the lattice."""
+        """Propagate the result of an evaluated node over the lattice."""
         space, levels = self.space, found.levels
         self.open[space.at(levels)] = False
         self._evaluated[space.at(levels)] = True
@@ -117,7 +117,7 @@ class Frontier:
         return found.objective, int(self._index[self.space.at(found.levels)])
 
     def _candidates(self) -> NDArray[np.bool_]:
-        """Open nodes whose bound lies below the best objective; ties may still win by their level vector."""
+        """Mask the open nodes whose bound is below the best objective; ties may still win by their level vector."""
         if self.best is None or not self._moved:
             return self.open
         self._moved = False
@@ -127,12 +127,13 @@ class Frontier:
         return self.open
 
     def _pick(self, candidates: NDArray[np.bool_]) -> int:
-        """The candidate that removes the most others in the worse of its two outcomes."""
+        """Return the candidate that removes the most others in the worse of its two outcomes."""
         flat = np.flatnonzero(candidates)
         if len(flat) <= 2:
             return int(flat[0])
         if self._outliers is not None:
-            # Half of the candidates cost more, and fall if it passes; a group that fails here is rare enough to fail at many.
+            # Half of the candidates cost more, and are removed if it passes; a group that fails here is rare enough to
+            # fail at many nodes.
             middle = len(flat) // 2
             return int(flat[np.argpartition(self.floors.ravel()[flat], middle)[middle]])
         below = self.space.count_below(candidates)
@@ -147,10 +148,10 @@ class Frontier:
         return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
 
     def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[Any]) -> int:
-        """The node that may be expected to remove the most candidates, be it one itself or only lie above some.
+        """Return the node expected to remove the most candidates, itself a candidate or only above some.
 
-        A node that is too costly to win can still be hopeless, and then takes all candidates below it along. A candidate that
-        passes takes all along that cost more: those after it in ``by_bound``.
+        A node too costly to win can still fail, and then removes all candidates below it. A candidate that passes
+        removes all that cost more: those after it in ``by_bound``.
         """
         assert self._forecast is not None
         hopeless = self._forecast.hopeless()

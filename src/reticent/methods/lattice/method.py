@@ -41,10 +41,12 @@ _NOTHING_LEFT = (
 
 @dataclass(frozen=True)
 class Lattice(GroupMethod):
-    """Full-domain generalization: every column moves to one level of its hierarchy, and the node found is the best there is, with proof.
+    """Full-domain generalization: every column is generalized to one level of its hierarchy, and the node found is proven optimal.
 
-    ``repair="rows"``, which cut failing groups down instead of suppressing them whole, is refused wherever it would change anything: rerunning the method undoes it.
-    Source: LeFevre, DeWitt, Ramakrishnan, Incognito (2005), for the lattice; the search is our own.
+    Guarantee and adversary: the definition's. Cost: the search evaluates nodes in memory, each in time proportional to
+    the groups; exponential in the number of columns in the worst case. ``repair="rows"``, which trimmed failing groups
+    instead of suppressing them, is refused wherever it would change anything: rerunning the method undoes it. Source:
+    [LeFevre2005] and [Samarati2001] for the lattice; the search is our own.
 
     Parameters:
         objective: a measure by its name, such as ``"loss"`` or ``"discernibility"``, or a function of a node.
@@ -55,7 +57,7 @@ class Lattice(GroupMethod):
         seconds, strategy, floor: as in :func:`reticent.search`.
         repair: ``"groups"``.
         node: the levels, instead of a search.
-        values: ``"labels"``, or ``"typical"``: one typical value a group in each column's own type, with a table of the labels behind.
+        values: ``"labels"``, or ``"typical"``: one typical value per group in each column's own type, with a separate table of labels.
 
     Example:
         >>> import reticent as rt
@@ -79,7 +81,7 @@ class Lattice(GroupMethod):
 
     streams: ClassVar[bool] = True
     searches: ClassVar[bool] = True
-    """All generalizations may have to be looked at, which is not tried for many columns unless it is asked for."""
+    """All generalizations may have to be examined, which is not tried for many columns unless requested."""
 
     def __post_init__(self) -> None:
         exact(self.suppression, "Lattice: suppression", low=0, high=1)
@@ -96,17 +98,17 @@ class Lattice(GroupMethod):
 
     @property
     def judges_columns(self) -> bool:
-        """In buckets, everybody sees the same."""
+        """With buckets, all adversaries see the same."""
         return self.format == "generalize"
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """The least distorted generalization that satisfies the definition."""
+        """Return the least distorted generalization that satisfies the definition."""
         table, context = run.table, run.context
         asked = levels_of(table, self.floor, "floor")
         start = finest_floor(table, asked, context) if self.values == "labels" else asked
         counted = count_table(table, context, floor=start)
         best, points, left_out, found = self._chosen(run, counted)
-        # A group may have people of a population and no rows; nothing of it is published.
+        # A group may have people of a population and no rows; it is not published.
         shown = ~left_out.mask & (points.sizes > 0)
         if not shown.any():
             raise Infeasible(_NOTHING_LEFT)
@@ -137,7 +139,7 @@ class Lattice(GroupMethod):
         }
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         if table.streamed and table.pseudonyms:
             return f"Lattice: pseudonyms= needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
         several = rows_of_people("Lattice", table, counts_people=self.format == "generalize")
@@ -156,7 +158,7 @@ class Lattice(GroupMethod):
     def _search(self, run: GroupRun, counted: FrequencySet, suppression: Number) -> Search:
         table, definition, context = run.table, run.definition, run.context
         return search(
-            # Whatever somebody knows leads to a bucket, and no further: there is one kind of adversary.
+            # Any knowledge leads to a bucket and no further: there is one kind of adversary.
             table.against_all() if self.format == "bucketize" else table,
             against_all(definition) if self.format == "bucketize" else definition,
             suppression=suppression,
@@ -171,10 +173,11 @@ class Lattice(GroupMethod):
         )
 
     def _chosen(self, run: GroupRun, counted: FrequencySet) -> tuple[Node, Points, SuppressedGroups, Search]:
-        """The node to publish, its groups, which of them are left out without telling too much about the people in them, and the search.
+        """Return the node to publish, its groups, the groups that can be suppressed without disclosing too much about
+        their people, and the search.
 
-        Where that takes more than the search counted, the nodes that passed are tried in the order of their cost, and then those that
-        leave nobody out.
+        If that suppresses more than the search counted, the passing nodes are tried in order of cost, and then those
+        that suppress nothing.
         """
         found = self._search(run, counted, self.suppression)
         best = self._require(found, counted, run.definition)
@@ -189,7 +192,9 @@ class Lattice(GroupMethod):
     def _settled(
         self, run: GroupRun, counted: FrequencySet, found: Search
     ) -> tuple[Node, Points, SuppressedGroups] | None:
-        """The cheapest node that passed and whose suppressed groups can be left out without telling too much about the people in them; None where there is none."""
+        """Return the cheapest passing node whose failing groups can be suppressed without disclosing too much about their
+        people; None if there is none.
+        """
         start = Points.of(counted)
         chosen: tuple[float, Node, Points, SuppressedGroups] | None = None
         for node in found.in_order()[:_MOST_TRIED]:
@@ -208,7 +213,7 @@ class Lattice(GroupMethod):
         return None if chosen is None else chosen[1:]
 
     def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> PublishedGroups:
-        """The groups of a node, and how adversaries see those that are published: in buckets, everybody sees the same."""
+        """Return the groups of a node, and the adversaries' view of the published ones: with buckets, all see the same."""
         groups, everything = points.groups(), tuple(range(len(points.levels)))
         if self.format == "bucketize":
             # Rows show their values, not the labels of their bucket.
@@ -238,7 +243,7 @@ class Lattice(GroupMethod):
 
 
 def _absorbs(part: Definition, table: Table) -> bool:
-    """Whether leaving rows out of a group never makes it pass."""
+    """True if suppressing rows of a group never makes it pass."""
     return (
         isinstance(part, GroupDefinition)
         and part.absorbing
@@ -255,7 +260,7 @@ def _undone(part: Definition) -> str:
 
 
 def _search_figures(found: Search, best: Node) -> dict[str, Any]:
-    """What the steward's report shows of the search."""
+    """Return the figures of the search for the steward's report."""
     space = found.evaluator.space
     chosen = tuple(best.levels.values())
     seen = {each.levels: each for each in found.evaluator.log}

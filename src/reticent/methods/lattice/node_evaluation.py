@@ -20,19 +20,20 @@ from reticent.methods.lattice.points import Points
 
 Mask = NDArray[np.bool_]
 
-# One failing group rules out many other nodes, three rule out more than looking at another node would.
+# One failing group rules out many other nodes; more than three cost more than evaluating another node.
 _OUTLIERS = 3
-# Up to so many, points are sorted as fast as small groups are counted.
+# Up to this many, sorting points is as fast as counting small groups.
 _MANY_POINTS = 1 << 18
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is known of a node: does it pass, how many rows are suppressed, what does it cost.
+    """Result of evaluating a node: whether it passes, suppressed rows, and cost.
 
-    ``objective`` is None for a node that does not pass. ``penalty`` and ``growth`` are the bounds that the node puts on its specializations and
-    generalizations. A node that fails may have more ``suppressed`` rows. ``hopeless`` says that every specialization fails as well. ``outliers`` are points of the frequency set in
-    the smallest failing groups, told where a node fails and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
+    ``objective`` is None for a failing node. ``penalty`` and ``growth`` are its bounds on specializations and
+    generalizations. A failing node may have more ``suppressed`` rows than counted. ``hopeless``: every specialization
+    fails as well. ``outliers`` are points of the frequency set in the smallest failing groups, given if a node fails
+    and nothing may be suppressed. ``doomed`` counts rows that are lost here and at every specialization.
     """
 
     levels: NodeLevels
@@ -48,7 +49,7 @@ class Evaluation:
 
 
 class Evaluator:
-    """Evaluates nodes of one search. Keeps the groups of evaluated nodes, so that coarser ones start from there."""
+    """Evaluates the nodes of one search. Mutable: it caches the groups of evaluated nodes, from which coarser ones are computed."""
 
     def __init__(
         self,
@@ -73,31 +74,31 @@ class Evaluator:
         self.space = NodeSpace(frequencies.levels, top) if only is None else NodeSpace(only, only)
         self._absorbing = definition.absorbing_on(frequencies) and quasi_sets is None
         self._counting, self._judging = _split(definition, frequencies)
-        # Small groups alone can rule a node out, where nobody asks for more of one that fails.
+        # Small groups alone can rule out a node if nothing more is needed of a failing one.
         self._rules_out = bool(self.allowed) and quasi_sets is None and not self.objective.bounds_generalizations
-        # From the smallest to the largest: the first that a node generalizes is the best one to start from.
+        # From the smallest to the largest: the first that a node generalizes is the best start.
         self._known = [Points.of(frequencies)]
         self._known_levels = np.array([frequencies.levels])
         self._room = 4 * len(frequencies) + 100_000
 
     @property
     def evaluated(self) -> int:
-        """How many nodes were evaluated so far."""
+        """The number of nodes evaluated so far."""
         return len(self.log)
 
     @property
     def monotone(self) -> bool:
-        """Whether a passing node makes all its generalizations pass.
+        """True if all generalizations of a passing node pass.
 
-        True for monotone definitions when nothing may be suppressed, and for absorbing ones in any case. Several
-        quasi sets keep the first, but not the second once rows are left out on account of another set.
+        True for monotone definitions when nothing may be suppressed, and for absorbing ones in any case. Several quasi
+        sets preserve the first, but not the second once rows are suppressed because of another set.
         """
         if self.allowed == 0:
             return self.definition.monotone
         return self.definition.absorbing_on(self.frequencies) and self.quasi_sets is None
 
     def points(self, levels: NodeLevels) -> Points:
-        """The groups of a node, made from the smallest known node that it generalizes."""
+        """Return the groups of a node, computed from the smallest cached node that it generalizes."""
         nearest = self._nearest(levels)
         if nearest.levels == levels:
             return nearest
@@ -114,7 +115,7 @@ class Evaluator:
         return self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
 
     def evaluate(self, levels: NodeLevels) -> Evaluation:
-        """Judge a node; rows of failing groups count as suppressed, and it passes while these are not too many."""
+        """Judge a node; rows of failing groups count as suppressed, and it passes if these are not too many."""
         self.context.check("searching")
         found = self._evaluate(levels)
         self.log.append(found)
@@ -140,7 +141,7 @@ class Evaluator:
         return self._evaluation(points, failing_groups(self._judging, groups, too_small, self.allowed), doomed)
 
     def suppressed(self, points: Points) -> Mask:
-        """The groups of a node that a release would leave out."""
+        """Mask the groups of a node that a release would suppress."""
         if self.quasi_sets is not None:
             return self._suppressed_in_sets(points)
         too_small = self._too_small(points)
@@ -149,7 +150,7 @@ class Evaluator:
         return failing_groups(self._judging, points.groups(), too_small, self.allowed)
 
     def _evaluation(self, points: Points, suppressed: Mask, doomed: NDArray[np.float64]) -> Evaluation:
-        """Put a node's figures together; ``doomed`` are rows that are lost at every specialization as well."""
+        """Assemble a node's figures; ``doomed`` are rows that are lost at every specialization as well."""
         rows = int(points.sizes[suppressed].sum())
         lost = float(doomed.sum())
         hopeless = lost > self.allowed
@@ -174,7 +175,9 @@ class Evaluator:
         return nobody if self._counting is None else nobody | self._counting.failing(points.bare_groups())
 
     def _suppressed_in_sets(self, points: Points) -> Mask:
-        """With several quasi sets each must be safe on its own; what one leaves out is missing in the others."""
+        """Mask the suppressed groups for several quasi sets: each set must be safe on its own, and rows suppressed for one
+        are missing in the others.
+        """
         mask = np.zeros(len(points), dtype=bool)
         while True:
             before = int(mask.sum())
@@ -197,7 +200,7 @@ def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
 def _split(
     definition: GroupDefinition, frequencies: FrequencySet
 ) -> tuple[GroupDefinition | None, GroupDefinition | None]:
-    """The part that looks at sizes only and fails in every finer group as well, and the rest."""
+    """Split a definition into the part that depends on sizes only and is inherited by finer groups, and the rest."""
 
     def counts(part: GroupDefinition) -> bool:
         return part.local and part.absorbing_on(frequencies) and not part.needs_sensitive

@@ -23,8 +23,8 @@ _LARGEST_PRODUCT = 1 << 18
 class NodeSpace:
     """All level vectors from ``floor`` to ``top``, ordered componentwise.
 
-    What is known about a node holds for a whole sub-box: its generalizations are :meth:`above` it, its
-    specializations :meth:`below` it, and both are slices of the array.
+    Results about a node apply to a whole sub-box: its generalizations are :meth:`above` it, its specializations
+    :meth:`below` it, and both are slices of the array.
     """
 
     floor: NodeLevels
@@ -49,7 +49,7 @@ class NodeSpace:
         return tuple(slice(None, level - low + 1) for level, low in zip(levels, self.floor, strict=True))
 
     def at(self, levels: NodeLevels) -> tuple[int, ...]:
-        """The node's place in the array."""
+        """Return the node's index in the array."""
         return tuple(level - low for level, low in zip(levels, self.floor, strict=True))
 
     def node(self, index: int) -> NodeLevels:
@@ -77,28 +77,30 @@ class NodeSpace:
                 yield (*levels[:column], level + 1, *levels[column + 1 :])
 
     def added(self, tables: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
-        """The array whose node has the sum of one number per column and level (``tables[j][level]``)."""
+        """Return the array of sums of one number per column and level (``tables[j][level]``)."""
         inside = [table[low : high + 1] for table, low, high in zip(tables, self.floor, self.top, strict=True)]
         return reduce(np.add.outer, inside, np.zeros(()))
 
     def accumulated(self, table: NDArray[Any]) -> NDArray[Any]:
-        """For every node the sum of the table's numbers at itself and its specializations.
+        """Return for every node the sum of the table's numbers at itself and its specializations.
 
-        The table has one row a node; the result has one column a node. Exact for whole numbers below 2^53, or 2^24 in single precision.
+        The table has one row per node; the result has one column per node. Exact for integers below 2^53, or 2^24 in
+        single precision.
         """
         for ladder in self._ladders:
-            # A product adds up along one run of columns and moves it behind all others; what is left in front are the table's columns.
+            # A product sums along one run of columns and moves it behind all others; what remains in front are the
+            # table's columns.
             table = _product(table.reshape(len(ladder), -1).T, ladder)
         return table.reshape(-1, self.size)
 
     @cached_property
     def _ladders(self) -> list[NDArray[Any]]:
-        """Neighbouring columns in runs, each with the matrix whose product adds up along it: a one where low is at or below high."""
+        """Return runs of neighbouring columns, each with the matrix whose product sums along it: a one where low is at or below high."""
         ladders: list[NDArray[Any]] = [np.ones((1, 1), dtype=np.float32)]
         for levels in self.shape:
             step = np.tri(levels, dtype=np.float32).T
             if len(ladders[-1]) * levels <= _LONGEST_LADDER:
-                # Their Kronecker product; numpy's own takes ten times as long for matrices as small as these.
+                # Their Kronecker product; numpy's own is ten times slower for matrices this small.
                 side = len(ladders[-1]) * levels
                 ladders[-1] = (ladders[-1][:, None, :, None] * step[:, None]).reshape(side, side)
             else:
@@ -106,17 +108,17 @@ class NodeSpace:
         return ladders
 
     def count_below(self, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """For every node the number of marked nodes among itself and its specializations."""
+        """Return for every node the number of marked nodes among itself and its specializations."""
         return self.accumulated(mask.astype(np.float32)).reshape(self.shape)
 
     def count_above(self, mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """For every node the number of marked nodes among itself and its generalizations."""
-        # Backwards, every generalization stands before its specializations.
+        """Return for every node the number of marked nodes among itself and its generalizations."""
+        # Reversed, every generalization precedes its specializations.
         backwards = self.accumulated(mask.ravel()[::-1].astype(np.float32)).ravel()[::-1]
         return backwards.reshape(self.shape)
 
     def minimal(self, passing: NDArray[np.bool_]) -> list[NodeLevels]:
-        """Passing nodes without a passing direct specialization, in lexicographic order."""
+        """Return passing nodes without a passing direct specialization, in lexicographic order."""
         minimal = passing.copy()
         for axis in range(passing.ndim):
             finer = [slice(None)] * passing.ndim
@@ -127,7 +129,7 @@ class NodeSpace:
 
 
 def _product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """``left @ right``, in pieces too small to be shared out to threads, which would cost more than it saves."""
+    """``left @ right``, in pieces too small for multithreading, which would cost more than it saves."""
     rows = max(_LARGEST_PRODUCT // right.size, 1)
     if len(left) <= rows:
         product: NDArray[Any] = left @ right

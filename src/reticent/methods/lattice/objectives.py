@@ -1,12 +1,13 @@
-"""What a search minimizes, in a form that a search can use: values of nodes, and bounds for many nodes at once.
+"""Objectives in a form for searching: values of nodes, and bounds for many nodes at once.
 
-The measures are those of ``utility``; there they are computed from any release, here from the
-groups of a node. Tests hold the two equal.
+The measures are those of ``utility``; there they are computed from any release, here from the groups of a node. Tests
+check that both agree.
 
-Three facts let a search skip nodes. *Floors*: the objective of a node is never below what it would be with no row suppressed, which for
-the column-wise measures follows from the columns' own histograms. *Penalties*: rows that an absorbing definition suppresses at a node
-are suppressed at each of its specializations, and there they cost at least as much extra. *Growth*: without suppression every measure
-here only grows along a generalization, so an evaluated node bounds all those above it.
+Three facts allow skipping nodes. *Floors*: the objective of a node is never below its value without suppression, which
+for the column-wise measures follows from the columns' own histograms. *Penalties*: rows that an absorbing definition
+suppresses at a node are suppressed at each of its specializations, where they cost at least as much extra. *Growth*:
+without suppression every measure here is monotone along a generalization, so an evaluated node bounds all those above
+it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Weights = Mapping[str, float]
 
 @dataclass(frozen=True)
 class NodeView:
-    """What a callback objective gets to see of a passing node."""
+    """What a callback objective sees of a passing node."""
 
     levels: Mapping[str, int]
     groups: Groups
@@ -44,8 +45,8 @@ class NodeView:
 class Objective(ABC):
     """A measure to minimize, prepared for one frequency set.
 
-    ``grows``: without suppression it never falls along a generalization. ``sees_suppression``: leaving rows out changes
-    it. ``knows_floors``: the bounds before any evaluation tell nodes apart.
+    ``grows``: without suppression it never decreases along a generalization. ``sees_suppression``: suppressing rows
+    changes it. ``knows_floors``: the bounds before any evaluation differ between nodes.
     """
 
     name: str
@@ -55,34 +56,35 @@ class Objective(ABC):
 
     @property
     def bounds_generalizations(self) -> bool:
-        """Whether an evaluated node says more about its generalizations than the floors do."""
+        """True if an evaluated node says more about its generalizations than the floors do."""
         return type(self).growth is not Objective.growth
 
     @abstractmethod
     def floors(self, space: NodeSpace) -> NDArray[np.float64]:
-        """A lower bound for every node, known before any is evaluated."""
+        """Return a lower bound for every node, known before any evaluation."""
 
     @abstractmethod
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
-        """The objective of a node when the groups under ``suppressed`` are left out.
+        """Return the objective of a node if the groups under ``suppressed`` are suppressed.
 
-        ``penalty`` is theirs, where it is known already.
+        ``penalty`` is their penalty, if already known.
         """
 
     def penalty(self, points: Points, doomed: Rows) -> float:
-        """What it adds, at least, to the floor of every specialization that so many rows of each group are lost there."""
+        """Return the minimum increase over the floor of every specialization if this many rows of each group are lost there."""
         return 0.0
 
     def growth(self, points: Points, suppressed: Mask | None) -> float | None:
-        """A bound for all generalizations of an evaluated node, where floors do not know it already.
+        """Return a bound for all generalizations of an evaluated node, if floors do not give it already.
 
-        ``suppressed`` are its failing groups when the definition is absorbing: all other groups then stay published above.
+        ``suppressed`` are its failing groups if the definition is absorbing: all other groups then stay published
+        above.
         """
         return None
 
 
 class Columnwise(Objective):
-    """A weighted sum over columns of a cost per cell; a suppressed cell costs the most."""
+    """A weighted sum over columns of a cost per cell; a suppressed cell has the maximum cost."""
 
     def __init__(self, name: str, frequencies: FrequencySet, costs: Costs, weights: Sequence[float]) -> None:
         self.name = name
@@ -138,7 +140,7 @@ class Geometric(Columnwise):
         return 0.0
 
     def _extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
-        """What leaving so many rows of each group out costs more than publishing them, column by column."""
+        """Return the extra cost of suppressing this many rows of each group instead of publishing them, column by column."""
         extra = np.zeros(len(points.codes))
         chosen = np.flatnonzero(lost)
         if len(chosen):
@@ -150,7 +152,7 @@ class Geometric(Columnwise):
 
 
 class Height(Objective):
-    """The sum of the levels, by weight."""
+    """The weighted sum of the levels."""
 
     name = "height"
     sees_suppression = False
@@ -168,7 +170,7 @@ class Height(Objective):
 
 
 class Discernibility(Objective):
-    """The sum of squared sizes of kept groups, and the number of all rows for each suppressed one."""
+    """The sum of squared sizes of kept groups, plus the number of all rows for each suppressed one ([Bayardo2005])."""
 
     name = "discernibility"
     knows_floors = False
@@ -197,7 +199,7 @@ class Discernibility(Objective):
 
 
 class AverageGroupSize(Objective):
-    """Rows by groups; suppressed rows together are one more group."""
+    """Rows divided by groups; suppressed rows together are one more group."""
 
     name = "average_group_size"
     knows_floors = False
@@ -216,7 +218,7 @@ class AverageGroupSize(Objective):
         return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
-        # A generalization has no more groups; suppressed rows count as one group, but only where one was lost.
+        # A generalization has no more groups; suppressed rows count as one group, but only if one was lost.
         if suppressed is None:
             return self._rows / len(points)
         regained = int(points.sizes[suppressed].sum()) // self._least
@@ -224,7 +226,7 @@ class AverageGroupSize(Objective):
 
 
 class Divergence(Objective):
-    """KL-divergence between the table and the release read as a distribution, over quasi and sensitive columns.
+    """KL divergence between the table and the release as distributions over quasi and sensitive columns ([Kifer2006]).
 
     Suppressed rows form one group that covers the whole domain. Merging groups never brings the release closer (log-sum
     inequality), so the value without suppression bounds all generalizations.
@@ -267,7 +269,7 @@ class Divergence(Objective):
 
 
 class Callback(Objective):
-    """A function of the user's: nothing is known about it, so every passing node is evaluated."""
+    """A user's function: nothing is known about it, so every passing node is evaluated."""
 
     name = "callback"
     grows = False
@@ -304,9 +306,9 @@ def objective_for(
     weights: Weights | None = None,
     least_rows: int = 1,
 ) -> Objective:
-    """The objective of that name for a frequency set; attribute weights apply to the column-wise ones and to height.
+    """Return the named objective for a frequency set; attribute weights apply to the column-wise ones and to height.
 
-    ``least_rows`` is a size that every passing group has; it only sharpens bounds.
+    ``least_rows`` is a lower bound of the size of every passing group; it only sharpens bounds.
     """
     if callable(objective):
         return Callback(objective, frequencies)

@@ -1,9 +1,9 @@
-"""One person against the whole lattice: in which nodes would this person's group fail?
+"""One record against the whole lattice: the nodes at which its group fails.
 
-Two points fall into the same group of a node exactly when, in every column, the node's level is at least the level at which
-the two values meet. So the groups of one point at *all* nodes come from a single histogram of meeting levels, added up along the
-lattice. When nothing may be suppressed, a handful of rare people rule out almost every failing node this way, without
-evaluating it.
+Two points are in the same group of a node exactly if, in every column, the node's level is at least the level at which
+the two values meet. So the groups of one point at *all* nodes follow from a single histogram of meeting levels,
+accumulated along the lattice. If nothing may be suppressed, a few rare records rule out almost every failing node this
+way, without evaluating it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SINGLE_PRECISION = 2**24
 
 
 class Outliers:
-    """Judges the groups that single points of a frequency set belong to, at every node of the lattice.
+    """Judges the groups of single points of a frequency set at every node of the lattice.
 
     ``points`` are the groups of the lattice's finest node.
     """
@@ -42,19 +42,19 @@ class Outliers:
 
     @staticmethod
     def applicable(frequencies: FrequencySet, space: NodeSpace, definition: GroupDefinition) -> bool:
-        """Whether the definition judges groups one by one, rows add up to people, and the tables over all nodes stay small."""
+        """True if the definition judges groups one by one, rows add up to people, and the tables over all nodes stay small."""
         values = frequencies.domain.size if definition.needs_sensitive else 1
         return definition.local and not frequencies.owners and space.size * values <= _LARGEST_TABLE
 
     def rarest(self) -> int:
-        """A point of the group whose values are the rarest, column by column: the likeliest to stand alone."""
+        """Return a point of the group whose values are the rarest, column by column: the likeliest to be unique."""
         columns = zip(self._frequencies.column_sizes, self._ways, strict=True)
         sizes = [np.bincount(way.here, weights=own, minlength=way.parts) for own, way in columns]
         commonness = self._points.runs.added([np.log(np.maximum(rows, 1)) for rows in sizes])
         return self._points.point_in(int(np.argmin(np.where(self._points.sizes > 0, commonness, np.inf))))
 
     def failing(self, chosen: Sequence[int]) -> NDArray[np.bool_]:
-        """The nodes at which the group that one of the chosen points has become part of fails the definition."""
+        """Mask the nodes at which the group of one of the chosen points fails the definition."""
         points = self._points
         meetings = [self._meeting_nodes(point) for point in chosen]
         sizes = self._over_lattice(meetings, points.weights)
@@ -63,18 +63,18 @@ class Outliers:
         groups = Groups(sizes, histograms, self._frequencies.reference, self._frequencies.domain, extras)
         failing = self._definition.failing(groups)
         if "population" in extras:
-            # Where only people of a population have joined so far there is no group that could fail.
+            # If only people of a population have joined so far, there is no group that could fail.
             failing = failing & (sizes > 0)
         return failing.reshape(len(chosen), -1).any(axis=0).reshape(self._space.shape)
 
     def _meeting_nodes(self, point: int) -> NDArray[np.intp]:
-        """For every group the flat index of the lowest node at which the point joins it; the lattice's size if none."""
+        """Return for every group the flat index of the lowest node at which the point joins it; the lattice's size if none."""
         steps = [way.steps_to(codes[point]) for way, codes in zip(self._ways, self._frequencies.codes, strict=True)]
         index: NDArray[np.intp] = self._points.runs.added(steps)
         return np.minimum(index, self._space.size, out=index) if self._open_ended else index
 
     def _over_lattice(self, meetings: Sequence[NDArray[np.intp]], counts: NDArray[Any]) -> NDArray[np.int64]:
-        """The counts of the points that have joined each of the chosen ones, one after the other, at every node."""
+        """Return the counts of the points that have joined each of the chosen ones, in order, at every node."""
         nodes = self._space.size
         tables = [np.bincount(meeting, weights=counts, minlength=nodes + 1)[:nodes] for meeting in meetings]
         exact = np.float32 if counts.sum() < _SINGLE_PRECISION else np.float64
@@ -97,10 +97,10 @@ class Outliers:
 
 @dataclass(frozen=True)
 class Way:
-    """How far up one column the parts of the lattice's finest level meet, in flat indices of the lattice.
+    """Meeting levels of one column, in flat indexes of the lattice: how far up the parts of the lattice's finest level meet.
 
-    ``here`` maps the parts of the frequency set to those of the finest level. ``table`` has a row for each of these; a wide column
-    has none, and its rows are made when they are asked for.
+    ``here`` maps the parts of the frequency set to those of the finest level. ``table`` has a row for each of these; a
+    wide column has none, and its rows are computed on demand.
     """
 
     here: NDArray[np.int32]
@@ -122,7 +122,7 @@ class Way:
         return cls(here, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
 
     def steps_to(self, own: int) -> NDArray[np.intp]:
-        """From every part of the finest level to the one that the frequency set's part ``own`` lies in."""
+        """Return the steps from every part of the finest level to the one that contains the frequency set's part ``own``."""
         here = self.here[own]
         row: NDArray[np.intp] = self.steps(np.array([here]))[0] if self.table is None else self.table[here]
         return row

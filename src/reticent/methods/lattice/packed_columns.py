@@ -1,4 +1,4 @@
-"""Columns in runs: neighbouring columns packed into one code, so that several are looked up at once."""
+"""Runs of columns: neighbouring columns packed into one code, so that several are looked up at once."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from reticent.base.packing import Codes
 
-# A run's table is made anew for every sum: it must stay small beside the points, and small enough for the nearest memory.
+# A run's table is rebuilt for every sum: it must be small compared with the points, and fit in the cache.
 _SHORTEST, _LONGEST = 64, 4096
 
 
 @dataclass(frozen=True)
 class Runs:
-    """For every point one code a run; ``cards`` are the columns' numbers of parts, run by run."""
+    """For every point one code per run; ``cards`` are the columns' numbers of parts, run by run."""
 
     cards: tuple[tuple[int, ...], ...]
     codes: tuple[NDArray[np.intp], ...]
 
     @classmethod
     def of_columns(cls, columns: Sequence[Codes], cards: Sequence[int]) -> Runs:
-        """Runs packed from one code a column."""
+        """Pack runs from one code per column."""
         runs, codes, start = _cut(cards, len(columns[0])), [], 0
         for run in runs:
             code = columns[start].astype(np.intp)
@@ -39,7 +39,7 @@ class Runs:
 
     @classmethod
     def of_keys(cls, keys: NDArray[Any], cards: Sequence[int]) -> Runs:
-        """Runs cut from keys that hold all columns."""
+        """Split keys of all columns into runs."""
         runs, codes, rest = _cut(cards, len(keys)), [], keys
         for run in reversed(runs[1:]):
             rest, code = np.divmod(rest, prod(run))
@@ -48,7 +48,7 @@ class Runs:
         return cls(runs, tuple(reversed(codes)))
 
     def added(self, tables: Sequence[NDArray[Any]], chosen: NDArray[np.intp] | None = None) -> NDArray[Any]:
-        """For every point (or the chosen ones) the sum over the columns of one number a part, ``tables[column][part]``."""
+        """Return for every point (or the chosen ones) the sum over the columns of one number per part, ``tables[column][part]``."""
         total: NDArray[Any] | None = None
         start = 0
         for run, codes in zip(self.cards, self.codes, strict=True):
@@ -66,7 +66,7 @@ def _outer_sum(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cut(cards: Sequence[int], points: int) -> tuple[tuple[int, ...], ...]:
-    """Columns in runs, as long as their tables stay small."""
+    """Split columns into runs whose tables stay small."""
     limit = min(max(points // 8, _SHORTEST), _LONGEST)
     runs: list[tuple[int, ...]] = []
     for card in cards:

@@ -1,4 +1,4 @@
-"""Points under generalization: merging the groups of one node into those of a coarser one, as cheaply as possible."""
+"""Points under generalization: merge the groups of one node into those of a coarser one efficiently."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from reticent.base.packing import Codes, is_dense, number, pack, sort_equal, sum
 from reticent.core import FrequencySet, Groups, Histograms, NodeLevels, Owners
 from reticent.methods.lattice.packed_columns import Runs
 
-# Keys below this are packed digit by digit, so that the parts of a group can be read off its key.
+# Keys below this are packed digit by digit, so that the parts of a group can be decoded from its key.
 _LARGEST_UNPACKED = 2**31
-# Powers of two; a multiplier that spreads neighbouring keys over all places.
+# Powers of two; a multiplier that spreads neighbouring keys (hashing).
 _MOST_PLACES, _SCATTER = 22, np.uint32(0x9E3779B1)
 
 
 @dataclass(frozen=True)
 class Points:
-    """The groups of a node: sizes, and (made when asked for) one code per column and histograms.
+    """The groups of a node: sizes and, computed lazily, one code per column and histograms.
 
-    A coarser node is made from a finer one by :meth:`at`, never from the rows. Most nodes are decided by sizes alone, so
-    everything else waits until somebody looks at it. ``keys`` holds the packed parts of the source's groups at this node, ``distinct``
-    the keys of the groups here.
+    A coarser node is made from a finer one by :meth:`at`, never from the rows. Most nodes are decided by sizes alone,
+    so everything else is lazy. ``keys`` holds the packed parts of the source's groups at this node, ``distinct`` the
+    keys of the groups here.
     """
 
     frequencies: FrequencySet
@@ -39,7 +39,7 @@ class Points:
 
     @classmethod
     def of(cls, frequencies: FrequencySet) -> Points:
-        """The points of a frequency set themselves."""
+        """Return the points of a frequency set."""
         return cls(frequencies, frequencies.levels, frequencies.sizes)
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class Points:
 
     @cached_property
     def ids(self) -> NDArray[Any] | None:
-        """For each group of the source the group here that it became part of."""
+        """The group here of each group of the source."""
         if self.keys is None or self.distinct is None:
             return None
         space = int(self.distinct[-1]) + 1
@@ -67,7 +67,7 @@ class Points:
 
     @cached_property
     def codes(self) -> tuple[Codes, ...]:
-        """The part that each group has in every column."""
+        """The part of each group in every column."""
         if self.source is None or self.distinct is None:
             return self.frequencies.codes
         if prod(self.cards) < _LARGEST_UNPACKED:
@@ -82,18 +82,18 @@ class Points:
 
     @cached_property
     def runs(self) -> Runs:
-        """The same in runs of columns, for sums over columns."""
+        """The codes in runs of columns, for sums over columns."""
         if self.distinct is None or prod(self.cards) >= _LARGEST_UNPACKED:
             return Runs.of_columns(self.codes, self.cards)
         return Runs.of_keys(self.distinct, self.cards)
 
     def alike(self, columns: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """The number of every group among those that look different to an adversary who knows some columns, and how many these are."""
+        """Return the number of every group among those that an adversary who knows some columns can distinguish, and their count."""
         cards = [self.cards[column] for column in columns]
         return number(*pack([self.codes[column] for column in columns], cards, len(self)))
 
     def point_in(self, group: int) -> int:
-        """Some point of the frequency set that lies in a group."""
+        """Return a point of the frequency set in a group."""
         points, place = self, group
         while points.source is not None and points.keys is not None and points.distinct is not None:
             place = int(np.argmax(points.keys == points.distinct[place]))
@@ -102,14 +102,14 @@ class Points:
 
     @cached_property
     def extras(self) -> Mapping[str, NDArray[np.int64]]:
-        """Further counts of the groups."""
+        """Other counts of the groups."""
         if self.source is None or not self.source.extras or self.ids is None:
             return self.frequencies.extras
         return {name: sum_by(self.ids, values, len(self)) for name, values in self.source.extras.items()}
 
     @cached_property
     def owners(self) -> tuple[Owners, ...]:
-        """Whose the rows of the groups are, where somebody has several."""
+        """The people who own the rows of the groups, if a person may have several rows."""
         if self.source is None or self.ids is None:
             return self.frequencies.owners
         return tuple(each.merged(self.ids, len(self)) for each in self.source.owners)
@@ -131,7 +131,7 @@ class Points:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """The sizes as numpy's counting wants them."""
+        """The sizes as floats, as numpy's bincount needs them."""
         return self.sizes.astype(np.float64)
 
     @cached_property
@@ -139,7 +139,7 @@ class Points:
         return "population" in self.extras and not self.sizes.all()
 
     def at(self, levels: NodeLevels) -> Points:
-        """These groups merged at coarser levels."""
+        """Merge these groups at coarser levels."""
         keys, space = self._keys(levels)
         if not is_dense(space, len(keys)):
             order, starts = sort_equal(keys, space)
@@ -151,9 +151,10 @@ class Points:
         return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
 
     def in_small_groups(self, levels: NodeLevels, least: int) -> int:
-        """So many rows at least are in groups of fewer than ``least`` rows at coarser levels; 0 where :meth:`at` need not sort to tell.
+        """Return a lower bound of the rows in groups of fewer than ``least`` rows at coarser levels; 0 if :meth:`at` can tell without sorting.
 
-        Every group is put in one of fewer places than there are groups. Those that share one are taken for one, which only makes groups larger.
+        Groups are hashed to fewer buckets than there are groups. Colliding ones count as one group, which only makes
+        groups larger.
         """
         space = prod(self._cards_at(levels))
         if is_dense(space, len(self)) or space >= _LARGEST_UNPACKED:
@@ -164,18 +165,18 @@ class Points:
         return int(together[together < least].sum())
 
     def groups(self) -> Groups:
-        """What a definition judges, histograms included."""
+        """Return the groups with histograms, as definitions judge them."""
         known = self.frequencies
         labels = known.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
         return Groups(self.sizes, self.histograms, known.reference, known.domain, self.extras, labels, self.owners)
 
     def bare_groups(self) -> Groups:
-        """The same for definitions that only count: every group's rows are put under one value."""
+        """Return the groups for definitions that only count: every group's rows have one value."""
         plain, known = Histograms.of_one_value(self.sizes), self.frequencies
         return Groups(self.sizes, plain, known.reference, known.domain, self.extras, owners=self.owners)
 
     def map(self, column: int, level: int) -> NDArray[np.int32]:
-        """From the parts of a column here to those at a coarser level."""
+        """Return the map from the parts of a column here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
 
     def _cards_at(self, levels: NodeLevels) -> list[int]:

@@ -28,14 +28,14 @@ from reticent.table import Table
 
 Strategy = Literal["default", "incognito", "exhaustive"]
 
-# Arrays over the lattice stay small up to here; beyond, the search is anytime.
+# Up to this size arrays over the lattice are used; beyond, the search is anytime.
 _LARGEST_ARRAY = 1 << 22
 _SECONDS_WHEN_HUGE = 30.0
 
 
 @dataclass(frozen=True)
 class Node:
-    """A passing node: its levels, what it costs, how many rows it suppresses and how many groups it keeps."""
+    """A passing node: its levels, cost, suppressed rows and kept groups."""
 
     levels: Mapping[str, int]
     objective: float
@@ -45,11 +45,11 @@ class Node:
 
 @dataclass(frozen=True, repr=False)
 class Search(ShownAsCard):
-    """What a search found.
+    """Result of a search.
 
-    ``best`` is None when nothing passes. ``proven`` says that no node is better; otherwise ``bound`` is a value that
-    no node goes below. ``passing`` and ``minimal`` are established when they are first asked for, and None where
-    the time was limited or the lattice is too large.
+    ``best`` is None if nothing passes. ``proven``: no node is better; otherwise ``bound`` is a lower bound of all
+    nodes. ``passing`` and ``minimal`` are computed on first access, and None if the time was limited or the lattice is
+    too large.
     """
 
     best: Node | None
@@ -64,7 +64,7 @@ class Search(ShownAsCard):
     _limited: bool = field(default=False, repr=False, compare=False)
 
     def card(self) -> Card:
-        """The best node, its cost, and whether it is proven that none is better."""
+        """Summarise for display: the best node, its cost, and whether it is proven optimal."""
         facts: dict[str, object] = {"nodes": self.nodes, "objective": self.objective}
         if self.best is None:
             return Card("Search: nothing passes", facts, "bad")
@@ -74,7 +74,7 @@ class Search(ShownAsCard):
 
     @cached_property
     def passing_nodes(self) -> NDArray[np.bool_] | None:
-        """For every node whether it passes, as an array over the lattice."""
+        """Return whether each node passes, as an array over the lattice."""
         if self._passing is not None:
             return self._passing
         if self._limited or self.nodes > _LARGEST_ARRAY:
@@ -83,7 +83,7 @@ class Search(ShownAsCard):
 
     @property
     def passing(self) -> int | None:
-        """How many nodes pass."""
+        """The number of passing nodes."""
         return None if self.passing_nodes is None else int(self.passing_nodes.sum())
 
     @cached_property
@@ -94,7 +94,7 @@ class Search(ShownAsCard):
         return [self._named(levels) for levels in self.evaluator.space.minimal(self.passing_nodes)]
 
     def in_order(self) -> list[Node]:
-        """The passing nodes that were evaluated, the best first."""
+        """Return the passing nodes that were evaluated, best first."""
         passing = {each.levels: each for each in self.evaluator.log if each.passes}
         best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
         return [node for each in best if (node := _node(each, list(self.floor))) is not None]
@@ -119,7 +119,7 @@ def search(
 ) -> Search:
     """Search all full-domain generalizations of a table for the best one that satisfies a definition.
 
-    After generalizing, every group that violates the definition is suppressed whole; a node passes when the suppressed
+    After generalizing, every group that violates the definition is suppressed; a node passes when the suppressed
     rows are at most ``suppression`` of all rows.
 
     Parameters:
@@ -128,12 +128,12 @@ def search(
         suppression: the share of rows that may be suppressed.
         objective: a measure by its name, or a function of a node.
         weights: how much each column counts in the objective.
-        seconds: a time limit, which may leave the answer unproven; so does a ``deadline`` of the ``context``.
-        strategy: how the lattice is walked.
-        floor: levels from which on columns are searched; finer nodes are left aside. An engine that cannot hold all points of the
-            lowest levels (Spark) sets it too, and the answer says where the search began.
+        seconds: a time limit, which may leave the result unproven, as may a ``deadline`` of the ``context``.
+        strategy: how the lattice is searched.
+        floor: lowest levels to search; finer nodes are ignored. An engine that cannot hold all points of the
+            lowest levels (Spark) sets it too, and the result states where the search began.
         node: judge one node only, with the lowest level for columns that it does not name.
-        counted: the table as it was counted already, from the levels on that are searched.
+        counted: the frequency set of the table, if already computed, at or below the searched levels.
         context: reports progress and can stop the run.
 
     Returns:
@@ -209,7 +209,7 @@ def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
 
 
 def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> NodeLevels:
-    """The levels that a mapping names; columns that it does not name have the lowest level that may be published, which is usually 0."""
+    """Return the levels that a mapping gives; other columns have the lowest level that may be published, usually 0."""
     wanted: dict[str, Any] = dict(named or {})
     for name in wanted:
         if name not in table.quasi:
