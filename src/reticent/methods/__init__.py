@@ -1,12 +1,13 @@
-"""Kinds of release, a package each: how it is drafted, laid out, counted in and drawn.
+"""Publishing methods, one package per kind of release: drafting, layout, counting queries and figures.
 
-In every package ``method`` holds the methods (they return drafts and import no release), ``format`` the layout of the release, ``figure`` its drawing in the report.
+In every package ``method`` has the methods (they return drafts and do not import release), ``format`` the layout of the
+release, ``figure`` its figure in the report.
 
-``grouping``    what grouping methods share, and the format ``generalize``; ``typical`` typical values instead of labels
-``lattice``     full-domain generalization with exact search; ``mondrian`` local recoding by repeated cuts
-``suppress``    local suppression; ``clusters`` centres and radii; ``bang`` classes of a spatial index
-``anatomy``     buckets of sensitive values beside exact or generalized quasi values
-``randomize``   noisy views and perturbed records; ``synthesize`` synthetic rows
-``counts``      noisy counts, by a curator or by parties together; ``grid`` cells of a public grid
-``series``      a table that changes, published again and again
+``grouping``    shared by grouping methods, and the format ``generalize``; ``typical`` typical values instead of labels
+``lattice``     full-domain generalization with exact search; ``mondrian`` local recoding by recursive splits
+``suppress``    local suppression; ``clusters`` centres and radii; ``bang`` equivalence classes from a spatial index
+``anatomy``     buckets of sensitive values, with exact or generalized quasi values
+``randomize``   randomized views and perturbed records; ``synthesize`` synthetic rows
+``counts``      noisy counts, by a curator or by several parties jointly; ``grid`` cells of a public grid
+``series``      successive releases of a changing table
 """

@@ -1,11 +1,11 @@
-"""Bucketization: sensitive values are parted from people, whom only a group connects with them again.
+"""Bucketization: sensitive values are separated from quasi values; only a bucket number connects them.
 
-``bucket_assignment``  which values meet in a group, and who goes there
-``bucket_size``        how many values must meet for a definition, and the rows of a table dealt out
-``recoding``           rows dealt out to buckets or batches
-``method``             the method ``Anatomy``: exact quasi values beside
-``angelization``       the method ``Angelization``: generalized quasi values beside
-``counts``             counting queries on buckets and batches; ``bucket_pairs`` people and values joined in all possible ways
+``bucket_assignment``  the values of each bucket, and the assignment of people
+``bucket_size``        the number of values per bucket for a definition, and the assignment of a table's rows
+``recoding``           recoding of rows to buckets or batches
+``method``             the method ``Anatomy``: with exact quasi values
+``angelization``       the method ``Angelization``: with generalized quasi values
+``counts``             counting queries on buckets and batches; ``bucket_pairs`` all possible joins of people and values
 """
 
 from reticent.methods.anatomy.angelization import Angelization

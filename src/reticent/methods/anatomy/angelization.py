@@ -1,4 +1,4 @@
-"""The method ``Angelization``: labels that hide identity, and batches of different sensitive values, made independently of each other."""
+"""The method ``Angelization``: labels that hide identity, and batches of distinct sensitive values, formed independently. Source: [Tao2009]."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ Labels = Literal["sets", "ranges", "hierarchy"]
 
 @dataclass(frozen=True)
 class Angelization(GroupMethod):
-    """Rows show labels, by which people look alike, and the number of a batch; sensitive values are counted batch by batch.
+    """Publish generalized rows with the number of a batch, and the counts of sensitive values in each batch.
 
-    The definition has two sides. Parts that hide identity (k-anonymity) are satisfied by the labels, which are made without a
-    look at sensitive values. Convex parts on sensitive values are satisfied by the batches, as :class:`Anatomy` makes them. Labels are therefore
-    as fine as identity alone allows, however hard diversity is to reach.
+    Identity parts of the definition (k-anonymity) are satisfied by the labels, which are made without using sensitive
+    values. Convex parts on sensitive values are satisfied by the batches, formed as in :class:`Anatomy`. So labels are
+    as fine as identity alone allows, however demanding the diversity.
 
-    Guarantee: people with equal labels are a group that satisfies the identity parts; what is concluded about anybody's value is a mixture of batches, each of which satisfies the others.
-    Adversary: knows everybody's quasi values, who is in the table, and the method; see :class:`Anatomy`. Not covered: who is in the table.
-    Cost: that of the grouping, and O(n log n). Source: Tao, Chen, Xiao, Zhou, Zhang, ANGEL (2009), for convex definitions.
+    Guarantee: people with equal labels are a group that satisfies the identity parts; the posterior of anyone's value
+    is a mixture of batches, each of which satisfies the other parts. Adversary: knows everybody's quasi values, who is
+    in the table, and the method; see :class:`Anatomy`. Not covered: who is in the table. Cost: that of the grouping,
+    and O(n log n). Source: [Tao2009], for convex definitions.
 
     Parameters:
         buckets: the method that makes the labels.
         values: how ``Mondrian`` writes its labels.
-        l: the number of different values in a batch; by default the least that suffices.
+        l: the number of distinct values in a batch; by default the smallest that suffices.
 
     Example:
         >>> import reticent as rt
@@ -66,7 +67,7 @@ class Angelization(GroupMethod):
             whole(self.l, "Angelization: l", low=1)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         if not table.sensitive:
             return (
                 "Angelization parts sensitive values from people, but the table has no sensitive column. Use Mondrian."
@@ -81,7 +82,7 @@ class Angelization(GroupMethod):
         return not_dealt("Angelization", table, values)
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """Labels for the identity parts of the definition, and batches for the others."""
+        """Return labels for the identity parts of the definition, and batches for the others."""
         identity, values = _sides(run.definition)
         labels = self._labels
         labelled = labels.grouped(GroupRun.of(labels, run.table.without_sensitive(), identity, run.context))
@@ -112,7 +113,7 @@ class Angelization(GroupMethod):
 
 
 def _sides(definition: GroupDefinition) -> tuple[GroupDefinition, GroupDefinition]:
-    """The parts about who looks like whom, and those about sensitive values."""
+    """Split a definition into the parts about identity and those about sensitive values."""
     parts = definition.parts()
     identity, values = (tuple(part for part in parts if part.hides_identity is hides) for hides in (True, False))
     return all_of(identity), all_of(values)

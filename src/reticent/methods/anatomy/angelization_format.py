@@ -1,7 +1,8 @@
 """The format ``angelize``: generalized rows with the number of a batch, and the sensitive values of each batch in another table.
 
-People who look alike are in many batches, and a batch has people who look different. Who looks like whom is judged by labels; what may be concluded about sensitive
-values by batches: a person's row is one of those with the person's labels, so that what is concluded is a mixture of what their batches show.
+People with equal labels are in many batches, and a batch has people with different labels. Identity is judged by
+labels, inferences about sensitive values by batches: a person's row is one of those with the person's labels, so the
+inference is a mixture of what their batches show.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Angelize(Bucketize):
         )
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
-        """Batches for what is said about sensitive values, and rows with the same labels for who looks like whom."""
+        """Return batches as evidence about sensitive values, and rows with equal labels as evidence about identity."""
         batches = super().evidence(public, replace(about, people=None))
         columns = {column.name: column.labels for column in public.manifest.columns if column.role == "quasi"}
         labelled = AdversaryView.in_rows(*public.rows[self.tables[0]].counted(list(columns)), columns, ())
@@ -87,7 +88,7 @@ class Angelize(Bucketize):
 
 
 def _judged_apart(part: Definition) -> bool:
-    """Whether a definition is about labels alone, or about shares of sensitive values and convex."""
+    """True if a definition is about labels alone, or about shares of sensitive values and convex."""
     if not isinstance(part, GroupDefinition):
         return False
     return not part.needs_sensitive if part.hides_identity else part.needs_sensitive and part.convex

@@ -1,9 +1,10 @@
-"""Which sensitive values meet in a group, and which row of each value goes there.
+"""The sensitive values of each bucket, and the assignment of rows to buckets.
 
-Which values meet follows from how often each occurs, and from draws: from nothing that tells who has which. A release of all rows shows these numbers anyway. Who goes where
-is then drawn uniformly among the people who share a value, so that every way to give the values of a group to its people makes the release
-equally likely: an adversary who knows the method concludes no more than the histogram of a group tells (the first rows in the order of the file instead
-gave people away in 20 of 25 small tables).
+The values of buckets follow from the histogram of the table and from randomness, not from who has which value. A
+release of all rows shows the histogram anyway. The row of a value is then sampled uniformly among the people who share
+it, so that every assignment of a bucket's values to its people makes the release equally likely: an adversary who knows
+the method learns no more than the bucket's histogram (assigning rows in file order instead disclosed values in 20 of 25
+small tables).
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ class Signatures:
 
     @classmethod
     def drawn(cls, times: Ids, least: int, randomness: Randomness) -> Signatures:
-        """Groups of ``least`` different values or a few more, given how many rows have each value: at most ``1/least`` of all.
+        """Sample groups of ``least`` distinct values or a few more, given the number of rows of each value: at most ``1/least`` of all.
 
-        A group takes a row of each of the ``least`` values that have most rows left; among equals, an order of the values that was drawn decides. What is left over
-        in the end, at most one row a value, joins groups that lack the value, drawn uniformly.
+        A group takes a row of each of the ``least`` values with the most remaining rows; ties are broken by a random
+        order of the values. The final remainder, at most one row per value, joins groups that lack the value, chosen
+        uniformly.
         """
         order = randomness.order(len(times))
         order = order[np.argsort(-times[order], kind="stable")]
@@ -53,27 +55,29 @@ class Signatures:
         return cls(order[values], group, count)
 
     def groups(self, domain: SensitiveDomain) -> Groups:
-        """What a definition judges: the sizes and histograms of the groups."""
+        """Return the sizes and histograms of the groups, as definitions judge them."""
         histograms = Histograms.from_cells(self.group, self.values, None, self.count, domain.size)
         return Groups(sum_by(self.group, None, self.count), histograms, histograms.total(domain.size), domain)
 
     def dealt(self, values: Ids) -> Ids:
-        """The group of every row, given the values of rows that stand in a random order: the first rows of a value go to the first groups that have it."""
+        """Return the group of every row, given the values of rows in random order: the first rows of a value go to the first groups that have it."""
         found = np.empty(len(values), dtype=np.int64)
         found[np.argsort(values, kind="stable")] = self.group[np.argsort(self.values, kind="stable")]
         return found
 
 
 def _loop(rows: int) -> Callable[[Ids, int, Ids], int]:
-    """How values are chosen: by compiled code where there are many rows, which takes a second to load."""
+    """Return the loop that chooses values: compiled if there are many rows, since loading it takes a second."""
     return largest_first if rows < _COMPILED_FROM else _compiled_largest_first
 
 
 def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
-    """Fill ``chosen[g]`` with the values of group ``g``, one row each of the ``least`` values that have most rows left, and return the number of groups.
+    """Fill ``chosen[g]`` with the values of group ``g``, one row each of the ``least`` values with the most remaining
+    rows, and return the number of groups.
 
-    ``counts`` falls, and is left with the rows that remain. ``reaching[c]`` values have at least ``c`` rows, so that values with equal counts are a
-    stretch of the order; of the stretch that is taken in part its end is taken, which keeps the order falling.
+    ``counts`` is decreasing, and ends with the remaining rows. ``reaching[c]`` values have at least ``c`` rows, so that
+    values with equal counts are a segment of the order; of a partially used segment the end is used, which keeps the
+    order decreasing.
     """
     reaching = np.zeros(counts[0] + 2, dtype=np.int64)
     for value in range(len(counts)):
@@ -98,10 +102,12 @@ _compiled_largest_first = compiled(largest_first)
 
 
 def _one_of(places: Ids, randomness: Randomness) -> int:
-    """One of some places, each as likely. There is one: a value with at most as many rows as there are groups, one of them left over, is missing in some group."""
+    """Return one of some indexes, uniformly. There is one: a value with at most as many rows as there are groups, one of
+    them remaining, is missing in some group.
+    """
     return int(places[randomness.integers(len(places), 1)[0]])
 
 
 def most_eligible(times: Ids) -> int:
-    """The largest number of different values for which groups can be formed: no value has more than one row in so many."""
+    """Return the largest number of distinct values for which groups can be formed: no value has more than that fraction of the rows."""
     return int(times.sum()) // int(times.max())

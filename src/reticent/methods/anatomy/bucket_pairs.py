@@ -1,4 +1,4 @@
-"""People and sensitive values of a bucketized release, joined in all ways that are possible inside a bucket."""
+"""All possible joins of people and sensitive values within the buckets of a bucketized release."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from reticent.table import unused
 
 @dataclass(frozen=True)
 class Pairs:
-    """Kinds of people against kinds of sensitive values, bucket by bucket.
+    """Types of people and types of sensitive values, bucket by bucket.
 
-    Kind of people ``i`` lives in bucket ``bucket_of_person[i]`` and has ``people[i]`` members; likewise values and ``times``. A pair
-    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` says whether the two meet the condition together. Where labels leave that open, ``shares`` has
-    the probability of each pair.
+    Type ``i`` is in bucket ``bucket_of_person[i]`` and has ``people[i]`` members; likewise values and ``times``. A pair
+    ``(person[p], value[p])`` shares a bucket, and ``meets[p]`` is whether the two together meet the condition. If
+    labels leave that open, ``shares`` has the probability of each pair.
     """
 
     sizes: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Pairs:
         bucket: str,
         meets: Callable[[pl.DataFrame], NDArray[np.bool_]],
     ) -> Pairs:
-        """Join kinds of people, with how many each has, and kinds of values, with how often each stands there, by their bucket; ``meets`` judges the pairs."""
+        """Join types of people and types of values, with their multiplicities, by bucket; ``meets`` evaluates the pairs."""
         (left, members), (right, times) = people, values
         place, person, value = (unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value"))
         numbers = left[bucket].unique().sort()
@@ -69,12 +69,13 @@ class Pairs:
         )
 
     def moments(self) -> tuple[float, float]:
-        """Mean and variance of the number of people who meet the condition, all ways of giving out the values being equally likely.
+        """Return mean and variance of the number of people who meet the condition, if all assignments of values are equally likely.
 
-        With ``R`` the values that suit a person, ``C`` the people whom a value suits and ``A`` the suitable pairs of a bucket of ``n``:
-        mean ``A / n``, variance ``(A - sum R^2 / n - sum C^2 / n + A^2 / n^2) / (n - 1)``; the hypergeometric one when the condition asks
-        something of the person and something of the value. Pairs that meet it with a probability ``w`` only count ``w`` in ``R``, ``C`` and ``A``, and ``w^2`` in
-        the first ``A`` of the variance; to which ``sum w (1 - w) / n`` is added: people are spread over their labels independently.
+        With ``R`` the values that suit a person, ``C`` the people whom a value suits and ``A`` the suitable pairs of a
+        bucket of ``n``: mean ``A / n``, variance ``(A - sum R^2 / n - sum C^2 / n + A^2 / n^2) / (n - 1)``; the
+        hypergeometric one if the condition is a conjunction on person and value. Pairs that meet it with a probability
+        ``w`` count ``w`` in ``R``, ``C`` and ``A``, and ``w^2`` in the first ``A`` of the variance, to which ``sum w (1
+        - w) / n`` is added: people are spread over their labels independently.
         """
         shares = self.meets.astype(np.float64) if self.shares is None else self.shares
         person, value, count = self.person, self.value, len(self.sizes)
@@ -94,14 +95,15 @@ class Pairs:
         return float((suitable / n).sum()), float(between.sum())
 
     def meeting(self) -> int:
-        """How many people share their bucket with a value with which they meet the condition."""
+        """Return how many people share their bucket with a value with which they meet the condition."""
         return int(self.people[self._sums()[0] > 0].sum())
 
     def bounds(self) -> tuple[int, int]:
-        """The fewest and the most people who can meet the condition, exactly.
+        """Return the smallest and largest possible number of people who meet the condition, exactly.
 
-        Where the suitable pairs of a bucket are some people times some values, ``a`` and ``c`` of ``n``, these are ``max(0, a + c - n)`` and
-        ``min(a, c)``; where the unsuitable pairs are, the same for these; otherwise a transport problem is solved.
+        If the suitable pairs of a bucket are some people times some values, ``a`` and ``c`` of ``n``, these are
+        ``max(0, a + c - n)`` and ``min(a, c)``; if the unsuitable pairs are, likewise; otherwise a transport problem is
+        solved.
         """
         suits_person, suits_value, suitable = self._sums()
         n, count = self.sizes, len(self.sizes)
@@ -119,7 +121,7 @@ class Pairs:
         return int(low.sum()), int(high.sum())
 
     def _sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Values that suit each kind of people, people whom each kind of value suits, and suitable pairs by bucket."""
+        """Return the suitable values of each type of people, the suitable people of each type of value, and the suitable pairs by bucket."""
         person, value = self.person[self.meets], self.value[self.meets]
         suits_person = sum_by(person, self.times[value], len(self.people))
         suits_value = sum_by(value, self.people[person], len(self.times))
@@ -145,10 +147,10 @@ def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.float64], groups: int) 
 
 
 def most_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
-    """The largest number of people who can be given values that meet the condition.
+    """Return the largest number of people who can be assigned values that meet the condition.
 
-    ``people[i]`` are alike, ``times[j]`` counts a value, and ``meets[i, j]`` says whether they meet the condition together. By shortest
-    augmenting paths in the residual network.
+    ``people[i]`` are equal, ``times[j]`` counts a value, and ``meets[i, j]`` is whether they meet the condition
+    together. By shortest augmenting paths in the residual network.
     """
     flow = np.zeros(meets.shape, dtype=np.int64)
     left, right = people.copy(), times.copy()
@@ -168,14 +170,16 @@ def most_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArr
 
 
 def fewest_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
-    """The smallest number of people who must be given values that meet the condition, when every value is given out."""
+    """Return the smallest number of people who must be assigned values that meet the condition, if every value is assigned."""
     return int(people.sum()) - most_pairs(people, times, ~meets)
 
 
 def _augmenting_path(
     left: NDArray[np.int64], right: NDArray[np.int64], meets: NDArray[np.bool_], flow: NDArray[np.int64]
 ) -> list[int] | None:
-    """A shortest way from a kind of people with somebody left to a value with something left: person, value, person, ..., value."""
+    """Return a shortest augmenting path from a type with unassigned people to a value with remaining multiplicity: person,
+    value, person, ..., value.
+    """
     reached_from: dict[tuple[bool, int], tuple[bool, int] | None] = {
         (True, int(i)): None for i in np.flatnonzero(left > 0)
     }

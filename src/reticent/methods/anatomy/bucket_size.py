@@ -1,4 +1,4 @@
-"""How many values must meet for a definition, and the rows of a table dealt out accordingly."""
+"""The number of values per bucket for a definition, and the assignment of a table's rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RowsDealt:
 
     @classmethod
     def of(cls, table: Table, definition: GroupDefinition, least: int | None, context: Context) -> RowsDealt:
-        """Buckets that satisfy the definition, with as few different values as that takes, or with ``least``."""
+        """Return buckets that satisfy the definition, with as few distinct values as necessary, or with ``least``."""
         context.step("drawing an order of the rows")
         order = context.randomness.order(table.rows)
         units = engine_of(table, context).single_rows(table, order)
@@ -45,17 +45,17 @@ class RowsDealt:
         return cls(units, order, met.dealt(values), met.groups(units.domain))
 
     def recoding(self, table: Table) -> Deal:
-        """Which row goes to which bucket."""
+        """Return the assignment of rows to buckets."""
         bucket = np.empty(len(self.order), dtype=np.int64)
         bucket[self.order] = self.bucket_of_unit
         return Deal.of(table, bucket)
 
     def cells(self) -> PublishedCells:
-        """What buckets show: every quasi value as it is."""
+        """Return the published form of buckets: every quasi value unchanged."""
         return PublishedCells.of_buckets(self.units, self.bucket_of_unit, len(self.groups))
 
     def evidence(self, table: Table, definition: GroupDefinition) -> Evidence:
-        """The groups: whatever somebody knows leads to a bucket, and no further."""
+        """Return the groups: any knowledge leads to a bucket and no further."""
 
         def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[Ids, Groups]:
             return np.arange(len(self.groups)), self.groups
@@ -64,12 +64,12 @@ class RowsDealt:
         return PublishedGroups.of(table, definition, self.groups, seen, 0).evidence(nobody)
 
     def figures(self, table: Table) -> dict[str, Any]:
-        """What the steward's report shows of it."""
+        """Return figures for the steward's report."""
         return {"groups": len(self.groups), "columns": list(table.quasi), "l": int(self.groups.sizes.min())}
 
 
 def not_dealt(method: str, table: Table, definition: Definition) -> str | None:
-    """Why rows cannot be dealt out by their sensitive values alone; None where they can."""
+    """Return why rows cannot be assigned by their sensitive values alone; None if they can."""
     if len(table.sensitive) > 1:
         return (
             f"{method} deals rows out by the values of one sensitive column, and this table has {len(table.sensitive)}: {', '.join(map(repr, table.sensitive))}. Publish one of them, "
@@ -91,9 +91,10 @@ def not_dealt(method: str, table: Table, definition: Definition) -> str | None:
 def settled(
     values: Ids, domain: SensitiveDomain, definition: GroupDefinition, least: int | None, context: Context
 ) -> Signatures:
-    """Which values meet, with as few of them as satisfy the definition, or with ``least``; :class:`Infeasible` says why none do.
+    """Return the values of each bucket, with as few of them as satisfy the definition, or with ``least``; :class:`Infeasible` if impossible.
 
-    What is tried, and what passes, depends on how often values occur and on draws, and on nothing else: see :mod:`reticent.methods.anatomy.bucket_assignment`.
+    The attempts and their outcome depend only on the histogram and on randomness: see
+    :mod:`reticent.methods.anatomy.bucket_assignment`.
     """
     times = np.bincount(values, minlength=domain.size)
     low, most = least or max(definition.least_rows(), 1), most_eligible(times)
@@ -115,9 +116,9 @@ def settled(
 
 
 def _promising(times: Ids, domain: SensitiveDomain, definition: GroupDefinition, low: int, most: int) -> Iterator[int]:
-    """Numbers of values to try: first those for which a single group of the most frequent values passes, then the others, each in rising order.
+    """Yield numbers of values to try: first those for which a single group of the most frequent values passes, then the others, in increasing order.
 
-    For a definition that treats all values alike, such a group decides.
+    For a definition that is symmetric in the values, such a group decides.
     """
     order = np.argsort(-times, kind="stable")
     others = []

@@ -1,4 +1,4 @@
-"""Counting queries on buckets and batches: people and sensitive values are joined in all ways that are possible inside a bucket."""
+"""Counting queries on buckets and batches: people and sensitive values are joined in all ways possible within a bucket."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def count_buckets(
     counts: str | None = None,
     **known: Any,
 ) -> Count:
-    """How many people meet a condition, where ``quasi`` and ``sensitive`` tables share a ``bucket``; ``known`` as in :meth:`CountQuery.of`.
+    """Count the people who meet a condition if ``quasi`` and ``sensitive`` tables share a ``bucket``; ``known`` as in :meth:`CountQuery.of`.
 
-    ``counts`` names the column of the sensitive table that counts rows, if it has one. Inside a bucket, ``uniform`` takes quasi and sensitive
-    values to be independent: all ways of joining them are equally likely.
+    ``counts`` names the column of the sensitive table that counts rows, if it has one. Within a bucket, ``uniform``
+    assumes that quasi and sensitive values are independent: all joins are equally likely.
     """
     query = CountQuery.of(meanings, condition, estimator, **known)
     asked, quasi, sensitive = query.condition, tables["quasi"], tables["sensitive"]
@@ -67,7 +67,8 @@ def count_batches(
     made_up: Counted | None = None,
     **known: Any,
 ) -> Count:
-    """How many people meet a condition, where rows show labels and the number of a ``batch``, whose sensitive values another table lists, or ``counts``.
+    """Count the people who meet a condition if rows show labels and the number of a ``batch``, whose sensitive values
+    another table lists, or ``counts``.
 
     ``made_up`` has the number of counterfeit values of some batches; which values these are is not public. A condition on labels or on sensitive
     values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
@@ -105,7 +106,7 @@ def count_batches(
 
 
 def _exact_values(query: CountQuery, series: pl.Series) -> pl.Series:
-    """A quasi column of a bucketized release as values: as it is, or its labels read as the values that they stand for."""
+    """Return a quasi column of a bucketized release as values: unchanged, or its labels parsed as values."""
     if series.dtype != pl.String:
         return series
     domain = query.domains.get(series.name)
@@ -127,7 +128,7 @@ def _mask(condition: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
 
 
 def _distinct_values(sensitive: Rows, counts: str | None, columns: Sequence[str]) -> Counted:
-    """The distinct rows of some columns of the sensitive table, and how many rows each stands for."""
+    """Return the distinct rows of some columns of the sensitive table with their multiplicities."""
     if counts is None:
         return sensitive.counted(columns)
     listed, often = sensitive.counted([*columns, counts])

@@ -33,7 +33,8 @@ _DRAWN_RISK = (
 class Bucketize(GroupFormat):
     """Two tables that share only a bucket number. The sensitive table may count rows in a column of its own.
 
-    The details say whether people were ``drawn`` into their buckets, whatever their quasi values, or are empty: then buckets hold people with like values.
+    The details state whether people were assigned at random (``drawn``), independent of their quasi values, or are
+    empty: then buckets contain people with similar values.
     """
 
     name: ClassVar[str] = "bucketize"
@@ -112,7 +113,7 @@ class Bucketize(GroupFormat):
         return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))
 
     def drawn(self, public: PublicSide) -> bool:
-        """Whether people were drawn into their buckets."""
+        """True if people were assigned to buckets at random."""
         return public.manifest.details == DRAWN
 
     def attested(self, public: PublicSide) -> str:
@@ -140,13 +141,13 @@ def bucket_of(manifest: Manifest) -> str:
 
 
 def _people_in(quasi: Rows, bucket: str) -> pl.DataFrame:
-    """How many rows the quasi table has of each bucket."""
+    """Return the number of rows of each bucket in the quasi table."""
     buckets, many = quasi.counted([bucket])
     return buckets.with_columns(pl.Series("rows", many))
 
 
 def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
-    """How many rows the sensitive table counts in each bucket."""
+    """Return the number of rows of each bucket counted in the sensitive table."""
     named = public.manifest.named("count")
     listed, often = public.rows[public.form.tables[1]].counted([bucket, *named])
     if named and listed[named[0]].null_count():
@@ -159,7 +160,7 @@ def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
 
 
 def _renumbered(tables: Mapping[str, pl.DataFrame], bucket: str) -> dict[str, pl.DataFrame]:
-    """Buckets numbered from 1 in the order of what they contain; buckets that contain the same cannot be told apart."""
+    """Number buckets from 1 by their content; buckets with equal content are indistinguishable."""
     keys = pl.DataFrame({bucket: pl.concat([frame[bucket] for frame in tables.values()]).unique()})
     for name, frame in tables.items():
         rows, kind = frame.drop(bucket), unused("kind", frame.columns)

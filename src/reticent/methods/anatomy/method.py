@@ -1,4 +1,6 @@
-"""The method ``Anatomy``: exact quasi values in one table, sensitive values in another, connected by groups without a repeated value."""
+"""The method ``Anatomy``: exact quasi values in one table, sensitive values in another, connected by buckets without a
+repeated value. Source: [Xiao2006].
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,18 @@ FORMAT = "bucketize"
 
 @dataclass(frozen=True)
 class Anatomy(GroupMethod):
-    """Buckets of rows with ``l`` different sensitive values or a few more; quasi values are published as they are.
+    """Publish buckets of rows with ``l`` distinct sensitive values or a few more; quasi values are published unchanged.
 
     Every row is published: suppressing rows of a value that is too frequent would show who has it.
 
-    Guarantee: the definition's, on the histograms of the buckets, also against an adversary who knows this method: which values meet follows from the histogram
-    of the whole table, which is public, and who goes where is sampled by the operating system's generator.
-    Adversary: knows everybody's quasi values, who is in the table, and the method, and finds all ways to assign the values to people equally likely beforehand.
-    Not covered: who is in the table is visible. Cost: O(n log n). Source: Xiao, Tao, Anatomy (2006); rows are assigned at random, which the source does not do.
+    Guarantee: the definition's, on the histograms of the buckets, also against an adversary who knows this method:
+    the values of a bucket follow from the histogram of the whole table, which is public, and who goes where is sampled by
+    the operating system's generator. Adversary: knows everybody's quasi values, who is in the table, and the method,
+    and considers all assignments of the values to people equally likely beforehand. Not covered: who is in the table is
+    visible. Cost: O(n log n). Source: [Xiao2006]; corrected: rows are assigned at random, which the source does not do.
 
     Parameters:
-        l: the number of different values in a bucket; by default the least for which the buckets satisfy the definition.
+        l: the number of distinct values in a bucket; by default the smallest for which the buckets satisfy the definition.
 
     Example:
         >>> import reticent as rt
@@ -48,13 +51,13 @@ class Anatomy(GroupMethod):
             whole(self.l, "Anatomy: l", low=1)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         return not_in_buckets(table, definition, "Anatomy", "Use Mondrian or Angelization") or not_dealt(
             "Anatomy", table, definition
         )
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """Buckets that satisfy the definition, with the least number of different values."""
+        """Return buckets that satisfy the definition, with the smallest number of distinct values."""
         dealing = RowsDealt.of(run.table, run.definition, self.l, run.context)
         how = f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
         return Grouping(

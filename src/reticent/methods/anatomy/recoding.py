@@ -1,4 +1,4 @@
-"""Rows dealt out to buckets or batches, whatever their quasi values."""
+"""Recodings that assign rows to buckets or batches, independent of their quasi values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from reticent.table import FrameRows, Table, plain
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 DRAWN = {"people": "drawn"}
-"""What a manifest says of buckets into which people were drawn."""
+"""Manifest details of buckets to which people were assigned at random."""
 
 
 @dataclass(frozen=True, eq=False)
 class Deal(Recoding):
-    """Rows dealt out to buckets one by one, whatever their quasi values, which are published as they are.
+    """Rows assigned to buckets one by one, independent of their quasi values, which are published unchanged.
 
-    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its ``bucket``, numbered from 0 in an order of its own: the
-    published numbers are others. ``rows`` has the buckets alone, in the order of the table that it was made for; it is not saved. No bucket has a place for a later row.
+    ``entries`` has for every row its quasi values (``value 0`` ...), its sensitive values (``secret 0`` ...) and its
+    ``bucket``, numbered from 0 in an internal order: the published numbers differ. ``rows`` has the buckets alone, in
+    the order of the original table; it is not saved. No bucket has room for a later row.
     """
 
     kind: ClassVar[str] = "dealt"
@@ -40,30 +41,30 @@ class Deal(Recoding):
 
     @classmethod
     def of(cls, table: Table, rows: Ids) -> Deal:
-        """The rows of a table with the bucket of each."""
+        """Build from the rows of a table with the bucket of each."""
         quasi, sensitive = tuple(table.quasi), tuple(table.sensitive)
         entries = cls._keyed(table.frame, quasi, sensitive).with_columns(pl.Series(BUCKET, rows))
         return cls(quasi, sensitive, entries, table.carried, rows)
 
     @staticmethod
     def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
-        """The columns by which rows are found again, under names of our own."""
+        """Return the columns by which rows are matched, under internal names."""
         values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
         secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
         return pl.DataFrame([*values, *secrets])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns by which rows find their bucket."""
+        """The columns by which rows are matched to buckets."""
         return (*self.quasi, *self.sensitive)
 
     @property
     def coded_at(self) -> tuple[int, ...]:
-        """The values themselves."""
+        """The positions of columns coded by value."""
         return (0,) * len(self.quasi)
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The bucket of every row of the table; codes do not tell it, since people with equal values are in different buckets."""
+        """Return the bucket of every row of the table; codes do not determine it, since people with equal values are in different buckets."""
         if self.rows is None or len(codes[0]) != len(self.rows):
             raise DataError(
                 "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
@@ -71,15 +72,15 @@ class Deal(Recoding):
         return self.rows
 
     def recoded(self, rows: RowsToRecode) -> Recoded:
-        """Buckets whose equal sensitive values are one row with their number."""
+        """Return buckets in which equal sensitive values are one row with their count."""
         return rows.in_buckets(counted=True)
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        """The number of each row's bucket, counted from 1; who shares one is what it tells."""
+        """Return the number of each row's bucket, from 1."""
         return pl.DataFrame({BUCKET: groups + 1})
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        """Rows like those of the table take their places, one after the other; for any further one there is none."""
+        """Assign rows equal to those of the table to their buckets, one after the other; further rows have none."""
         keys = [name for name in self.entries.columns if name != BUCKET]
         asked = self._keyed(rows, self.quasi, self.sensitive)
         asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
@@ -100,7 +101,7 @@ class Deal(Recoding):
         return {**self._head([{"name": name} for name in self.quasi]), "secrets": list(self.sensitive)}
 
     def stored(self) -> pl.DataFrame:
-        """Every row with its bucket."""
+        """Return every row with its bucket."""
         return self.entries
 
     @classmethod
@@ -115,7 +116,7 @@ class Deal(Recoding):
 
 @dataclass(frozen=True, eq=False)
 class Coupled(Recoding):
-    """Rows show the ``labels`` of one recoding and the number of the batch that another deals them to, independently of each other."""
+    """Rows show the ``labels`` of one recoding and the number of the batch assigned by another, independently of each other."""
 
     kind: ClassVar[str] = "coupled"
 
@@ -125,7 +126,7 @@ class Coupled(Recoding):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that are recoded, and those by which rows find their batch."""
+        """The columns that are recoded, and those by which rows are matched to batches."""
         return tuple(dict.fromkeys([*self.labels.names, *self.batches.names]))
 
     @property
@@ -134,11 +135,11 @@ class Coupled(Recoding):
         return self.labels.coded_at
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """The group of labels."""
+        """Return the group of labels."""
         return self.labels.groups_of(codes)
 
     def recoded(self, rows: RowsToRecode) -> Recoded:
-        """Labels with the number of a batch in one table, and how often each sensitive value occurs in a batch in another."""
+        """Return labels with the number of a batch in one table, and the counts of sensitive values in a batch in another."""
         batches = replace(rows, group=self.batches.groups_of([rows.group]))
         dealt = batches.in_buckets(counted=True, bucket=BATCH)
         beside = dealt.tables["quasi"].frame().drop(*rows.table.quasi)
@@ -161,7 +162,7 @@ class Coupled(Recoding):
         return {**self._head(()), **both, "rows": len(self.labels.stored())}
 
     def stored(self) -> pl.DataFrame:
-        """The large parts, one below the other, in columns of their own."""
+        """Return the large parts of both recodings, concatenated, in separate columns."""
         labels, batches = self.labels.stored(), self.batches.stored()
         named = [
             labels.select(pl.all().name.prefix("labels ")),

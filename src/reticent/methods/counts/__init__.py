@@ -1,7 +1,7 @@
 """Counts of the cells of a public domain, with noise.
 
-``method``      CentralCounts and JointCounts; ``format`` the format ``noisy counts``; ``details`` what its manifest holds
-``deployment``  a party on a host of its own, from its settings to the release
+``method``      CentralCounts and JointCounts; ``format`` the format ``noisy counts``; ``details`` its part of the manifest
+``deployment``  a party on its own host, from its settings to the release
 """
 
 from typing import TYPE_CHECKING

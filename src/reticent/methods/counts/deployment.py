@@ -1,7 +1,8 @@
-"""One party of several on hosts of their own: its config file, its run, and the release that it ends with.
+"""One party of several on separate hosts: its config file, its run, and the resulting release.
 
-The config is the same for all parties but for ``me``, ``key``, ``data`` and ``budget``; parties whose configs differ in anything else notice it before they share anything. Where there are
-clients, the parties are facilitators: they compute and have no rows, and the clients share their rows with them and leave.
+The config is the same for all parties but for ``me``, ``key``, ``data`` and ``budget``; parties whose configs differ
+otherwise detect it before anything is shared. With clients, the parties are facilitators: they compute and have no
+rows, and the clients share their rows with them and leave.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ _TOP = {"session": _REQUIRED, "me": _REQUIRED, "key": _REQUIRED}
 
 @dataclass(frozen=True)
 class PartyConfig:
-    """A party's config file, checked: everything but its rows.
+    """A validated party config: everything but its rows.
 
-    ``names`` are all parties in the order of the file, then all clients; ``rows`` says where this party's own rows are, None for a facilitator.
+    ``names`` are all parties in the order of the file, then all clients; ``rows`` is the location of this party's own rows, None for a facilitator.
     """
 
     path: Path
@@ -87,7 +88,7 @@ class PartyConfig:
 
     @classmethod
     def read(cls, path: str | Path) -> PartyConfig:
-        """The config of a TOML file; paths in it are relative to its folder. Errors name the file and the entry."""
+        """Read the config from a TOML file; paths in it are relative to its folder. Errors name the file and the entry."""
         place = Path(path)
         try:
             written = parse_toml(read_document(place, LARGEST_SETTINGS).decode("utf-8"))
@@ -101,22 +102,26 @@ class PartyConfig:
             raise problem.at(str(place)) from None
 
     def values(self) -> tuple[list[int], pl.DataFrame]:
-        """This party's rows as the protocol takes them, and as they are; a facilitator has none."""
+        """Return this party's rows encoded for the protocol, and as a frame; a facilitator has none."""
         if self.rows is None:
             return [], pl.DataFrame()
         frame = read_frame(self.path.parent / self.rows["source"])
         return encoded(frame, self.plan.query, self.rows["where"], self.rows["column"], self.domain), frame
 
     def run(self, values: list[int], context: Context | None = None) -> tuple[PartyResult | None, RunFigures]:
-        """Take part in the run, unless it is stopped, and return its result, None for a client; :class:`reticent.noise.NoiseAborted` if it has no answer."""
+        """Take part in the run, unless stopped, and return its result, None for a client;
+        :class:`reticent.noise.NoiseAborted` if there is no answer.
+        """
         return run_party(self.settings, values, stop=(context or Context()).stop)
 
     def release(self, result: PartyResult, figures: RunFigures, frame: pl.DataFrame, context: Context) -> Release:
-        """The noisy histogram as a release, recorded in the party's own ledger where it keeps a budget; that was charged before the answer was opened."""
+        """Return the noisy histogram as a release, recorded in the party's own ledger if it has a budget, which was
+        charged before the answer was opened.
+        """
         if self.domain is None:
             raise PolicyError("Only a histogram is published as a release; a count or a sum is one number.")
         budget = self.settings.budget
-        # A facilitator has no rows, and the release is about none of them: the table says which columns there are.
+        # A facilitator has no rows, and the release is about none of them: the table only defines the columns.
         told = frame.select(self.domain.names) if frame.width else self.domain.unpack(np.arange(1))
         table = Table(
             told,
@@ -137,7 +142,7 @@ class PartyConfig:
         )
 
     def cells(self, result: PartyResult, figures: RunFigures) -> NoisyCells:
-        """The noisy counts with their laws, as every party of the run computes them."""
+        """Return the noisy counts with their distributions, as every party of the run computes them."""
         assert self.domain is not None
         blamed = {self.names[party]: why for party, why in result.blamed.items()}
         clients = range(self.plan.parties, len(self.names))
@@ -147,7 +152,7 @@ class PartyConfig:
 def encoded(
     frame: pl.DataFrame, query: str, where: str | None, column: str | None, domain: ViewDomain | None
 ) -> list[int]:
-    """Rows as whole numbers: whether they meet a condition, their cell of a domain, or the values of a column."""
+    """Encode rows as integers: whether they meet a condition, their cell of a domain, or the values of a column."""
     if query == "histogram":
         if domain is None:
             raise PolicyError(
@@ -244,7 +249,7 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
 
 
 def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
-    """The parties or clients, each with its settings."""
+    """Return the parties or clients, each with its settings."""
     if not isinstance(listed, list):
         raise PolicyError(f"Write one [[{kind}]] for each {kind}.", setting=(kind,))
     return [
@@ -282,7 +287,7 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 def _filled(
     given: Mapping[str, Any], known: Mapping[str, Any], where: str, names: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
-    """The settings with their defaults; an unknown or missing one is a :class:`PolicyError`."""
+    """Return the settings with their defaults; an unknown or missing one raises a :class:`PolicyError`."""
     for name in given:
         if name not in known:
             listed = names or tuple(known)

@@ -1,4 +1,4 @@
-"""What the manifest of noisy counts holds as its details, so that anybody can count with them and judge them: the cells, the laws, who made the noise."""
+"""Manifest details of noisy counts, enough to count with them and to judge them: the cells, the noise distributions, who made the noise."""
 
 from __future__ import annotations
 
@@ -19,22 +19,24 @@ NOISY_COUNT = "noisy_count"
 
 @dataclass(frozen=True)
 class CountsPlan:
-    """The evidence of noisy counts: the law of the noise on each cell that no adversary knows; a replaced row moves two cells by one."""
+    """The evidence of noisy counts: the distribution of the noise on each cell that no adversary knows; a replaced row changes two cells by one."""
 
     law: NoiseLaw
 
     def keeps(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the noise is (epsilon, delta)-indistinguishable, exactly."""
+        """True if the noise is (epsilon, delta)-indistinguishable, exactly."""
         return self.law.keeps(epsilon, delta, HISTOGRAM)
 
     def delta(self, epsilon: Fraction) -> Fraction:
-        """The delta of the noise at epsilon, rounded up."""
+        """Return the delta of the noise at epsilon, rounded up."""
         return self.law.delta(epsilon, HISTOGRAM)
 
 
 @dataclass(frozen=True)
 class JointRun:
-    """How noise was made jointly: so many parties, of whom up to ``faults`` may have lied, in so many ``rounds``; those ``excluded`` were caught, and their rows are not counted."""
+    """How noise was made jointly: the number of parties, of whom up to ``faults`` may have been malicious, and of
+    ``rounds``; ``excluded`` parties were detected, and their rows are not counted.
+    """
 
     parties: int
     faults: int
@@ -61,7 +63,7 @@ class JointRun:
 
 
 def check_size(domain: ViewDomain) -> None:
-    """Refuse a domain with too many cells, before anything is counted or listed."""
+    """Refuse a domain with too many cells before counting or listing them."""
     if domain.size > MOST_CELLS:
         raise PolicyError(
             f"The domain has {domain.size:,} cells; at most {MOST_CELLS:,} can be counted. Use fewer columns, or coarser ones.",
@@ -71,7 +73,8 @@ def check_size(domain: ViewDomain) -> None:
 
 @dataclass(frozen=True)
 class CountsDetails:
-    """The ``domain`` whose tuples are the cells, the ``law`` of the noise in each, and the ``hidden`` law of that part of it that nobody who lies knows.
+    """The ``domain`` whose tuples are the cells, the ``law`` of the noise in each, and the ``hidden`` law of the part
+    unknown to malicious parties.
 
     Without a ``run`` a trusted curator added the noise, and both laws are the same.
     """
@@ -89,7 +92,9 @@ class CountsDetails:
             raise DataError("The hidden noise is more than the parties can have made.")
 
     def _fits(self, run: JointRun) -> bool:
-        """Whether the hidden part is what honest parties gave: of coins, an even number each, the share of all but those who may lie."""
+        """True if the hidden part is what honest parties contributed: of coins, an even number each, the share of all but
+        those who may be malicious.
+        """
         if isinstance(self.law, BinomialLaw) and isinstance(self.hidden, BinomialLaw):
             quota, odd = divmod(self.law.coins, 2 * (run.parties - run.excluded))
             honest = 2 * quota * (run.parties - max(run.faults, 1))
@@ -98,11 +103,11 @@ class CountsDetails:
 
     @property
     def plan(self) -> CountsPlan:
-        """What a definition judges."""
+        """Return the plan that definitions judge."""
         return CountsPlan(self.hidden)
 
     def words(self) -> str:
-        """What noisy counts are, for everybody."""
+        """Describe noisy counts in plain language."""
         what = f"Noisy counts of {self.domain.size:,} cells: each is the true number of rows plus noise with a standard deviation of {float(self.law.variance) ** 0.5:.1f}."
         if self.run is None:
             return f"{what} A trusted curator, who saw the rows, added the noise."
@@ -121,7 +126,7 @@ class CountsDetails:
         )
 
     def in_order_of(self, names: Sequence[str]) -> CountsDetails:
-        """The same with the domain's columns in the order of the published table: JSON objects have none."""
+        """Return the details with the domain's columns in the order of the published table: JSON objects are unordered."""
         return replace(self, domain=self.domain.in_order_of(names))
 
     def as_json(self) -> dict[str, Any]:

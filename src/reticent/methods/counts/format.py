@@ -1,4 +1,4 @@
-"""The format ``noisy counts``: one table with a row for each cell of a public domain and its count with noise, judged by the law of the noise."""
+"""The format ``noisy counts``: one table with a row for each cell of a public domain and its noisy count, judged by the noise distribution."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NoisyCountsFormat(MechanismFormat):
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """There is one whole count for each cell of the domain, in its order."""
+        """Check that there is one integer count for each cell of the domain, in order."""
         domain, rows = self.read(public).domain, public.rows["cells"]
         if rows.height != domain.size:
             raise DataError(f"The domain has {domain.size:,} cells, but there are {rows.height:,} noisy counts.")
@@ -70,9 +70,9 @@ class NoisyCountsFormat(MechanismFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """Records with a noisy count of at least 1 are shown.
+        """Return the view in which records with a noisy count of at least 1 are shown.
 
-        The chances are those of a record that nobody else has: others who have it make its count say less about one more.
+        The probabilities are those of a unique record: others with the same values make its count less informative.
         """
         frame = rows["cells"].frame()
         found = _parsed(details, frame.columns)
@@ -97,7 +97,7 @@ class NoisyCountsFormat(MechanismFormat):
         return Words(details.words(), risks if warned is None else (*risks, warned))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
-        """The sum of the cells that meet a condition on the domain's columns."""
+        """Return the sum of the cells that meet a condition on the domain's columns."""
         details, frame = self.read(public), public.rows["cells"].frame()
         asked = Condition.of(condition)
         mask = asked.mask(frame.select(details.domain.names))
@@ -112,10 +112,10 @@ class NoisyCountsFormat(MechanismFormat):
 
 
 def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
-    """How a record comes to be shown that nobody else has, where records with a noisy count of at least 1 are.
+    """Return the probabilities that a unique record is shown, if records with a noisy count of at least 1 are shown.
 
-    With the chance ``own`` where somebody has it, ``other`` where nobody does: whoever gives a record at most other/(own + other) gives it at most 1/2
-    after seeing it shown.
+    ``own`` if a person has it, ``other`` if nobody does: an adversary whose prior in a record is at most other/(own +
+    other) has a posterior of at most 1/2 after seeing it.
     """
     low, chances = law.chances()
     own = Fraction(float(chances[max(0, -low) :].sum()))
@@ -124,7 +124,7 @@ def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bo
 
 
 def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:
-    """The details over the ``described`` columns; those that cannot be understood are a :class:`DataError`."""
+    """Parse the details over the ``described`` columns; malformed ones raise a :class:`DataError`."""
     found = read_details(CountsDetails.from_json, written)
     if sorted(described) != sorted([*found.domain.names, NOISY_COUNT]):
         raise DataError(

@@ -1,4 +1,6 @@
-"""CentralCounts and JointCounts: how a table and :class:`NoisyCounts` become a draft of noisy counts, by a trusted curator or by parties who trust nobody."""
+"""CentralCounts and JointCounts: from a table and :class:`NoisyCounts` to a draft of noisy counts, by a trusted curator or
+by parties who do not trust each other.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ _Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class NoisyCells:
-    """Noisy counts of all cells, and how they came about; ``private`` tables and ``told`` figures stay with the steward."""
+    """Noisy counts of all cells, and their origin; ``private`` tables and ``told`` figures are for the steward."""
 
     details: CountsDetails
     counts: _Counts
@@ -41,7 +43,7 @@ class NoisyCells:
 
 
 class _CountsMethod(ABC):
-    """What both methods do: lay the domain over the rows, have noise added, and draft the cells."""
+    """Base of both methods: apply the domain to the rows, add noise, and draft the cells."""
 
     domain: Mapping[str, Any] | None
     budget: Mapping[str, Any] | None
@@ -57,7 +59,7 @@ class _CountsMethod(ABC):
         DeclaredBudget.of(self.budget, name)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Both keep NoisyCounts, which protects rows, and nothing else."""
+        """Return why the request is not supported: both satisfy only NoisyCounts, which protects rows."""
         if not isinstance(definition, NoisyCounts):
             return f"{type(self).__name__} keeps NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
         if table.several_rows:
@@ -68,7 +70,7 @@ class _CountsMethod(ABC):
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The cells with their noisy counts, and the law of the noise as their evidence."""
+        """Return the cells with their noisy counts, with the noise distribution as evidence."""
         refused = self.refusal(table, definition)
         if refused is not None or not isinstance(definition, NoisyCounts):
             raise PolicyError(refused or str(definition))
@@ -82,10 +84,10 @@ class _CountsMethod(ABC):
 
     @abstractmethod
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
-        """What the release costs the account of its data set."""
+        """Return the cost charged to the account of the data set."""
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """The spread of the noise on each cell."""
+        """Return the standard error of the noise on each cell."""
         assert isinstance(definition, NoisyCounts)
         domain, deviation = self._cells(table), math.sqrt(float(self.noise(table, definition).variance))
         return ExpectedError(
@@ -95,7 +97,7 @@ class _CountsMethod(ABC):
         )
 
     def _cells(self, table: Table) -> ViewDomain:
-        """The public cells, if they can be published."""
+        """Return the public cells, if they can be published."""
         domain = declared_domain(table, self.domain)
         if NOISY_COUNT in domain.names:
             raise PolicyError(
@@ -106,13 +108,13 @@ class _CountsMethod(ABC):
 
     @abstractmethod
     def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
-        """The law of the noise on each cell."""
+        """Return the distribution of the noise on each cell."""
 
     @abstractmethod
     def counted(
         self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
     ) -> NoisyCells:
-        """The noisy counts, given the cell of every row."""
+        """Return the noisy counts, given the cell of every row."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -121,11 +123,13 @@ class _CountsMethod(ABC):
 
 @dataclass(frozen=True)
 class CentralCounts(_CountsMethod):
-    """Publish how many rows lie in each cell of a public domain, with noise that a trusted curator adds.
+    """Publish the number of rows in each cell of a public domain, with noise added by a trusted curator.
 
-    Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row moves two cells (E12).
-    Adversary: anybody who sees the counts; not the curator. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
-    ``budget`` are the totals that all noisy releases of the data set may cost together, such as ``{"epsilon": 3, "delta": "1e-5"}``. Cost: one draw a cell.
+    Guarantee: NoisyCounts(epsilon, 0): discrete Laplace noise of scale 2/epsilon on each cell, since replacing a row
+    changes two cells. Adversary: sees the counts; the curator is trusted. Source: [Dwork2006]; [Ghosh2012]. ``domain``
+    lists the values of every column; without it they are the leaves of declared hierarchies. ``budget`` is the total
+    privacy cost allowed for all noisy releases of the data set, such as ``{"epsilon": 3, "delta": "1e-5"}``. Cost: one
+    sample per cell.
 
     Example:
         >>> import reticent as rt
@@ -140,7 +144,9 @@ class CentralCounts(_CountsMethod):
     budget: Mapping[str, Any] | None = parameter(None, stated="never")
 
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
-        """Replacing a row moves two cells by one, which noise of scale 2/epsilon hides at epsilon; adding or removing one moves one cell, at half of it. No exact number is published."""
+        """Return the cost: replacing a row changes two cells by one, which noise of scale 2/epsilon hides at epsilon;
+        adding or removing one changes one cell, at half of it. No exact number is published.
+        """
         epsilon = definition.amounts[0]
         losses: dict[Relation, LossBound] = {"replace": LossBound(epsilon), "add/remove": LossBound(epsilon / 2)}
         return PrivacyCost("noisy counts", losses, table.unit)
@@ -161,13 +167,15 @@ class CentralCounts(_CountsMethod):
 
 @dataclass(frozen=True)
 class JointCounts(_CountsMethod):
-    """Publish how many rows of several parties lie in each cell of a public domain, with noise that they add together and nobody knows.
+    """Publish the number of rows of several parties in each cell of a public domain, with jointly generated noise that nobody knows.
 
-    Guarantee: NoisyCounts(epsilon, delta), also against up to ``faults`` of the parties together (default: as many as the protocol bears). Adversary: fewer than a third of
-    the parties, who may lie, collude or crash; with ``level="semi-honest"`` fewer than half, who only look. Here every party is a process on this machine and ``party`` the column
-    that says whose row it is: for a trial, or for data sets of one owner. Several hosts run ``reticent noise party``. How many rows each party has is told to the others.
-    ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; a seed does not fix it.
-    Cost: :func:`reticent.noise.plan`.
+    Guarantee: NoisyCounts(epsilon, delta), also against up to ``faults`` of the parties together (default: as many as
+    the protocol tolerates). Adversary: fewer than a third of the parties, who may lie, collude or crash; with
+    ``level="semi-honest"`` fewer than half, who follow the protocol. Source: [Dwork2006b]. Here every party is a
+    process on this machine and ``party`` the column with the owner of each row: for a trial, or for data sets of one
+    owner. On several hosts use ``reticent noise party``. The number of rows of each party is disclosed to the others.
+    ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; it cannot be
+    seeded. Cost: :func:`reticent.noise.plan`.
 
     Example:
         >>> import reticent as rt
@@ -207,7 +215,7 @@ class JointCounts(_CountsMethod):
         return super().refusal(table, definition)
 
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
-        """For rows that are replaced only: the parties tell each other how many rows they have."""
+        """Return the cost for replaced rows only: the number of rows is disclosed to the parties."""
         return PrivacyCost("joint noise", {"replace": LossBound(*definition.amounts)}, table.unit)
 
     def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
@@ -217,7 +225,7 @@ class JointCounts(_CountsMethod):
         ).published_law
 
     def _owners(self, table: Table) -> pl.Series:
-        """Whose row each is."""
+        """Return the owner of each row."""
         owners = table.frame[self.party]
         if owners.null_count():
             raise DataError(
@@ -258,15 +266,15 @@ class JointCounts(_CountsMethod):
 
 
 class JointOutcome(Protocol):
-    """What parties end with: one of them, or all on this machine."""
+    """Result of the parties: of one of them, or of all on this machine."""
 
     @property
     def coins(self) -> int:
-        """How many coins are in each number."""
+        """Number of coins in each number."""
 
     @property
     def included(self) -> tuple[int, ...]:
-        """Whose rows are counted."""
+        """The parties whose rows are counted."""
 
     @property
     def transcript(self) -> tuple[Mapping[str, Any], ...]:
@@ -282,7 +290,9 @@ def joint_cells(
     told: Mapping[str, Any],
     clients: Sequence[int] = (),
 ) -> NoisyCells:
-    """What parties computed together, as cells: the law of all coins that went in, and of those that nobody who lies knows. ``clients`` share rows and no coins."""
+    """Return the joint result as cells: the distribution of all coins, and of those unknown to malicious parties.
+    ``clients`` share rows but no coins.
+    """
     dealing = set(outcome.included) - set(clients)
     run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(dealing))
     law = hidden = plan.published_law
@@ -301,7 +311,7 @@ def joint_cells(
 
 @dataclass(frozen=True)
 class ComputedCounts:
-    """Counts that parties on several hosts have computed, as a method whose draft is ready; each party charged its budget before they were opened."""
+    """Counts computed by parties on several hosts, as a method whose draft is ready; each party charged its budget before they were opened."""
 
     made: NoisyCells
     described: Mapping[str, Any]
@@ -311,11 +321,11 @@ class ComputedCounts:
     streams: ClassVar[bool] = False
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Nothing to refuse: it was planned before it was computed."""
+        """Return None: it was planned before it was computed."""
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The cells as they were computed; what was spent for them is in the ledger already."""
+        """Return the computed cells; their cost is already in the ledger."""
         return _drafted(self.made, self.described, self.beside)
 
     def describe(self) -> dict[str, Any]:
@@ -324,7 +334,7 @@ class ComputedCounts:
 
 
 def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck) -> Draft:
-    """The cells of a domain, in its order, with their noisy counts."""
+    """Return the cells of a domain, in order, with their noisy counts."""
     domain = made.details.domain
     shown = domain.unpack(np.arange(domain.size)).with_columns(pl.Series(NOISY_COUNT, made.counts, pl.Int64))
     return Draft(
@@ -341,7 +351,7 @@ def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck) ->
 
 
 def _rounds(answer: JointAnswer) -> int:
-    """How often the parties waited for each other, as most of them counted."""
+    """Return the number of rounds, as counted by most parties."""
     counted = [int(each.figures["rounds"]) for each in answer.results if "rounds" in each.figures]
     return max(set(counted), key=counted.count) if counted else answer.plan.rounds
 

@@ -1,12 +1,12 @@
-"""Releases on a public grid: columns are cut into cells that were declared before anybody looked at the data.
+"""Releases on a public grid: columns are split into cells that are declared independently of the data.
 
-``axes``        the grid: columns, their cells, and what these stand for
-``sample_law``  what a random sample hides: the exact delta of cells with enough sampled rows
-``bisection``   cutting the grid in the middle again and again, where noisy counts say so
-``details``     what a release tells of its grid, and the plans that definitions judge
+``axes``        the grid: columns, their cells, and the meanings of these
+``sample_law``  the exact delta of publishing cells with enough sampled rows
+``bisection``   repeated bisection of the grid, guided by noisy counts
+``details``     the manifest details: the grid, and the plans that definitions judge
 ``method``      ``GridSample`` and ``GridCounts``: from a table to a draft
 ``box_tables``  cells and boxes by their labels
-``format``      both kinds of release; ``counts`` counts in them with intervals
+``format``      both release formats; ``counts`` counting queries with intervals
 """
 
 from reticent.errors import correct_names

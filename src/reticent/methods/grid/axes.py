@@ -1,7 +1,7 @@
-"""A public grid: every published column is cut into cells that were declared before anybody looked at the data.
+"""A public grid: every published column is split into cells that are declared independently of the data.
 
-Nothing in a grid may come from the rows: not its ranges, not its values, not how fine it is. Quantiles and boxes that were shrunk to the rows are
-therefore not possible here.
+Nothing in a grid may be derived from the rows: neither ranges, nor values, nor resolution. So quantiles and boxes
+shrunk to the rows are not possible here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _KEYS = ({"values"}, {"from", "to", "step"}, {"breaks"})
 
 @dataclass(frozen=True)
 class GridAxis:
-    """A column cut into cells, in their order: what each is called, and which values of type ``kind`` it stands for."""
+    """A column split into ordered cells: their labels, and the values of type ``kind`` that each covers."""
 
     name: str
     kind: ValueType
@@ -71,11 +71,11 @@ class GridAxis:
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return len(self.labels)
 
     def encode(self, values: pl.Series) -> Cells:
-        """The cell of every value; a value outside of the grid is a :class:`DataError`."""
+        """Return the cell of every value; a value outside the grid raises a :class:`DataError`."""
         distinct = values.unique()
         found = cover(distinct, self.meanings, self.name)
         places = found.lookup()
@@ -101,7 +101,7 @@ class GridAxis:
         waiting, taken = [(0, self.size)], set(self.labels)
         while waiting:
             low, high = waiting.pop()
-            # Single cells keep their own names.
+            # Single cells keep their own labels.
             label = unused(self._joined(low, high)[0], taken) if high - low > 1 else self.labels[low]
             taken.add(label)
             found[label] = (low, high)
@@ -115,7 +115,7 @@ class GridAxis:
         return {cells: label for label, cells in self.halves.items()}
 
     def meaning_of(self, low: int, high: int) -> Meaning:
-        """What the cells from ``low`` up to ``high`` stand for together."""
+        """Return the joint meaning of the cells from ``low`` up to ``high``."""
         return self.meanings[low] if high - low == 1 else self._joined(low, high)[1]
 
     def _joined(self, low: int, high: int) -> tuple[str, Meaning]:
@@ -158,7 +158,7 @@ class GridAxis:
 
 
 def middle(low: int, high: int) -> int:
-    """Where a range of cells is halved: by their number, whatever lies in them."""
+    """Return where a range of cells is halved: by number, independent of the rows."""
     return (low + high) // 2
 
 
@@ -184,17 +184,17 @@ class Grid:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many cells each column has."""
+        """Number of cells of each column."""
         return tuple(axis.size for axis in self.axes)
 
     @property
     def size(self) -> int:
-        """How many cells there are in all."""
+        """Total number of cells."""
         return math.prod(self.sizes)
 
     @property
     def deepest(self) -> int:
-        """After how many halvings every cell is alone."""
+        """Number of halvings after which every cell is separate."""
         return sum((size - 1).bit_length() for size in self.sizes)
 
     def axis(self, name: str) -> GridAxis:
@@ -202,11 +202,11 @@ class Grid:
         return next(axis for axis in self.axes if axis.name == name)
 
     def without(self, name: str | None) -> Grid:
-        """The grid of the other columns."""
+        """Return the grid of the other columns."""
         return Grid(tuple(axis for axis in self.axes if axis.name != name))
 
     def encode(self, frame: pl.DataFrame) -> Cells:
-        """The cells of all rows: a row for each, a column for each axis."""
+        """Return the cells of all rows: one row per row, one column per axis."""
         for name in self.names:
             if name not in frame.columns:
                 raise DataError(
@@ -215,14 +215,14 @@ class Grid:
         return np.column_stack([axis.encode(frame[axis.name]) for axis in self.axes])
 
     def pack(self, cells: Cells) -> Cells:
-        """One number a cell, in the order of the grid: the last axis runs fastest."""
+        """Return one integer per cell, in row-major order."""
         packed = np.zeros(len(cells), dtype=np.int64)
         for column, axis in enumerate(self.axes):
             packed = packed * axis.size + cells[:, column]
         return packed
 
     def unpack(self, packed: Cells) -> Cells:
-        """The cells that numbers stand for."""
+        """Decode cells from integers."""
         columns, rest = [], packed
         for axis in reversed(self.axes):
             rest, place = np.divmod(rest, axis.size)
@@ -230,7 +230,7 @@ class Grid:
         return np.column_stack(columns[::-1])
 
     def in_order_of(self, names: Sequence[str]) -> Grid:
-        """The same with the columns in another order."""
+        """Return the grid with the columns in another order."""
         return Grid(tuple(self.axis(name) for name in names))
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -247,7 +247,7 @@ class Grid:
 
 
 def check_grid(grid: object, owner: str) -> None:
-    """Refuse what cannot be a grid, before there is a table: a mapping from columns to cells, or nothing yet."""
+    """Refuse an invalid grid before a table is given: it must map columns to cells, or be absent."""
     if grid is None:
         return
     if not isinstance(grid, Mapping) or not grid or not all(isinstance(name, str) for name in grid):
@@ -261,7 +261,7 @@ def check_grid(grid: object, owner: str) -> None:
 
 
 def declared_grid(table: Table, declared: Mapping[str, Any]) -> Grid:
-    """The grid over the columns of a table; one that the table does not publish is refused."""
+    """Return the grid over the columns of a table; a column that the table does not publish is refused."""
     for name in declared:
         if name not in (*table.quasi, *table.sensitive, *table.declared):
             raise PolicyError(
@@ -307,7 +307,7 @@ def _axis(table: Table, name: str, given: Any) -> GridAxis:
 
 
 def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
-    """The parts of a level of a column's hierarchy, which must have been declared."""
+    """Return the nodes of a level of a column's hierarchy, which must be declared."""
     found = next((each for each in table.hierarchies if each.column == name), None)
     if found is None or found.data_dependent:
         raise PolicyError(
@@ -318,14 +318,14 @@ def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
         )
     whole(number, f"grid: {name}", low=0, high=found.height)
     level = found.levels[number]
-    # Whether values are missing depends on the data: a part of missing values is none of the declared ones.
+    # Whether values are missing depends on the data: a node of missing values is not among the declared ones.
     order = [part for part in range(level.size) if not isinstance(level.meanings[part], Missing)]
     meanings = [level.meanings[part] for part in order]
     plain = all(isinstance(each, Interval) for each in meanings) or all(
         isinstance(each, Value | Values) for each in meanings
     )
     if not plain:
-        # Prefixes, recurring days and the like are told by their values, which halves can be put together from.
+        # Prefixes, recurring days and the like are listed by their values, from which halves can be merged.
         leaves = found.leaves.to_list()
         own = [[leaves[leaf] for leaf in np.flatnonzero(level.parts == part).tolist()] for part in order]
         meanings = [Values(tuple(value for value in each if value is not None)) for each in own]
@@ -346,7 +346,7 @@ def _values(name: str, kind: ValueType, values: Any, is_open: bool) -> tuple[tup
 
 
 def _steps(name: str, chosen: Mapping[str, Any]) -> list[Any]:
-    """Breaks at equal steps, both ends included."""
+    """Return breaks at equal steps, both ends included."""
     low, high, step = (exact(chosen[key], f"grid: {name}: {key}") for key in ("from", "to", "step"))
     if step <= 0 or high <= low:
         raise PolicyError(
@@ -363,7 +363,7 @@ def _steps(name: str, chosen: Mapping[str, Any]) -> list[Any]:
 
 
 def _between(name: str, kind: ValueType, breaks: Any, is_open: bool) -> tuple[tuple[str, ...], tuple[Meaning, ...]]:
-    """The ranges between breaks: each has its lower end, the last one both, so that the largest value has a place."""
+    """Return the ranges between breaks: each includes its lower end, the last one both, so that the maximum is covered."""
     if kind in (ValueType.TEXT, ValueType.BOOLEAN):
         raise PolicyError(
             f"grid: column {name!r} holds no numbers or dates, so that it has no ranges. List its values.",

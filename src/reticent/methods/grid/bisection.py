@@ -1,6 +1,7 @@
-"""Halving a grid again and again in the middle: where a box is cut never depends on the rows, only whether it is.
+"""Repeated bisection of a grid: where a box is split never depends on the rows, only whether it is.
 
-A box is a range of cells on every axis. It is cut in the middle of one axis, the axes take turns, and one that has a single cell left is passed over.
+A box is a range of cells on every axis. It is split in the middle of one axis; axes alternate, and one with a single
+cell left is skipped.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from reticent.methods.grid.axes import Cells
 
 Boxes = NDArray[np.int64]
 GoesOn = Callable[[Boxes, Boxes, Cells], NDArray[np.bool_]]
-"""Whether boxes (their first cells, and those after the last) with so many rows are cut further; asked once for each number of halvings."""
+"""Decides whether boxes (first cells, and those after the last) with the given row counts are split further; called once per level."""
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """The boxes that were not cut further, from the lowest to the highest in the order of their cuts, and the box of every row."""
+    """The final boxes, in the order of their splits, and the box of every row."""
 
     lows: Boxes
     highs: Boxes
@@ -30,13 +31,13 @@ class Bisection:
         return len(self.lows)
 
     def counts(self) -> Cells:
-        """How many rows lie in each box."""
+        """The number of rows in each box."""
         return np.bincount(self.box_of, minlength=len(self.lows)).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class _Level:
-    """Boxes after the same number of halvings: their ends, the axis that was cut last, their place in the order of cuts, and where rows are."""
+    """Boxes after the same number of halvings: their ends, the axis split last, their position in the split order, and the box of every row."""
 
     lows: Boxes
     highs: Boxes
@@ -46,7 +47,7 @@ class _Level:
     box_of: Cells
 
     def chosen(self, which: NDArray[np.bool_]) -> _Level:
-        """Some of the boxes, with their rows."""
+        """Select some of the boxes, with their rows."""
         numbers = np.cumsum(which) - 1
         inside = which[self.box_of]
         return _Level(
@@ -59,7 +60,7 @@ class _Level:
         )
 
     def cut(self, cells: Cells) -> _Level:
-        """Both halves of every box."""
+        """Return both halves of every box."""
         count, axes = self.lows.shape
         turns = (np.arange(axes)[None, :] + self.last[:, None] + 1) % axes
         wide = np.take_along_axis(self.highs - self.lows, turns, axis=1) > 1
@@ -75,7 +76,7 @@ class _Level:
 
 
 def halve(sizes: Sequence[int], depth: int, cells: Cells, goes_on: GoesOn) -> Bisection:
-    """Halve the whole grid up to ``depth`` times, wherever ``goes_on`` says so and a box has more than one cell."""
+    """Halve the whole grid up to ``depth`` times, wherever ``goes_on`` allows it and a box has more than one cell."""
     rows = np.arange(len(cells))
     whole, zero = np.array([sizes], dtype=np.int64), np.zeros(1, dtype=np.int64)
     level = _Level(np.zeros_like(whole), whole, zero + len(sizes) - 1, zero, rows, np.zeros(len(cells), dtype=np.int64))
@@ -90,7 +91,7 @@ def halve(sizes: Sequence[int], depth: int, cells: Cells, goes_on: GoesOn) -> Bi
         level = level.chosen(on).cut(cells)
     done.append((level, 0))
     lows, highs = (np.concatenate([getattr(each, end) for each, _ in done]) for end in ("lows", "highs"))
-    # Boxes that were cut less often take the place of everything that could have come out of them.
+    # Boxes split less often take the position of all their potential descendants.
     order = np.argsort(np.concatenate([each.path << left for each, left in done]), kind="stable")
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""The tables of grid releases: cells or boxes by their labels, and back from labels to cells."""
+"""The tables of grid releases: cells or boxes by their labels, and back."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CHANGED = "the file was changed after it was published."
 
 
 def cell_table(grid: Grid, cells: Cells, counts: NDArray[np.int64]) -> pl.DataFrame:
-    """Cells in the order of the grid, with how many sampled rows each has."""
+    """Return cells in grid order, with their numbers of sampled rows."""
     columns = [_labels(axis).gather(cells[:, place]).alias(axis.name) for place, axis in enumerate(grid.axes)]
     return pl.DataFrame([*columns, pl.Series(SAMPLED_ROWS, counts, pl.Int64)])
 
 
 def read_cells(grid: Grid, frame: pl.DataFrame) -> Cells:
-    """The cells that a table shows; a :class:`DataError` where they are not cells of the grid in its order, each once."""
+    """Parse the cells of a table; a :class:`DataError` if they are not distinct cells of the grid in its order."""
     columns = []
     for axis in grid.axes:
         found = frame[axis.name].replace_strict(
@@ -39,12 +39,12 @@ def read_cells(grid: Grid, frame: pl.DataFrame) -> Cells:
 
 
 def whole_of(axis: GridAxis) -> str:
-    """What stands for all values of a column that is counted value by value."""
+    """Return the label for all values of a column that is counted value by value."""
     return unused(SUPPRESSED, axis.labels)
 
 
 def box_table(details: BisectionDetails, boxes: Bisection, totals: NDArray[np.int64], histograms: NDArray[np.int64] | None) -> pl.DataFrame:  # fmt: skip
-    """Boxes in their order; where values are counted, the row of a box for all of them stands before those of each."""
+    """Return boxes in order; if values are counted, the row for all values of a box precedes those of each."""
     frame = _box_labels(details, boxes)
     if details.histogram is None or histograms is None:
         return frame.with_columns(pl.Series(NOISY_COUNT, totals, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
@@ -68,7 +68,7 @@ def _box_labels(details: BisectionDetails, boxes: Bisection) -> pl.DataFrame:
 
 
 def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | None = None) -> Bisection:
-    """The boxes that a table shows, with the box of each of some ``cells``; a :class:`DataError` where halving cannot have left these boxes."""
+    """Parse the boxes of a table, with the box of each of some ``cells``; a :class:`DataError` if bisection cannot produce these boxes."""
     grid = details.halved
     repeated = 1 if details.histogram is None else details.grid.axis(details.histogram).size + 1
     first = frame.gather_every(repeated)
@@ -84,7 +84,7 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
     shown = set(zip(*ends, strict=True))
 
     def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
-        # Every box that is still there holds one that is shown, so that a forged table is soon found out.
+        # Every remaining box contains a listed one, so a forged table is detected early.
         if len(lows) > len(shown):
             raise DataError(f"The boxes are not those that halving the grid leaves; {_CHANGED}")
         boxes = zip(lows.tolist(), highs.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Counting in grid releases: an estimate, and an interval that holds the true number with a stated confidence whatever the table is."""
+"""Counting queries on grid releases: an estimate, and an interval that contains the true number with a stated confidence for any table."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from reticent.table import Meaning
 
 CONFIDENCE = Fraction(19, 20)
 _TAIL = float(1 - CONFIDENCE) / 2
-# More combinations of cells than these are not asked one by one whether they can meet a condition.
+# With more combinations of cells, whether they can meet a condition is not tested one by one.
 _MOST_ASKED = 1_000_000
-# A law of noise beyond this is not listed value by value.
+# A larger noise distribution is not enumerated.
 _WIDEST_LISTED = 200_000
 
 
 @dataclass(frozen=True)
 class GridCount(IntervalAnswer):
-    """How many rows of the table meet a condition: an estimate, and an ``interval`` that holds the true number with at least the stated ``confidence``.
+    """Answer to a counting query: an estimate, and an ``interval`` that contains the true number with at least the stated ``confidence``.
 
-    The interval supposes nothing about the table: where a condition cuts through cells, its lower end takes none and its upper end all of their rows. The estimate
-    takes rows to be spread evenly over such cells; ``standard_error`` is its spread in that model. ``hidden`` cells may have rows too few to be shown; the estimate counts none there, so that
-    it is biased: on average it misses up to ``bias`` rows. No estimate from what is shown is without bias: cells with fewer rows than are ever shown leave no trace.
+    The interval makes no assumption about the table: if a condition covers cells partially, its lower end counts none
+    and its upper end all of their rows. The estimate spreads rows evenly over such cells; ``standard_error`` refers to
+    that model. ``hidden`` cells may have too few rows to be published; the estimate counts none there, so it is biased:
+    on average it misses up to ``bias`` rows. No estimate from the published cells is unbiased: cells below the
+    threshold leave no trace.
     """
 
     condition: str
@@ -52,7 +54,7 @@ class GridCount(IntervalAnswer):
         return {**super().as_dict(), "cells": self.cells, "hidden": self.hidden, "bias": self.bias}
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         told = [
             f"About {self.value:,.1f} rows, from {self.cells:,} published counts (standard error {self.standard_error:,.1f}).",
             self.confidence_line(),
@@ -65,7 +67,7 @@ class GridCount(IntervalAnswer):
 
 
 def asked_condition(condition: str | Condition, estimator: str, names: tuple[str, ...]) -> Condition:
-    """The condition on columns of a grid; there is one way to estimate it."""
+    """Parse a condition on columns of a grid, and check the estimator: there is only one."""
     if estimator != "uniform":
         raise PolicyError(f"Grid releases have one estimator, uniform, and not {estimator!r}.")
     asked = Condition.of(condition)
@@ -76,8 +78,9 @@ def asked_condition(condition: str | Condition, estimator: str, names: tuple[str
 def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, condition: Condition) -> GridCount:
     """Count in the cells of a sample.
 
-    Of all N rows that meet the condition a binomial number S is sampled. Published cells show at least P of these for certain, and hidden ones have at most k - 1 each. So the
-    numbers N for which S >= P and S <= P' + H (k - 1) are both likely enough hold the true one.
+    Of all N rows that meet the condition a binomial number S is sampled. Published cells contain at least P of these
+    for certain, and hidden ones have at most k - 1 each. So the numbers N for which S >= P and S <= P' + H (k - 1) are
+    both likely enough contain the true one.
     """
     grid, plan = details.grid, details.plan
     counts = frame[SAMPLED_ROWS].to_numpy()
@@ -92,7 +95,8 @@ def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, cond
     variance = math.fsum((counts * found.share * (1 - share * found.share)).tolist()) / share**2
     interval = (certain, most) if plan.sample is None else (_fewest(certain, plan), _most(most, plan))
     confidence = Fraction(1) if plan.sample is None else CONFIDENCE
-    # Every cell may be hidden in another sample of the same rows. Without sampling, cells that are shown are shown always.
+    # Every cell may be hidden in another sample of the same rows. Without sampling, published cells are always
+    # published.
     bias = hidden * (plan.least - 1.0) if plan.sample is None else cells_meant * most_missed(plan.least, plan.sample)
     return GridCount(
         str(condition), value, math.sqrt(variance), interval, confidence, int(found.possible.sum()), hidden, bias
@@ -101,28 +105,30 @@ def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, cond
 
 @lru_cache(maxsize=64)
 def most_missed(least: int, sample: Fraction) -> float:
-    """The largest expected number of rows that an estimate misses in one cell, E[X; X < k]/p over all sizes n of the cell, for X ~ Binomial(n, p).
+    """Return the largest expected number of rows that an estimate misses in one cell, E[X; X < k]/p over all sizes n of
+    the cell, for X ~ Binomial(n, p).
 
-    It is n Pr[Y < k - 1] with Y ~ Binomial(n - 1, p), which is below (k - 1)/p everywhere and falls beyond the n where Y is rarely below k - 1.
+    It is n Pr[Y < k - 1] with Y ~ Binomial(n - 1, p), which is below (k - 1)/p everywhere and decreases beyond the n
+    where Y is rarely below k - 1.
     """
     share, sizes = float(sample), np.arange(1, math.ceil(4 * (least + 10) / float(sample)))
     return float((sizes * binom.cdf(least - 2, sizes - 1, share)).max())
 
 
 def _fewest(seen: int, plan: SamplePlan) -> int:
-    """The least number of rows of which so many can have been sampled: a smaller one has a chance of at most 2.5 % for that."""
+    """Return the smallest number of rows consistent with this many sampled ones: a smaller one has a probability of at most 2.5 %."""
     share = float(plan.sample or 1)
     return _first(lambda rows: binom.sf(seen - 1, rows, share) > _TAIL, seen) if seen else 0
 
 
 def _most(seen: int, plan: SamplePlan) -> int:
-    """The largest number of rows of which so few can have been sampled."""
+    """Return the largest number of rows consistent with this few sampled ones."""
     share = float(plan.sample or 1)
     return _first(lambda rows: binom.cdf(seen, rows, share) <= _TAIL, seen) - 1
 
 
 def _first(holds: Any, start: int) -> int:
-    """The first number from ``start`` on for which something holds that holds from there on."""
+    """Return the first number from ``start`` on for which a monotone condition holds."""
     step = 1
     while not holds(start + step):
         step *= 2
@@ -134,7 +140,7 @@ def _first(holds: Any, start: int) -> int:
 
 
 def _possible(grid: Grid, condition: Condition) -> int:
-    """How many cells of the grid can meet a condition; all, where that would take too long to find out."""
+    """Return how many cells of the grid can meet a condition; all, if finding out would take too long."""
     asked = [axis for axis in grid.axes if axis.name in condition.scope]
     combinations = math.prod(axis.size for axis in asked)
     if combinations > _MOST_ASKED:
@@ -146,7 +152,7 @@ def _possible(grid: Grid, condition: Condition) -> int:
 
 
 def _covers(grid: Grid, codes: dict[str, Cells], condition: Condition, count: int) -> Covers:
-    """What the condition covers of cells, given by their places on the axes."""
+    """Return how the condition covers cells, given by their indexes on the axes."""
     meanings = {name: grid.axis(name).meanings for name in condition.scope}
     return _asked(grid, {name: codes[name] for name in condition.scope}, meanings, condition, count)
 
@@ -162,7 +168,7 @@ def _asked(grid: Grid, codes: dict[str, Cells], meanings: dict[str, Any], condit
 
 
 def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection, condition: Condition) -> GridCount:
-    """Count in boxes with noisy counts: the noise has mean 0 and a known law."""
+    """Count in boxes with noisy counts: the noise has mean 0 and a known distribution."""
     grid, law = details.grid, details.plan.counts
     counts = frame[NOISY_COUNT].to_numpy()
     owners = np.arange(len(boxes))
@@ -189,7 +195,7 @@ def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection
 def _of_boxes(
     details: BisectionDetails, boxes: Bisection, owners: Cells, values: Cells | None, condition: Condition
 ) -> tuple[dict[str, Cells], dict[str, list[Meaning]]]:
-    """For each column of the condition the label of every count, by its place among the meanings of that column."""
+    """Return for each column of the condition the label of every count, as an index into the meanings of that column."""
     codes: dict[str, Cells] = {}
     meanings: dict[str, list[Meaning]] = {}
     for place, axis in enumerate(details.halved.axes):
@@ -206,10 +212,10 @@ def _of_boxes(
 
 @lru_cache(maxsize=256)
 def reach(law: DiscreteLaplaceLaw, counts: int) -> int:
-    """How far the noise of a sum of so many counts goes at most, with a chance of 2.5 % each way that it goes further."""
+    """Return the bound that the noise of a sum of this many counts exceeds with a probability of 2.5 % in each direction."""
     if not counts:
         return 0
     if float(law.scale) * math.sqrt(counts) <= _WIDEST_LISTED:
         return law.reach(counts, float(CONFIDENCE))
-    # Chebyshev's inequality, where the law has too many values to be listed.
+    # Chebyshev's inequality, if the distribution has too many values to enumerate.
     return math.ceil(math.sqrt(counts * float(law.variance) / _TAIL))

@@ -1,4 +1,4 @@
-"""What the manifests of both kinds of grid releases hold as their details: the public grid, and the plan that definitions judge."""
+"""Manifest details of both kinds of grid releases: the public grid, and the plan that definitions judge."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LARGEST_STOP = 2**50
 
 @dataclass(frozen=True)
 class SampleDetails:
-    """The grid, and how its cells come to be shown."""
+    """The grid, and the rule for publishing its cells."""
 
     grid: Grid
     plan: SamplePlan
 
     def in_order_of(self, names: Sequence[str]) -> SampleDetails:
-        """The same with columns in the order of the published table."""
+        """Return the details with columns in the order of the published table."""
         return replace(self, grid=self.grid.in_order_of(names))
 
     def as_json(self) -> dict[str, Any]:
@@ -49,11 +49,12 @@ class SampleDetails:
 
 @dataclass(frozen=True)
 class BisectionPlan:
-    """Noise on counts of a grid that is halved: on each of up to ``depth`` counts that decide about one row's boxes, on that of the box which is left, and on
-    a histogram of each box where there is one.
+    """Noise on counts of a bisected grid: on each of up to ``depth`` counts that decide about one row's boxes, on that of
+    the final box, and on a histogram of each box if there is one.
 
-    One row more changes one box a level by one, so that its losses are the inverse scales, and add up; boxes of a level are apart and cost nothing more.
-    The count that is published of a box is drawn afresh: the one that stopped its halving was small by chance more often than not.
+    One more row changes one box per level by one, so its losses are the inverse scales, and add up; boxes of a level
+    are disjoint and cost nothing more. The published count of a box is sampled afresh: the one that stopped its halving
+    is biased downwards.
     """
 
     depth: int
@@ -66,22 +67,22 @@ class BisectionPlan:
 
     @property
     def epsilon(self) -> Fraction:
-        """All that one row more can change."""
+        """The total epsilon for one more row."""
         values = 0 if self.histogram is None else 1 / self.histogram.scale
         return self.depth / self.decisions.scale + 1 / self.counts.scale + values
 
     def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether the losses of all levels together are within epsilon; they leave no delta."""
+        """True if the losses of all levels together are within epsilon; there is no delta."""
         return self.epsilon <= epsilon
 
     def added_row_delta(self, epsilon: Fraction) -> Fraction:
-        """Nothing from its own epsilon on, and nothing is claimed below."""
+        """Return 0 from its own epsilon on, and 1 below."""
         return Fraction(0) if self.epsilon <= epsilon else Fraction(1)
 
 
 @dataclass(frozen=True)
 class BisectionDetails:
-    """The grid, the noise, from which noisy count on boxes are halved (``stop``), and the column whose values are counted in each box."""
+    """The grid, the noise, the noisy count from which boxes are halved (``stop``), and the column whose values are counted in each box."""
 
     grid: Grid
     plan: BisectionPlan
@@ -101,7 +102,7 @@ class BisectionDetails:
         return self.grid.without(self.histogram)
 
     def in_order_of(self, names: Sequence[str]) -> BisectionDetails:
-        """The same with columns in the order of the published table."""
+        """Return the details with columns in the order of the published table."""
         return replace(self, grid=self.grid.in_order_of(names))
 
     def as_json(self) -> dict[str, Any]:
@@ -137,7 +138,7 @@ class BisectionDetails:
 
 
 def check_depth(grid: Grid, depth: int) -> None:
-    """Refuse more halvings than a grid can have, or than can be written, before anything is counted."""
+    """Refuse more halvings than a grid can have, or than can be written, before counting."""
     whole(depth, "depth", low=0, high=DEEPEST)
     if depth > grid.deepest:
         raise PolicyError(f"A grid of {grid.size:,} cells is halved at most {grid.deepest} times, not {depth} times.", setting=("depth",))  # fmt: skip

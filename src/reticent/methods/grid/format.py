@@ -1,4 +1,6 @@
-"""The formats ``grid sample`` (cells with enough sampled rows) and ``grid counts`` (boxes with noisy counts): parts of a public grid, judged by their plans."""
+"""The formats ``grid sample`` (cells with enough sampled rows) and ``grid counts`` (boxes with noisy counts): parts of a
+public grid, judged by their plans.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _PUBLIC_GRID = "That the grid was declared before anybody looked at the rows, an
 
 
 class GridSampleFormat(MechanismFormat):
-    """One table: the cells with enough sampled rows in the order of the grid, and how many these are. Rows behind them are true rows."""
+    """One table: the cells with enough sampled rows in grid order, and their numbers. The rows behind them are true rows."""
 
     name: ClassVar[str] = SAMPLE_NAME
     tables: ClassVar[tuple[str, ...]] = ("cells",)
@@ -78,7 +80,7 @@ class GridSampleFormat(MechanismFormat):
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """Cells are those of the grid, in its order, each once and with enough rows; labels mean what the grid says."""
+        """Check that cells are distinct cells of the grid, in order, with enough rows, and that labels match the grid."""
         details, frame = self.read(public), public.rows["cells"].frame()
         _check_whole(frame, SAMPLED_ROWS)
         read_cells(details.grid, frame)
@@ -95,7 +97,9 @@ class GridSampleFormat(MechanismFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """True rows in cells: whoever is sampled and shown looks like everybody else of the cell. Where no cell has enough rows, nobody is seen."""
+        """Return the view of true rows in cells: a sampled and published person has the labels of everyone else in the
+        cell. If no cell has enough rows, nothing is seen.
+        """
         frame = rows["cells"].frame()
         meanings = {column.name: column.labels for column in columns if column.role == "quasi"}
         if not frame.height:
@@ -145,7 +149,7 @@ class GridSampleFormat(MechanismFormat):
 
 
 class GridCountsFormat(MechanismFormat):
-    """One table: the boxes that halving left in their order, and a noisy count of each; where a column is counted value by value, also of each value."""
+    """One table: the final boxes in order with a noisy count of each; if a column is counted value by value, also of each value."""
 
     name: ClassVar[str] = COUNTS_NAME
     tables: ClassVar[tuple[str, ...]] = ("boxes",)
@@ -171,7 +175,7 @@ class GridCountsFormat(MechanismFormat):
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """Boxes are what halving the grid leaves, in their order, with a whole count for each."""
+        """Check that boxes result from bisecting the grid, in order, with an integer count for each."""
         details, frame = self.read(public), public.rows["boxes"].frame()
         _check_whole(frame, NOISY_COUNT)
         read_boxes(details, frame)
@@ -179,9 +183,9 @@ class GridCountsFormat(MechanismFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """Boxes, or values of boxes, with a noisy count of at least 1 are shown.
+        """Return the view in which boxes, or values of boxes, with a noisy count of at least 1 are shown.
 
-        The chances are those of a record that is alone in its box: others there make its count say less about one more.
+        The probabilities are those of a record that is alone in its box: others there make its count less informative.
         """
         frame = rows["boxes"].frame()
         found = _halving_details(details, frame.columns)
@@ -241,7 +245,7 @@ class GridCountsFormat(MechanismFormat):
 
 
 def _places(details: BisectionDetails, frame: pl.DataFrame, people: pl.DataFrame) -> Cells:
-    """For each person the row among the finest ones, those of single values where there are such."""
+    """Return for each person the row among the finest ones, those of single values if there are any."""
     cells = details.grid.encode(people)
     halved = [place for place, name in enumerate(details.grid.names) if name != details.histogram]
     boxes = read_boxes(details, frame, cells[:, halved]).box_of
@@ -252,7 +256,7 @@ def _places(details: BisectionDetails, frame: pl.DataFrame, people: pl.DataFrame
 
 
 def _values_only(details: BisectionDetails, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of single values, without those that stand for all."""
+    """Return the rows of single values, without those for all values."""
     assert details.histogram is not None
     return frame.filter(pl.col(details.histogram) != whole_of(details.grid.axis(details.histogram)))
 
@@ -268,7 +272,7 @@ def _halving_details(written: Mapping[str, Any], described: Sequence[str]) -> Bi
 
 
 def _described(names: Sequence[str], described: Sequence[str], count: str) -> list[str]:
-    """The columns of the grid in the order of the table; a :class:`DataError` where these are not the same."""
+    """Return the columns of the grid in the order of the table; a :class:`DataError` if they differ."""
     if sorted(described) != sorted([*names, count]):
         raise DataError(f"manifest.json describes the columns {', '.join(described)}, and its grid {', '.join(names)}.")
     return [name for name in described if name != count]

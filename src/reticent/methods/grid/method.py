@@ -1,4 +1,4 @@
-"""GridSample and GridCounts: how a table and a public grid become a draft that is differentially private, or blends people in crowds."""
+"""GridSample and GridCounts: from a table and a public grid to a draft that satisfies differential privacy or crowd blending."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from reticent.noise import CentralNoise, central_noise
 from reticent.table import FrameRows, Table
 
 GRID_SAMPLE, GRID_COUNTS = "grid sample", "grid counts"
-# Boxes where nobody is must seldom be halved: their noise is rarely above so many standard deviations.
+# Empty boxes should seldom be halved: their noise is rarely above this many standard deviations.
 _STOP_DEVIATIONS = 4
 
 
 class _GridMethod(ABC):
-    """What both methods do: check their parameters, lay the grid over the rows, and say what they spend."""
+    """Base of both methods: check parameters, apply the grid to the rows, and state the cost."""
 
     grid: Mapping[str, Any] | None
     budget: Mapping[str, Any] | None
@@ -53,7 +53,7 @@ class _GridMethod(ABC):
     purpose: ClassVar[str]
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Both protect rows, one each a person, and keep what a plan can promise."""
+        """Return why the request is not supported: both protect rows, one per person, and satisfy only what a plan can guarantee."""
         name = type(self).__name__
         if table.several_rows:
             return (
@@ -68,10 +68,10 @@ class _GridMethod(ABC):
 
     @abstractmethod
     def unkept(self, definition: Definition) -> str | None:
-        """Why the definition cannot be kept, or None."""
+        """Return why the definition cannot be satisfied, or None."""
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """The part of the grid that is shown, and the plan as its evidence."""
+        """Return the published part of the grid, with the plan as its evidence."""
         context = context or Context()
         reason = self.refusal(table, definition)
         if reason is not None:
@@ -84,18 +84,20 @@ class _GridMethod(ABC):
 
     @abstractmethod
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
-        """The draft, given the cell of every row."""
+        """Return the draft, given the cell of every row."""
 
     @abstractmethod
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        """What sampling or noise does to counts."""
+        """Return the expected error of counts due to sampling or noise."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; the grid is in the details of a release."""
         return described(self)
 
     def cost(self, table: Table, definition: Definition) -> PrivacyCost | None:
-        """What the release costs for a row that is added or removed, at the least epsilon that is promised; None for a promise without epsilon, which costs nothing that adds up."""
+        """Return the cost for a row added or removed, at the smallest claimed epsilon; None for a guarantee without
+        epsilon, which does not add up.
+        """
         promised = [part.amounts for part in definition.parts() if isinstance(part, UnboundedDP)]
         if not promised:
             return None
@@ -104,16 +106,19 @@ class _GridMethod(ABC):
 
 @dataclass(frozen=True)
 class GridSample(_GridMethod):
-    """Keep every row with the public chance ``sample``, and publish the cells of a public grid that have at least ``least`` kept rows, with their numbers.
+    """Sample every row with the public probability ``sample``, and publish the cells of a public grid with at least
+    ``least`` sampled rows, with their counts.
 
-    ``grid`` maps every published column to its cells, none of which may come from the data: a list of values, ``{"from": 0, "to": 100, "step": 10}``,
-    ``{"breaks": [0, 18, 65, 120]}``, or a level of the column's declared hierarchy. Sensitive columns are columns of the grid like others: a cell counts the people who are
-    alike in *all* published columns. Without ``least`` it is the smallest number that keeps the promise.
+    ``grid`` maps every published column to its cells, which must not be derived from the data: a list of values,
+    ``{"from": 0, "to": 100, "step": 10}``, ``{"breaks": [0, 18, 65, 120]}``, or a level of the column's declared
+    hierarchy. Sensitive columns are columns of the grid like others: a cell counts the people who agree in *all*
+    published columns. ``least`` defaults to the smallest number that satisfies the definition.
 
-    Guarantee: UnboundedDP(epsilon, delta) for the delta of :class:`SamplePlan`; and CrowdBlending(least). Without ``sample`` all rows are kept, which keeps CrowdBlending only.
-    Adversary: the definition's. Neighbours are unbounded: how many rows there are, and how many were left out, is never shown.
-    Cost: O(rows), one random number each. ``budget``: the totals of epsilon and delta of the data set, as for :class:`Synthetic`.
-    Every draft draws a fresh sample, whose epsilon and delta add to those before; a sample that is used twice has no guarantee.
+    Guarantee: UnboundedDP(epsilon, delta) for the delta of :class:`SamplePlan`; and CrowdBlending(least). Without
+    ``sample`` all rows are used, which satisfies only CrowdBlending. Source: [Gehrke2012]; [Li2012]. Adversary: the
+    definition's. Neighbours are unbounded: neither the number of rows nor of suppressed rows is published. Cost:
+    O(rows), one random number each. ``budget``: the total epsilon and delta of the data set, as for :class:`Synthetic`.
+    Every draft uses a fresh sample, whose epsilon and delta add to earlier ones; a sample used twice has no guarantee.
 
     Example:
         >>> import reticent as rt
@@ -140,7 +145,7 @@ class GridSample(_GridMethod):
             whole(self.least, "GridSample: least", low=1, high=MOST_LEAST)
         if self.sample is not None:
             share = exact(self.sample, "GridSample: sample", above=0, below=1)
-            # Refuses a chance that cannot be drawn exactly.
+            # Refuses a probability that cannot be sampled exactly.
             _ = SamplePlan(1, share)
             object.__setattr__(self, "sample", share)
 
@@ -168,7 +173,7 @@ class GridSample(_GridMethod):
         return None
 
     def plan(self, definition: Definition) -> SamplePlan:
-        """The plan, fixed before the rows are looked at: the number of rows a cell must have is given, or the smallest that keeps the promise."""
+        """Return the plan, fixed before the rows are read: the threshold of a cell is given, or the smallest that satisfies the definition."""
         share = None if self.sample is None else exact(self.sample, "sample")
         if self.least is not None:
             return SamplePlan(self.least, share)
@@ -225,14 +230,15 @@ class GridSample(_GridMethod):
 
 @dataclass(frozen=True)
 class GridCounts(_GridMethod):
-    """Halve a public grid in the middle, again and again, wherever a noisy count is at least ``stop``, and publish a noisy count of every box that is left.
+    """Bisect a public grid repeatedly wherever a noisy count is at least ``stop``, and publish a noisy count of every final box.
 
-    ``grid`` is as for :class:`GridSample`. Boxes are halved at most ``depth`` times, the columns taking turns; each of these levels has the same part of epsilon, and so have the published
-    counts. ``histogram`` names a column of the grid that is not halved: its values are counted in every box, for ``share`` of epsilon.
+    ``grid`` is as for :class:`GridSample`. Boxes are halved at most ``depth`` times, alternating between columns; each
+    of these levels has the same share of epsilon, and so have the published counts. ``histogram`` names a column of the
+    grid that is not halved: its values are counted in every box, for ``share`` of epsilon.
 
-    Guarantee: UnboundedDP(epsilon): discrete Laplace noise of scale (depth + 1)/epsilon on each count, since a row lies in one box a level.
-    Adversary: the definition's. Neighbours are unbounded; the number of rows is shown with noise only.
-    Cost: O(rows x depth), one draw a box. ``budget``: the totals of epsilon and delta of the data set.
+    Guarantee: UnboundedDP(epsilon): discrete Laplace noise of scale (depth + 1)/epsilon on each count, since a row is in one box per level.
+    Adversary: the definition's. Neighbours are unbounded; the number of rows is published only with noise.
+    Cost: O(rows x depth), one sample per box. ``budget``: the total epsilon and delta of the data set.
 
     Example:
         >>> import reticent as rt
@@ -277,7 +283,7 @@ class GridCounts(_GridMethod):
     def plan(
         self, grid: Grid, epsilon: Fraction
     ) -> tuple[BisectionPlan, tuple[CentralNoise, CentralNoise, CentralNoise | None]]:
-        """The plan, fixed before the rows are looked at, and the noise that it draws."""
+        """Return the plan, fixed before the rows are read, and its noise."""
         depth = min(self.depth, grid.without(self.histogram).deepest)
         values = None
         if self.histogram is not None:
@@ -360,12 +366,12 @@ def _enough(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int:
 
 
 def _chosen(rows: int, sample: Fraction, context: Context) -> NDArray[np.bool_]:
-    """Which rows are sampled: each by itself with exactly this chance."""
+    """Sample rows independently with exactly this probability."""
     bounds = np.full(rows, sample.denominator, dtype=np.uint64)
     return uniform_below(bounds, context.randomness.words()) < np.uint64(sample.numerator)
 
 
 def _by_value(boxes: Bisection, values: Cells, many: int) -> NDArray[np.int64]:
-    """How many rows of each box have each value."""
+    """Return how many rows of each box have each value."""
     places = boxes.box_of * many + values
     return np.bincount(places, minlength=len(boxes) * many).astype(np.int64).reshape(len(boxes), many)

@@ -1,4 +1,4 @@
-"""What a promise on a sample costs, before there is a table: how many rows a cell must have to be shown."""
+"""The cost of a guarantee for a grid sample, before there is a table: the minimum number of rows of a published cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class GridPlan(SaidInLines):
-    """Cells with at least ``least`` rows of a sample of ``sample`` keep (epsilon, ``delta``); ``known`` says how delta is known, ``bound`` is the one by Chernoff."""
+    """Publishing cells with at least ``least`` rows of a sample with probability ``sample`` satisfies (epsilon,
+    ``delta``); ``known`` is how delta was derived, ``bound`` the Chernoff bound."""
 
     sample: Fraction
     epsilon: Fraction
@@ -30,7 +31,7 @@ class GridPlan(SaidInLines):
     bound: Fraction
 
     def lines(self) -> list[str]:
-        """The plan for people."""
+        """Human-readable lines."""
         return [
             f"Cells with at least {self.least:,} rows of a sample of {self.sample} keep epsilon = {self.epsilon}, delta = {float(self.delta):.4g} ({_KNOWN[self.known]}).",
             f"The bound of the literature is {float(self.bound):.4g}. A row that is added or removed is covered; further samples add up.",
@@ -49,7 +50,7 @@ class GridPlan(SaidInLines):
 
 
 def plan(sample: Number, epsilon: Number, delta: Number | None = None, least: int | None = None) -> GridPlan:
-    """What a sample on a grid promises: with ``least`` rows a shown cell its delta, or for a ``delta`` the least number of rows.
+    """Return the guarantee of a grid sample: the delta for ``least`` rows per published cell, or the minimum number of rows for a ``delta``.
 
     Exact where that can be certified; delta is rounded up.
     """

@@ -1,12 +1,14 @@
-"""What a random sample hides: rows are kept with a public chance, and only cells with enough kept rows are shown.
+"""Privacy of a random sample: rows are kept with a public probability, and only cells with enough kept rows are published.
 
-A cell that holds n rows shows a count X ~ Binomial(n, beta) if X >= k, and nothing otherwise. One row more or less changes the law of one cell only, so that the
-loss is that between n and n - 1 rows, at the worst n. Removing a row is covered whenever e^epsilon (1 - beta) >= 1. Adding one makes j kept rows
-n(1 - beta)/(n - j) times as likely, which rises with j, so that the least delta is
+A cell with n rows publishes a count X ~ Binomial(n, beta) if X >= k, and nothing otherwise. One row more or less
+changes the distribution of one cell only, so the loss is that between n and n - 1 rows, for the worst n. Removing a row
+is covered whenever e^epsilon (1 - beta) >= 1. Adding one makes j kept rows n(1 - beta)/(n - j) times as likely, which
+increases with j, so the smallest delta is
 
     max over n of  Pr[X_n >= j0] - e^epsilon Pr[X_(n-1) >= j0],  j0 the first j >= k beyond gamma n,  gamma = 1 - (1 - beta) e^-epsilon,
 
-which Pr[X_n = j] = (1 - beta) Pr[X_(n-1) = j] + beta Pr[X_(n-1) = j - 1] turns into  e^epsilon beta Pr[X_(n-1) = j0 - 1] - (e^epsilon - 1) Pr[X_n >= j0].
+which Pr[X_n = j] = (1 - beta) Pr[X_(n-1) = j] + beta Pr[X_(n-1) = j - 1] turns into e^epsilon beta Pr[X_(n-1) = j0 - 1]
+- (e^epsilon - 1) Pr[X_n >= j0].
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ MOST_LEAST = 10_000
 _MOST_DENOMINATOR = 10**6
 _FIRST_BITS = 256
 _SMALLEST = math.ulp(0.0)
-# More cell sizes than these are not gone through one by one, nor cells larger than this.
+# More cell sizes, or larger cells, are not enumerated.
 _MOST_SIZES, _LARGEST_CELL = 3_000, 20_000
 
 Certified = Literal["exact", "bound", "tail"]
@@ -34,7 +36,9 @@ Certified = Literal["exact", "bound", "tail"]
 
 @dataclass(frozen=True)
 class AddedRowLoss:
-    """A delta that holds for every table, rounded up, and how it is known: the ``exact`` least one, the ``bound`` in closed form, or a bound of its ``tail``."""
+    """A delta that holds for every table, rounded up, and its derivation: the ``exact`` smallest one, the ``bound`` in
+    closed form, or a bound of its ``tail``.
+    """
 
     delta: Fraction
     known: Certified
@@ -42,9 +46,10 @@ class AddedRowLoss:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """Every row is kept with the chance ``sample`` (None: all are), and cells with at least ``least`` kept rows are shown with their number.
+    """Every row is kept with the probability ``sample`` (None: all are), and cells with at least ``least`` kept rows are
+    published with their counts.
 
-    What definitions judge: nothing in it comes from the rows.
+    Definitions judge this plan: nothing in it is derived from the rows.
     """
 
     least: int
@@ -64,47 +69,47 @@ class SamplePlan:
 
     @property
     def crowd(self) -> int:
-        """How many people at least are alike in whatever is shown of them, which their being swapped for each other does not change at all."""
+        """The minimum number of people with identical published values; swapping them changes nothing."""
         return self.least
 
     def added_row_loss(self, epsilon: Fraction) -> AddedRowLoss:
-        """The least delta at epsilon that can be certified."""
+        """Return the smallest delta at epsilon that can be certified."""
         if self.sample is None or not self.covers_removal(epsilon):
             return AddedRowLoss(Fraction(1), "exact")
         loss = _SampleLoss(self.least, self.sample, epsilon, _FIRST_BITS)
         return loss.certified()
 
     def added_row_delta(self, epsilon: Fraction) -> Fraction:
-        """The delta at epsilon when a row is added or removed, rounded up; 1 where nothing can be said."""
+        """Return the delta at epsilon for a row added or removed, rounded up; 1 if none is known."""
         return self.added_row_loss(epsilon).delta
 
     def keeps_added_row(self, epsilon: Fraction, delta: Fraction) -> bool:
-        """Whether (epsilon, delta) holds when a row is added or removed, and says something: delta lies below the chance to be sampled."""
+        """True if (epsilon, delta) holds for a row added or removed, and is meaningful: delta is below the sampling probability."""
         return self.sample is not None and delta < self.sample and self.added_row_delta(epsilon) <= delta
 
     def bound(self, epsilon: Fraction) -> Fraction:
-        """The bound in closed form, rounded up: the largest chance that more than gamma n of n rows are kept, over the n that matter."""
+        """Return the bound in closed form, rounded up: the largest probability that more than gamma n of n rows are kept, over the relevant n."""
         if self.sample is None or not self.covers_removal(epsilon):
             return Fraction(1)
         return _SampleLoss(self.least, self.sample, epsilon, _FIRST_BITS).bound().delta
 
     def covers_removal(self, epsilon: Fraction) -> bool:
-        """Whether e^epsilon (1 - beta) >= 1, so that a row that is removed is covered: epsilon >= -ln(1 - beta)."""
+        """True if e^epsilon (1 - beta) >= 1, so that a removed row is covered: epsilon >= -ln(1 - beta)."""
         if self.sample is None:
             return False
         return exponential(epsilon, _FIRST_BITS)[0] * (1 - self.sample) >= 1
 
 
 def least_epsilon(sample: Fraction) -> float:
-    """-ln(1 - beta), rounded up to four decimals: below it no number of rows a cell is enough."""
+    """Return -ln(1 - beta), rounded up to four decimals: below it no threshold suffices."""
     return math.ceil(-math.log1p(-float(sample)) * 10_000) / 10_000
 
 
 @lru_cache(maxsize=64)
 def least_cell(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int | None:
-    """The smallest number of rows a cell must have to be shown so that (epsilon, delta) holds; None where none is enough.
+    """Return the smallest threshold of a published cell such that (epsilon, delta) holds; None if none suffices.
 
-    The larger it is, the less is shown, which is computed from what would be shown otherwise; so that delta falls with it.
+    The output for a larger threshold is a function of that for a smaller one, so delta decreases with it.
     """
     if not SamplePlan(MOST_LEAST, sample).keeps_added_row(epsilon, delta):
         return None
@@ -122,7 +127,7 @@ def least_cell(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int | No
 
 @dataclass(frozen=True)
 class _SampleLoss:
-    """The loss of one plan at one epsilon; chances are whole numbers of 2^-bits, rounded up and down."""
+    """The loss of one plan at one epsilon; probabilities are integers of 2^-bits, rounded up and down."""
 
     least: int
     beta: Fraction
@@ -131,16 +136,16 @@ class _SampleLoss:
 
     @property
     def factor(self) -> Fraction:
-        """Just below e^epsilon: with it every loss is at least what it truly is."""
+        """A number just below e^epsilon: with it every computed loss is at least the true one."""
         return exponential(self.epsilon, self.bits)[0]
 
     @property
     def gamma(self) -> Fraction:
-        """The share of kept rows beyond which one row more is told, just below its true value."""
+        """The share of kept rows beyond which one more row is revealed, just below its true value."""
         return 1 - (1 - self.beta) / self.factor
 
     def certified(self) -> AddedRowLoss:
-        """The exact delta where all sizes of cells that matter can be gone through; else its bound."""
+        """Return the exact delta if all relevant cell sizes can be enumerated; otherwise its bound."""
         if self.least / self.gamma > _LARGEST_CELL:
             return AddedRowLoss(min(Fraction(1), self._beyond(math.floor(self.least / self.gamma))), "tail")
         found = self._largest(self.least, self._at, lambda size: size)
@@ -149,7 +154,7 @@ class _SampleLoss:
         return self.bound()
 
     def bound(self) -> AddedRowLoss:
-        """max over n >= ceil(k/gamma - 1) of Pr[X_n > gamma n]; only the largest n before a further row is needed matters."""
+        """Return max over n >= ceil(k/gamma - 1) of Pr[X_n > gamma n]; only the largest n before a further row is needed matters."""
         gamma = self.gamma
 
         def size(kept: int) -> int:
@@ -164,7 +169,7 @@ class _SampleLoss:
         return AddedRowLoss(min(Fraction(1), self._beyond(size(self.least))), "tail")
 
     def _largest(self, start: int, value: Callable[[int], Fraction], size: Callable[[int], int]) -> Fraction | None:
-        """The largest value from ``start`` on: until no larger cell can reach it; None where that takes too long."""
+        """Return the largest value from ``start`` on, until no larger cell can reach it; None if that takes too long."""
         best = Fraction(0)
         for number in range(start, start + _MOST_SIZES):
             best = max(best, value(number))
@@ -173,16 +178,18 @@ class _SampleLoss:
         return None
 
     def _beyond(self, size: int) -> Fraction:
-        """At least the chance that gamma n of n rows are kept, for every n >= size (Chernoff); its float error is far within the margin."""
+        """Return an upper bound of the probability that gamma n of n rows are kept, for every n >= size (Chernoff); its
+        float error is far within the margin.
+        """
         gamma, beta = float(self.gamma), float(self.beta)
         if not beta < gamma < 1:
             return Fraction(1)
         rate = gamma * math.log(gamma / beta) + (1 - gamma) * math.log((1 - gamma) / (1 - beta))
-        # A chance below the smallest float is below that.
+        # A probability that underflows is below the smallest float.
         return Fraction(max(math.exp(-max(0.0, size * rate * (1 - 1e-9) - 1e-9)), _SMALLEST))
 
     def _at(self, size: int) -> Fraction:
-        """The delta of a cell with so many rows, rounded up."""
+        """Return the delta of a cell with this many rows, rounded up."""
         first = max(self.least, math.floor(self.gamma * size) + 1)
         if first > size:
             return Fraction(0)
@@ -190,11 +197,11 @@ class _SampleLoss:
         return max(Fraction(0), gained - (self.factor - 1) * self._tail(size, first, up=False))
 
     def _chance(self, size: int, kept: int, up: bool) -> Fraction:
-        """Pr[X_size = kept], rounded."""
+        """Return Pr[X_size = kept], rounded."""
         return Fraction(self._units(size, kept, up), self._scale(size))
 
     def _scale(self, size: int) -> int:
-        """How many units there are in 1: as many as make chances exact for small cells, and a power of two for others."""
+        """Return the number of units in 1: enough to make probabilities exact for small cells, and a power of two for others."""
         d = self.beta.denominator
         return int(d**size) if size * d.bit_length() <= self.bits else 1 << self.bits
 
@@ -204,7 +211,7 @@ class _SampleLoss:
         return int(-(-chance // d**size) if up else chance // d**size)
 
     def _tail(self, size: int, first: int, up: bool = True) -> Fraction:
-        """Pr[X_size >= first], rounded: each chance from the one before; what is left beyond the last one is less than that one."""
+        """Return Pr[X_size >= first], rounded: each term from the previous one; the remainder beyond the last is less than that one."""
         b, c = self.beta.numerator, self.beta.denominator - self.beta.numerator
         chance, scale, total = self._units(size, first, up), self._scale(size), 0
         for kept in range(first, size + 1):

@@ -1,4 +1,6 @@
-"""The format ``panel``: one table of labels and sensitive values with the number of each row's group of people; rows of a group at one wave show the same labels."""
+"""The format ``panel``: one table of labels and sensitive values with the number of each row's group of people; rows of a
+group at one wave have equal labels.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _LINKED = (
 
 
 class PanelRows(GroupFormat):
-    """Labels, sensitive values, the wave and the number of the group. Rows of a group at one wave cannot be told apart but by sensitive values (and pseudonyms)."""
+    """Labels, sensitive values, the wave and the number of the group. Rows of a group at one wave differ only in sensitive
+    values (and pseudonyms).
+    """
 
     name: ClassVar[str] = "panel"
     tables: ClassVar[tuple[str, ...]] = (_DATA,)
@@ -88,7 +92,7 @@ class PanelRows(GroupFormat):
 
 
 def _check_sequences(rows: Rows, pseudonym: str, group: str, wave: str) -> None:
-    """Every pseudonym has one row at each wave of one group."""
+    """Check that every pseudonym has one row at each wave of one group."""
     listed, times = rows.counted([pseudonym, group, wave])
     people = listed.group_by(pseudonym).agg(
         pl.col(group).n_unique().alias("groups"), pl.len().alias("waves"), pl.col(group).first()

@@ -1,4 +1,4 @@
-"""The method ``Panel``: people are grouped by all of their rows, and all rows of a group at one wave show the same labels."""
+"""The method ``Panel``: people are grouped by all of their rows, and all rows of a group at one wave have equal labels."""
 
 from __future__ import annotations
 
@@ -35,16 +35,20 @@ FORMAT = "panel"
 
 @dataclass(frozen=True)
 class Panel(GroupMethod):
-    """People who have rows at the same waves in groups, by the values of all of their rows; a row shows the labels of its group at its wave, the wave itself and the number of the group.
+    """Group people with rows at the same waves by the values of all of their rows; a row has the labels of its group at
+    its wave, the wave itself and the number of the group.
 
-    Guarantee: an adversary who knows all rows of a person, and of everybody else, finds the group and no less: at every wave it shows as many records as the group has people, which satisfy the
-    definition, and values that are the same in all rows of a person are shared out among its people as the definition asks. Where a pseudonym links the rows of a person, it links them within the
-    group, in which all sequences show the same labels.
-    Adversary: knows the quasi values of all rows of everybody, and who is in the table. Not covered with pseudonyms: whoever knows a sensitive value of one row may find the others of that person.
+    Guarantee: an adversary who knows all rows of a person, and of everybody else, can narrow a person down to the group
+    only: at every wave it has as many records as people, which satisfy the definition, and values that are constant for
+    a person satisfy it among the people of the group. A pseudonym links the rows of a person within the group, in which
+    all sequences have equal labels. Adversary: knows the quasi values of all rows of everybody, and who is in the
+    table. Not covered with pseudonyms: an adversary who knows a sensitive value of one row may find the others of that person.
 
-    ``wave`` is the quasi column that tells the rows of a person apart and aligns them with those of others (not given, it is found): it is published as it is. People whose waves fewer than k
-    share lose rows until they fit others; at most ``suppression`` of all rows. ``split`` and ``values`` are those of Mondrian, which makes the groups: columns that change have a value for every
-    wave. Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, 2006, on the sequences of people laid out wide.
+    ``wave`` is the quasi column that identifies a person's rows and aligns them with those of others (default:
+    detected): it is published unchanged. Rows of people whose waves fewer than k people share are suppressed until the
+    waves match others; at most ``suppression`` of all rows. ``split`` and ``values`` are those of Mondrian, which makes
+    the groups: columns that change have a value for every wave. Cost: that of Mondrian on one wide row per person.
+    Source: [LeFevre2006], applied to the sequences of people in wide format.
 
     Example:
         >>> import reticent as rt
@@ -71,7 +75,7 @@ class Panel(GroupMethod):
         return exact(self.suppression, "suppression")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         if table.streamed:
             return f"Panel needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory."
         if not table.several_rows or table.key is None:
@@ -91,7 +95,7 @@ class Panel(GroupMethod):
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """Groups of people that satisfy the definition at every wave."""
+        """Return groups of people that satisfy the definition at every wave."""
         table = run.table
         wave = wave_column(table, self.wave)
         rows = engine_of(table, run.context).single_rows(table, np.arange(table.rows))
@@ -116,7 +120,7 @@ class Panel(GroupMethod):
         )
 
     def _cells(self, sequences: PersonSequences, definition: GroupDefinition, context: Context) -> Ids:
-        """The group of people that every row belongs to; -1 where it is suppressed."""
+        """Return the group of people of every row; -1 if it is suppressed."""
         group, count = np.full(len(sequences.rows), OUT, dtype=np.int64), 0
         for pattern in wave_patterns(sequences.owner, sequences.wave, max(definition.least_rows(), 1)):
             units = sequences.wide(pattern)
@@ -149,5 +153,5 @@ class Panel(GroupMethod):
 
 
 def _kept(part: Definition) -> bool:
-    """Whether a part of a definition looks at the records of one group at one wave and nothing else."""
+    """True if a part of a definition depends only on the records of one group at one wave."""
     return isinstance(part, GroupDefinition) and part.local and not part.needs_population and part.shown_by_files

@@ -1,4 +1,4 @@
-"""Sequences of rows: the rows of a table as those of people at waves, laid out wide to be grouped, and what is shown of the groups."""
+"""Sequences: the rows of people at waves, in wide format for grouping, and the published form of the groups."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from reticent.methods.typical import by_labels, group_column
 from reticent.table import BoundHierarchy, Table
 
 OUT = -1
-"""The group of a row that is suppressed."""
+"""The group number of a suppressed row."""
 
 
 @dataclass(frozen=True)
 class PersonSequences:
-    """The ``rows`` of a table, each a point of its own, and the place of the column of the waves among the quasi columns."""
+    """The ``rows`` of a table, each a separate point, and the index of the wave column among the quasi columns."""
 
     rows: FrequencySet
     wave_place: int
 
     @cached_property
     def owner(self) -> Ids:
-        """Whose row each is."""
+        """The owner of each row."""
         (owners,) = self.rows.owners
         if not isinstance(owners, OwnerRows):
             raise PolicyError("Panel needs to know whose every row is.")
@@ -38,11 +38,11 @@ class PersonSequences:
 
     @property
     def wave(self) -> Ids:
-        """At which wave each row is."""
+        """The wave of each row."""
         return self.rows.codes[self.wave_place].astype(np.int64)
 
     def wide(self, pattern: WavePattern) -> FrequencySet:
-        """People as points: a column that never changes once, any other once for every wave. Their histograms count people by number."""
+        """Return people as points: a column that never changes once, any other once for every wave. Their histograms count people by number."""
         hierarchies: list[BoundHierarchy] = []
         codes = []
         for place, (hierarchy, column) in enumerate(zip(self.rows.hierarchies, self.rows.codes, strict=True)):
@@ -60,12 +60,12 @@ class PersonSequences:
         return FrequencySet(tuple(hierarchies), (0,) * len(codes), tuple(codes), ones, numbered, domain)
 
     def values(self, pattern: WavePattern) -> WaveValues:
-        """The sensitive values of people, wave by wave."""
+        """Return the sensitive values of people, wave by wave."""
         joint = self.rows.histograms.values.astype(np.int64)
         return WaveValues([joint[rows] for rows in pattern.rows], self.rows.domain, self.rows.reference)
 
     def shown(self, group: Ids, values: CellStyle) -> ShownSequences:
-        """What is shown of groups of people, given the group of every row."""
+        """Return the published form of groups of people, given the group of every row."""
         kept = group != OUT
         waves = self.rows.hierarchies[self.wave_place].size
         ids, count = number(group[kept] * waves + self.wave[kept], (int(group.max()) + 1) * waves)
@@ -81,7 +81,9 @@ class PersonSequences:
 
 @dataclass(frozen=True)
 class ShownSequences:
-    """Groups of people at waves: the ``cell`` of every row (a group at a wave, -1: suppressed), what cells show in every ``columns``, and the ``group`` of people of each cell."""
+    """Groups of people at waves: the ``cell`` of every row (a group at a wave, -1: suppressed), the labels of cells in
+    every column, and the ``group`` of people of each cell.
+    """
 
     rows: FrequencySet
     cell: Ids
@@ -91,17 +93,17 @@ class ShownSequences:
 
     @property
     def wave(self) -> str:
-        """The column of the waves."""
+        """The wave column."""
         return self.rows.hierarchies[self.wave_place].column
 
     @property
     def suppressed(self) -> int:
-        """How many rows are not shown."""
+        """The number of suppressed rows."""
         return int((self.cell == OUT).sum())
 
     @property
     def people(self) -> int:
-        """How many groups of people there are."""
+        """The number of groups of people."""
         return len(np.unique(self.group))
 
     @cached_property
@@ -111,11 +113,11 @@ class ShownSequences:
         return self.rows.groups().select(kept).merged(self.cell[kept].astype(np.int32), len(self.group))
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
-        """The cells under ``kept`` as somebody sees them who knows all columns; groups of people are told apart by their numbers."""
+        """Return the cells under ``kept`` as seen by an adversary who knows all columns; groups of people are distinguished by their numbers."""
         return np.arange(int(kept.sum())), self.groups.select(kept)
 
     def recoding(self, table: Table) -> SequenceAllocation:
-        """Where every row goes, with the groups of people numbered in the order of what they show at their first wave."""
+        """Return the recoding of every row, with the groups of people numbered by their labels at their first wave."""
         shown = tuple(
             cells.as_column(hierarchy, table.quasi[hierarchy.column])
             for cells, hierarchy in zip(self.columns, table.hierarchies, strict=True)
@@ -133,7 +135,9 @@ class ShownSequences:
 
 @dataclass(frozen=True)
 class SequenceAllocation(Allocation):
-    """An allocation of rows to groups of people at waves, which shows the number of the group too, in a column of that ``name``; ``numbers`` has that of every cell."""
+    """A recoding of rows to groups of people at waves that also publishes the group number, in the column ``name``;
+    ``numbers`` is that of every cell.
+    """
 
     name: str = ""
     numbers: Ids = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""A definition of groups of rows, judged on groups of people: it must hold among their rows at every wave."""
+"""A definition on groups of rows, judged on groups of people: it must hold among their rows at every wave."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class WaveValues:
     reference: NDArray[np.int64]
 
     def at(self, wave: int, groups: Groups) -> Groups:
-        """Groups of people as groups of their rows at a wave; their histograms count people by number."""
+        """Return groups of people as groups of their rows at a wave; their histograms count people by number."""
         cells = groups.histograms
         values = self.values[wave][cells.values]
         histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(groups), self.domain.size)
@@ -35,7 +35,7 @@ class WaveValues:
 
 @dataclass(frozen=True, eq=False)
 class EveryWave(GroupDefinition):
-    """``inner`` holds among the rows of a group at each of its waves. Monotone and absorbing as ``inner`` is: waves are judged one by one."""
+    """``inner`` holds among the rows of a group at each of its waves. Monotone and absorbing if ``inner`` is: waves are judged separately."""
 
     inner: GroupDefinition
     waves: WaveValues
@@ -46,7 +46,7 @@ class EveryWave(GroupDefinition):
 
     @classmethod
     def of(cls, definition: GroupDefinition, waves: WaveValues) -> GroupDefinition:
-        """Every part of a definition at every wave."""
+        """Return every part of a definition applied at every wave."""
         return all_of(tuple(cls(part, waves) for part in definition.parts()))
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Waves: the column by which the rows of a person are aligned with those of others, and people who have rows at the same waves."""
+"""Waves: the column that aligns the rows of a person with those of others, and people with rows at the same waves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OWNER, _WAVE = "owner", "wave"
 
 
 def wave_column(table: Table, named: str | None) -> str:
-    """The quasi column in which no person has the same value twice: the one that was named, or the one with fewest values."""
+    """Return the quasi column in which no person has the same value twice: the named one, or the one with the fewest values."""
     if named is not None and named not in table.quasi:
         raise PolicyError(
             f"Panel: wave names {named!r}, which is not a quasi column.{did_you_mean(named, table.quasi)}",
@@ -47,20 +47,21 @@ def wave_column(table: Table, named: str | None) -> str:
 
 @dataclass(frozen=True)
 class WavePattern:
-    """People who have rows at the same waves: ``rows[w][p]`` is the row of person ``p`` at the pattern's wave ``w``."""
+    """People with rows at the same waves: ``rows[w][p]`` is the row of person ``p`` at the pattern's wave ``w``."""
 
     rows: NDArray[np.int64]
 
     @property
     def people(self) -> int:
-        """How many people there are."""
+        """The number of people."""
         return int(self.rows.shape[1])
 
 
 def wave_patterns(owner: Ids, wave: Ids, least: int) -> list[WavePattern]:
-    """People by the waves at which they have rows, each pattern with at least ``least`` of them, and together with as many rows as are found.
+    """Group people by the waves at which they have rows, each pattern with at least ``least`` of them, keeping as many rows as the search finds.
 
-    Somebody whose pattern is rarer keeps the rows of the frequent pattern that most of them fit, or none: rows that are in no pattern are suppressed.
+    A person with a rarer pattern keeps the rows of the best matching frequent pattern, or none: rows in no pattern are
+    suppressed.
     """
     held = pl.DataFrame({_OWNER: owner, _WAVE: wave}).with_row_index("row").sort(_OWNER, _WAVE)
     people = held.group_by(_OWNER, maintain_order=True).agg(pl.col(_WAVE), pl.col("row"))

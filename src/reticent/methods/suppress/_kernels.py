@@ -1,7 +1,6 @@
-"""The compiled loop of the local search: one class after the other is opened or enlarged where that saves cells.
+"""The compiled loop of the local search: classes are opened or enlarged one by one if that saves cells.
 
-:func:`compiled_sweep` is for large inputs. Small inputs run the same function as it stands, so that they never wait for
-the compiler.
+:func:`compiled_sweep` is for large inputs. Small inputs run the same function interpreted, so that they never wait for the compiler.
 """
 
 from __future__ import annotations
@@ -24,13 +23,15 @@ def sweep(
     size: Any,
     least: int,
 ) -> Any:
-    """Try every class of ``order`` once: let it take units that cost more where they are. Returns the cost saved.
+    """Try every class of ``order`` once: let it take units that cost more in their current class. Returns the cost saved.
 
-    Class ``c`` may have the units ``members[member_starts[c]:member_starts[c + 1]]``, and a unit in it costs ``price[c]``. Unit ``u`` may go to the classes
-    ``choices[choice_starts[u]:choice_starts[u + 1]]``, cheapest first, and is in ``of_unit[u]``. ``size[c]`` is the size of class ``c``, 0 if it is closed.
+    Class ``c`` may have the units ``members[member_starts[c]:member_starts[c + 1]]``, and a unit in it costs
+    ``price[c]``. Unit ``u`` may go to the classes ``choices[choice_starts[u]:choice_starts[u + 1]]``, cheapest first,
+    and is in ``of_unit[u]``. ``size[c]`` is the size of class ``c``, 0 if it is closed.
 
-    A class that gives units keeps at least ``least``, or is closed, and its other units go to their cheapest open class, which then stays open. A class that
-    is opened and has too few units takes some that cost less where they are, as long as the whole still saves.
+    A class that loses units keeps at least ``least``, or is closed, and its other units move to their cheapest open
+    class, which then stays open. A new class with too few units also takes units that cost less in their current class,
+    as long as there is a net saving.
     """
     units, classes = len(of_unit), len(price)
     wanted, taking = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
@@ -71,7 +72,7 @@ def sweep(
                         homes[homeless] = home
                         homeless += 1
                 if worth > free * step:
-                    # Whoever is left of the giver has a home, which must not be closed any more.
+                    # The remaining units of a closed class have moved to a class that must now stay open.
                     taking[giver] = -1
                     gain += worth
                     taken += wanted[giver]

@@ -1,7 +1,7 @@
-"""Local search after the greedy: classes are opened, enlarged and closed as long as that saves cells. It never costs more than what it starts from.
+"""Local search after the greedy: classes are opened, enlarged and closed while that saves cells. The cost never increases.
 
-Only single rows are moved, and only by how many there are of them, so that it serves k-anonymity alone. Large tables are improved lot by lot, each lot made of
-whole classes that are near each other.
+Only single rows are moved, and only sizes are checked, so it applies to k-anonymity alone. Large tables are improved in
+batches, each of whole classes that are close to each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _MOST_SWEEPS = 12
 
 
 def improved(units: Units, group: Ids, context: Context) -> Ids:
-    """A partition that costs at most as much: single rows move to cheaper classes, existing or new, and no class falls below the least size."""
+    """Return a partition that costs at most as much: single rows move to cheaper classes, existing or new, and no class
+    falls below the minimum size.
+    """
     group = group.copy()
     count = int(group.max(initial=-1)) + 1
     prices = units.prices(group, count)
@@ -42,7 +44,7 @@ def improved(units: Units, group: Ids, context: Context) -> Ids:
 
 
 def _movable(units: Units, group: Ids, prices: Ids) -> Ids:
-    """Units whose rows cost something, and of classes that show everything those that they can spare."""
+    """Return units whose rows have a cost, and the units that fully visible classes can spare."""
     sizes = np.bincount(group, minlength=len(prices))
     order = np.argsort(group, kind="stable")
     starts = np.cumsum(sizes) - sizes
@@ -53,7 +55,7 @@ def _movable(units: Units, group: Ids, prices: Ids) -> Ids:
 
 
 def _lots(units: Units, group: Ids, movable: Ids) -> Iterator[Ids]:
-    """The movable units in lots of whole classes that are near each other: the columns with fewest values decide first."""
+    """Yield the movable units in batches of whole classes that are close to each other: sorted by the columns with the fewest values first."""
     if len(movable) <= _MOST_IN_A_LOT:
         yield movable
         return
@@ -75,9 +77,10 @@ def _lots(units: Units, group: Ids, movable: Ids) -> Iterator[Ids]:
 
 @dataclass(frozen=True)
 class _Lot:
-    """Movable units (``chosen``), the classes that they could be in, and where each of them is; :func:`._kernels.sweep` describes the arrays.
+    """Movable units (``chosen``), their possible classes, and their current class; :func:`._kernels.sweep` describes the
+    arrays. Mutable: sweeps move units.
 
-    The last class stands for all classes that show everything: its units cost nothing, and all of them may leave.
+    The last class represents all fully visible classes: its units cost nothing, and all of them may leave.
     """
 
     chosen: Ids
@@ -123,7 +126,7 @@ class _Lot:
         return cls(chosen, members, member_starts, choices, choice_starts, prices_of, of_unit, size, units.least)
 
     def sweep(self, number: int) -> int:
-        """Try every class once, in rising order of cost or, after that, in an order of its own each time; what was saved."""
+        """Try every class once, by increasing cost or, after that, in a different order each time; return the saving."""
         classes = len(self.price) - 1
         order = np.arange(classes) if number == 0 else np.random.default_rng(number).permutation(classes)
         run = _kernels.compiled_sweep if len(self.members) >= _COMPILED_FROM else _kernels.sweep
@@ -141,13 +144,13 @@ class _Lot:
         return int(saved)
 
     def settle(self, group: Ids, count: int) -> None:
-        """Number the classes of the units anew, from ``count`` on; those that stayed in a class that shows everything stay in it."""
+        """Renumber the classes of the units starting at ``count``; units in a fully visible class keep their number."""
         moved = self.of_unit < len(self.price) - 1
         group[self.chosen[moved]] = count + self.of_unit[moved]
 
 
 def _listed(owners: Ids, things: Ids, count: int, most: int) -> tuple[Ids, Ids]:
-    """Where the things of each of ``count`` owners start, and the things, owner by owner in the order in which they were given."""
+    """Return things grouped by owner in CSR form: offsets of ``count`` owners, and the things in their given order."""
     from scipy.sparse import coo_array
 
     listed = coo_array((np.ones(len(things), dtype=np.int8), (owners, things)), shape=(count, most)).tocsr()
@@ -155,7 +158,7 @@ def _listed(owners: Ids, things: Ids, count: int, most: int) -> tuple[Ids, Ids]:
 
 
 def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[tuple[int, Pattern, Ids]]:
-    """Patterns in rising order of cost, with the units whose class shows just that; as far as any unit pays now."""
+    """Yield patterns by increasing cost, with the units whose class shows exactly that, up to the current cost of any unit."""
     classes, numbers = np.unique(group[chosen[paying]], return_inverse=True)
     rungs = units.select(chosen[paying]).rungs(numbers, len(classes))
     kinds, kind = np.unique(rungs, axis=0, return_inverse=True)

@@ -1,9 +1,8 @@
-"""Two and three: classes from the cheapest factor of the complete graph of rows, found as a mixed-integer program.
+"""k = 2 and k = 3: classes from the cheapest factor of the complete graph of rows, found by mixed-integer programming.
 
-Guarantee: for k = 2 the cost is at most 2 times the least possible, and 3/2 times where every column has two values; for k = 3 and columns with two values at most
-2 times. Other columns are no obstacle for k = 3, but nothing is proven for them.
-Cost: one variable for each pair of rows; about a second for 150 rows.
-Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005), with corrections.
+Guarantee: for k = 2 the cost is at most 2 times the optimum, and 3/2 times if every column is binary; for k = 3 and
+binary columns at most 2 times. Other columns are allowed for k = 3, without a proven factor. Cost: one variable for
+each pair of rows; about a second for 150 rows. Source: [Aggarwal2005], with corrections.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ Edges = NDArray[np.int64]
 
 
 def factor(distances: NDArray[np.int64], fewest: int, context: Context) -> Edges:
-    """Edges of least weight such that every vertex has at least ``fewest`` and at most 2 of them, one edge a row; ties by the order of vertices."""
+    """Return the edges of minimal weight such that every vertex has at least ``fewest`` and at most 2 of them, one edge
+    per row; ties by vertex order.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
@@ -46,7 +47,7 @@ def factor(distances: NDArray[np.int64], fewest: int, context: Context) -> Edges
 
 
 def pairs_and_paths(edges: Edges, count: int) -> Ids:
-    """The components of a [1,2]-factor, after edges whose both ends have another one were taken away: pairs, and paths of three."""
+    """Return the components of a [1,2]-factor after removing edges whose ends both have another edge: pairs, and paths of three."""
     degree = np.bincount(edges.ravel(), minlength=count)
     links: list[list[int]] = [[] for _ in range(count)]
     for one, other in edges.tolist():
@@ -63,7 +64,7 @@ def pairs_and_paths(edges: Edges, count: int) -> Ids:
 
 
 def _components(links: list[list[int]]) -> Iterator[list[int]]:
-    """The components of a graph, each in the order in which its edges lead on."""
+    """Yield the components of a graph, each in the order of its edges."""
     seen = [False] * len(links)
     for start in range(len(links)):
         if seen[start]:
@@ -79,7 +80,7 @@ def _components(links: list[list[int]]) -> Iterator[list[int]]:
 
 
 def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
-    """The cycles of a 2-factor, each as its vertices in their order along it."""
+    """Yield the cycles of a 2-factor, each as its vertices in order."""
     links: list[list[int]] = [[] for _ in range(count)]
     for one, other in edges.tolist():
         links[one].append(other)
@@ -88,9 +89,9 @@ def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
 
 
 def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
-    """A cycle cut into runs of three, and one or two of four where the length asks for it, in the cheapest of all ways.
+    """Cut a cycle into segments of three, and one or two of four if the length requires it, at minimal cost.
 
-    The ways are all rotations and, with two runs of four, all places of the second.
+    All rotations and, with two segments of four, all positions of the second are compared.
     """
     length = len(cycle)
     if length <= 5:
@@ -103,7 +104,7 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
     for second in range(1, runs) if fours == 2 else (0,):
         sizes = [4 if fours and place in (0, second) else 3 for place in range(runs)]
         starts = np.cumsum([0, *sizes[:-1]])
-        # One row for every run, one column for every rotation.
+        # One row for every segment, one column for every rotation.
         places = (starts[:, None] + np.arange(length)) % length
         cost = np.sum([price[size][mine] for size, mine in zip(sizes, places, strict=True)], axis=0)
         turn = int(np.argmin(cost))
@@ -113,14 +114,14 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
 
 
 def _prices(units: Units, runs: Ids) -> Ids:
-    """What each of several classes of equal size costs, one a row."""
+    """Return the cost of each of several classes of equal size, one per row."""
     count, size = runs.shape
     found: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
     return found
 
 
 def by_factor(units: Units, context: Context) -> Ids:
-    """The class of every unit for classes of at least two or three; needs single rows, and enough of them."""
+    """Return the class of every unit for classes of at least two or three; needs single rows, and enough of them."""
     everybody = np.arange(len(units))
     distances = units.distances(everybody, everybody)
     if units.least == 2:

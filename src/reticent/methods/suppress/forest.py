@@ -1,8 +1,8 @@
-"""Any k: a forest of near neighbours, whose trees are split bottom-up into parts of k to max(2k-1, 3k-5) rows.
+"""Any k: a forest of nearest neighbours, whose trees are split bottom-up into parts of k to max(2k-1, 3k-5) rows.
 
-Guarantee: the forest weighs at most the least possible cost, and parts use disjoint edges of it, so the cost is at most max(2k-1, 3k-5) times the least possible.
-Cost: all distances, so quadratic in the rows.
-Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005). Its own DECOMPOSE splits off parts that are too small and is not used.
+Guarantee: the weight of the forest is at most the optimal cost, and parts use disjoint edges of it, so the cost is at
+most max(2k-1, 3k-5) times the optimum. Cost: all distances, so quadratic in the rows. Source: [Aggarwal2005];
+corrected: its DECOMPOSE splits off parts that are too small and is not used.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _ROWS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The k-1 nearest other units of every unit, nearest first, and how far each is; ties go by the order of the units."""
+    """The k-1 nearest other units of every unit, nearest first, with their distances; ties by unit order."""
 
     nearest: Ids
     distance: Ids
 
 
 def neighbours(units: Units, context: Context) -> Neighbours:
-    """The nearest units of every unit, found among all; needs at least k units."""
+    """Return the nearest units of every unit, by exhaustive comparison; needs at least k units."""
     count, wanted = len(units), units.least - 1
     nearest, distance = np.empty((count, wanted), dtype=np.int64), np.empty((count, wanted), dtype=np.int64)
     everybody = np.arange(count)
@@ -35,7 +35,7 @@ def neighbours(units: Units, context: Context) -> Neighbours:
     for start in range(0, count, step):
         context.step("measuring distances", start, count)
         some = everybody[start : start + step]
-        # Distance and place in one number, so that ties go by place.
+        # Distance and index in one number, so that ties are broken by index.
         keys = units.distances(some, everybody) * count + everybody
         keys[np.arange(len(some)), some] = np.iinfo(np.int64).max
         found = np.sort(np.partition(keys, wanted - 1, axis=1)[:, :wanted], axis=1)
@@ -45,14 +45,14 @@ def neighbours(units: Units, context: Context) -> Neighbours:
 
 @dataclass(frozen=True)
 class NeighbourForest:
-    """Trees of at least k vertices each: ``parent[v]`` is where the edge of ``v`` leads, -1 at a root; ``weight`` is the sum of all edges."""
+    """Trees of at least k vertices each: ``parent[v]`` is the end of the edge of ``v``, -1 at a root; ``weight`` is the sum of all edges."""
 
     parent: Ids
     weight: int
 
 
 def forest(near: Neighbours, least: int) -> NeighbourForest:
-    """Join every component of fewer than ``least`` vertices to the nearest vertex outside it that its root has."""
+    """Join every component of fewer than ``least`` vertices to the nearest neighbour of its root outside it."""
     count = len(near.nearest)
     parent, weight = np.full(count, -1, dtype=np.int64), 0
     component, members = list(range(count)), [[vertex] for vertex in range(count)]
@@ -78,9 +78,8 @@ def forest(near: Neighbours, least: int) -> NeighbourForest:
 
 @dataclass
 class _Part:
-    """Vertices that become a class; ``at`` is the vertex at which it was closed. A ``group`` may be made of several ``residuals`` joined through ``at``.
-
-    Mutable: what is left at a root may join it.
+    """Vertices that become a class; ``at`` is the vertex at which it was closed. A ``group`` may consist of several
+    ``residuals`` joined through ``at``. Mutable: the remainder at a root may join it.
     """
 
     at: int
@@ -89,7 +88,7 @@ class _Part:
 
 
 def split(parent: Ids, least: int) -> list[list[int]]:
-    """Parts of every tree, of ``least`` to max(2k-1, 3k-5) vertices, that use disjoint edges."""
+    """Split every tree into parts of ``least`` to max(2k-1, 3k-5) vertices that use disjoint edges."""
     children: list[list[int]] = [[] for _ in range(len(parent))]
     roots = []
     for vertex, above in enumerate(parent.tolist()):
@@ -131,7 +130,7 @@ def _split_tree(root: int, children: Sequence[Sequence[int]], least: int) -> lis
 
 
 def _settle(rest: list[int], parts: list[_Part], children: Sequence[Sequence[int]], least: int) -> None:
-    """Join what is left at the root, fewer than ``least`` vertices, to a part that an edge or a shared vertex connects it with."""
+    """Join the remainder at the root, fewer than ``least`` vertices, to a part connected by an edge or a shared vertex."""
     below = {child for vertex in rest for child in children[vertex]}
     for part in parts:
         if not part.residuals and part.at in below:
@@ -150,7 +149,7 @@ def _settle(rest: list[int], parts: list[_Part], children: Sequence[Sequence[int
 
 
 def by_forest(units: Units, context: Context) -> Ids:
-    """The class of every unit, by a forest of near neighbours that is split bottom-up; needs single rows, and at least k of them."""
+    """Return the class of every unit, by a forest of nearest neighbours that is split bottom-up; needs single rows, and at least k of them."""
     if units.least == 1:
         return np.arange(len(units))
     near = neighbours(units, context)

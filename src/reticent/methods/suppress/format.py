@@ -1,4 +1,4 @@
-"""The format ``cells``: one table whose labels are true values or stars; rows with the same labels, a star being a symbol of its own, are a class."""
+"""The format ``cells``: one table whose labels are true values or stars; rows with equal labels, a star being a separate symbol, are a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NO_OTHER = (
 
 
 class StarredCells(Generalize):
-    """One table of true values and stars beside sensitive values. What a label means, star or value, is in the manifest; a star is never told by its text."""
+    """One table of true values and stars with sensitive values. The manifest defines whether a label is a star or a value; its text does not."""
 
     name: ClassVar[str] = "cells"
 
@@ -56,7 +56,7 @@ class StarredCells(Generalize):
 
 
 def _starred(public: PublicSide) -> dict[str, int]:
-    """How many cells of each quasi column are starred."""
+    """Return the number of suppressed cells in each quasi column."""
     quasi = [column for column in public.manifest.columns if column.role == "quasi"]
     found = {}
     for column in quasi:
@@ -67,4 +67,4 @@ def _starred(public: PublicSide) -> dict[str, int]:
 
 
 CELLS = StarredCells()
-"""The format itself."""
+"""The format object."""

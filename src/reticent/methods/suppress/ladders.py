@@ -1,4 +1,4 @@
-"""Ladders: the ways in which a cell can be hidden, column by column, and what each costs in whole units."""
+"""Ladders: the ways to generalize or suppress a cell, column by column, with their integer costs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Pattern = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Ladder:
-    """One column: on rung ``r`` a value shows only its part ``parts[r][leaf]``, which costs ``costs[r]`` units a row; rung 0 is the value itself.
+    """One column: on rung ``r`` a value shows only its part ``parts[r][leaf]``, at ``costs[r]`` units per row; rung 0 is the value itself.
 
-    The last rung of a column that may be hidden has one part, which is everything. A column that must be kept has one rung, and one whose levels are limited may end
-    below everything.
+    The last rung of a suppressible column has a single part. A column that must be kept has one rung, and one with
+    limited levels may end below full suppression.
     """
 
     parts: tuple[NDArray[np.int32], ...]
@@ -40,7 +40,7 @@ class Ladder:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many parts each rung has."""
+        """Number of parts of each rung."""
         return tuple(int(parts.max(initial=0)) + 1 for parts in self.parts)
 
 
@@ -50,16 +50,16 @@ def ladders_of(
     keep: Sequence[str],
     hiding: Hiding,
 ) -> tuple[tuple[Ladder, ...], int]:
-    """The ladder of every column, and how many units make one starred cell of weight 1.
+    """Return the ladder of every column, and how many units make one suppressed cell of weight 1.
 
-    With ``stars`` a cell is shown or starred. With ``hierarchy`` a cell may show a part of its hierarchy: of l rungs above the value, rung h costs h/l of the
-    column's weight. A hierarchy without a part that covers everything gets a star on top, unless its levels are limited; rung 0 is the lowest level that may be
-    published.
+    With ``stars`` a cell is shown or suppressed. With ``hierarchy`` a cell may show a node of its hierarchy: of l rungs
+    above the value, rung h costs h/l of the column's weight. A hierarchy without a single top node gets a star on top,
+    unless its levels are limited; rung 0 is the lowest level that may be published.
     """
     shares = []
     for each in hierarchies:
         levels = each.levels[each.lowest :] if hiding == "hierarchy" else each.levels[:1]
-        # Above the first level that is one part there is nothing more to hide.
+        # Above the first level with a single part there is nothing more to hide.
         tops = [place for place, level in enumerate(levels) if place and level.size == 1]
         parts = [level.parts for level in levels[: tops[0] + 1 if tops else None]]
         if each.column in keep:
@@ -74,10 +74,10 @@ def ladders_of(
 
 @dataclass(frozen=True)
 class Units:
-    """What is hidden together or not at all: rows one by one, or all rows of a point.
+    """What is suppressed together or not at all: single rows, or all rows of a point.
 
-    ``codes`` has the leaf of every unit in each column. Unit ``u`` stands for ``rows[u]`` rows, whose cells cost, about ``people[u]`` people, who count
-    for the ``least`` size of a class.
+    ``codes`` has the leaf of every unit in each column. Unit ``u`` represents ``rows[u]`` rows, which determine cost,
+    and ``people[u]`` people, who count for the ``least`` size of a class.
     """
 
     ladders: tuple[Ladder, ...]
@@ -90,18 +90,18 @@ class Units:
         return len(self.rows)
 
     def select(self, chosen: NDArray[Any]) -> Units:
-        """Some of the units."""
+        """Select some of the units."""
         return replace(
             self, codes=tuple(each[chosen] for each in self.codes), rows=self.rows[chosen], people=self.people[chosen]
         )
 
     @cached_property
     def points(self) -> tuple[Ids, int]:
-        """The number of the point of every unit, in the order of the leaves, and how many points there are."""
+        """Return the point number of every unit, in leaf order, and the number of points."""
         return self.alike((0,) * len(self.ladders), np.arange(len(self)))
 
     def alike(self, pattern: Pattern, chosen: Ids) -> tuple[Ids, int]:
-        """Some units numbered by what they show on the rungs of a pattern, and how many differ."""
+        """Number some units by what they show on the rungs of a pattern, and return the number of distinct ones."""
         shown, sizes = [], []
         for ladder, codes, rung in zip(self.ladders, self.codes, pattern, strict=True):
             if ladder.sizes[rung] > 1:
@@ -111,7 +111,7 @@ class Units:
         return ids.astype(np.int64, copy=False), count
 
     def rungs(self, group: Ids, count: int) -> NDArray[np.int64]:
-        """For every group and column the lowest rung on which all its units agree; the rung above the last where they agree on none."""
+        """Return for every group and column the lowest rung on which all its units agree; one above the last if none."""
         found = np.empty((count, len(self.ladders)), dtype=np.int64)
         for column, (ladder, codes) in enumerate(zip(self.ladders, self.codes, strict=True)):
             found[:, column] = ladder.top + 1
@@ -125,11 +125,11 @@ class Units:
         return found
 
     def prices(self, group: Ids, count: int) -> Ids:
-        """What a row of each group costs."""
+        """Return the cost of a row of each group."""
         return self.priced(self.rungs(group, count))
 
     def priced(self, rungs: NDArray[np.int64]) -> Ids:
-        """What a row costs that shows these rungs, one row of rungs for each group."""
+        """Return the cost of a row that shows these rungs, one row of rungs for each group."""
         tables = [np.array(ladder.costs) for ladder in self.ladders]
         found: Ids = np.zeros(len(rungs), dtype=np.int64)
         for column, table in enumerate(tables):
@@ -137,7 +137,7 @@ class Units:
         return found
 
     def cost(self, group: Ids) -> int:
-        """What a partition costs: the cells of all rows. A unit that is left out (-1) costs all its cells."""
+        """Return the cost of a partition: the cells of all rows. A suppressed unit (-1) costs all its cells."""
         kept = group >= 0
         count = int(group.max(initial=-1)) + 1
         prices = self.select(kept).prices(group[kept], count)
@@ -146,16 +146,16 @@ class Units:
 
     @property
     def full(self) -> int:
-        """What a row costs of which nothing is shown."""
+        """The cost of a fully suppressed row."""
         return sum(ladder.costs[-1] for ladder in self.ladders)
 
     @cached_property
     def apart(self) -> tuple[Ids, int]:
-        """Units that can be in one class at all: the number of each unit's block, and how many there are. Kept columns tell blocks apart."""
+        """Return the block of each unit, and the number of blocks: only units of one block can share a class. Kept columns separate blocks."""
         return self.alike(tuple(ladder.top for ladder in self.ladders), np.arange(len(self)))
 
     def distances(self, some: Ids, others: Ids) -> NDArray[np.int64]:
-        """What a row would cost in a class of two, for each of some units (rows) with each of others (columns)."""
+        """Return the cost of a row in a class of two, for each of some units (rows) with each of others (columns)."""
         found = np.zeros((len(some), len(others)), dtype=np.int64)
         for ladder, codes in zip(self.ladders, self.codes, strict=True):
             steps = np.diff(ladder.costs)

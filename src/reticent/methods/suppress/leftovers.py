@@ -1,4 +1,4 @@
-"""What to do with units that no pattern places: they join a class, or classes join them, at the least cost; or they are left out."""
+"""Units that no pattern places: they join a class, or classes join them, at minimal cost; or they are suppressed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _TRIED_AT_ONCE = 64
 
 
 def settled(units: Units, group: Ids, passing: Passing, context: Context) -> Ids:
-    """The partition with the units that had no class (-1) placed too, block by block; -1 stays where no way passes.
+    """Return the partition with unplaced units (-1) placed too, block by block; -1 remains where no way passes.
 
-    There are three ways: units are taken from classes that can spare them, classes join the units, or each unit joins a class. The cheapest is taken.
+    There are three ways: units are taken from classes that can spare them, classes join the units, or each unit joins a
+    class. The cheapest is used.
     """
     group = group.copy()
     block, blocks = units.apart
@@ -45,13 +46,13 @@ class _Unplaced:
         return bool(self._passing(chosen, np.zeros(len(chosen), dtype=np.int64), 1)[0])
 
     def _renumbered(self, chosen: Ids) -> Ids:
-        """The partition in which some units are a class of their own."""
+        """Return the partition in which some units form a class of their own."""
         found = self._group.copy()
         found[chosen] = int(found.max()) + 1
         return found
 
     def filled(self) -> Ids | None:
-        """Classes that have more than they need give single units, those that cost most already first; for classes that pass by their size alone."""
+        """Let classes with surplus units give single ones, most expensive first; for definitions on size alone."""
         units, least = self._units, self._units.least
         missing = least - int(units.people[self._rest].sum())
         if missing <= 0 or (units.people != 1).any():
@@ -69,7 +70,7 @@ class _Unplaced:
         return found if self._passing(touched, ids, int(ids.max(initial=-1)) + 1).all() else None
 
     def absorbing(self) -> Ids | None:
-        """Whole classes join, those first whose rows lose least, until all together pass; in the end the whole block is one class."""
+        """Let whole classes join, those with the smallest loss first, until all together pass; at the end the whole block is one class."""
         units = self._units
         rows = sum_by(self._of, units.rows[self._placed], len(self._classes))
         order = np.argsort(rows * (units.full - self._prices), kind="stable")
@@ -82,7 +83,7 @@ class _Unplaced:
         return None
 
     def joining(self) -> Ids | None:
-        """Each unit joins the class that this makes least dearer, of those that still pass."""
+        """Let each unit join the class with the smallest increase of cost among those that still pass."""
         if len(self._rest) > _MOST_JOINING or not len(self._classes):
             return None
         found = self._group.copy()

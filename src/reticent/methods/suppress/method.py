@@ -1,4 +1,4 @@
-"""The method ``Suppress``: single cells are starred until rows with equal labels pass, at a cost that is compared with the least possible."""
+"""The method ``Suppress``: single cells are suppressed until rows with equal labels satisfy the definition, with lower bounds of the cost."""
 
 from __future__ import annotations
 
@@ -61,18 +61,22 @@ def _weights_text(weights: Mapping[str, Number]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Suppress(GroupMethod):
-    """Local suppression: star as few cells as possible so that the classes of rows with equal labels pass.
+    """Local suppression: suppress as few cells as possible so that the classes of rows with equal labels satisfy the definition.
 
-    Guarantee: every class passes the definition, a class of all stars included; values that are shown are true. Adversary: that of the definition.
-    A star is a symbol of its own (``reading``). Cost: starred cells, each weighing what ``weights`` says of its column (1 if nothing); columns in ``keep`` are
-    never starred. Source: Aggarwal, Feder, Kenthapadi, Motwani, Panigrahy, Thomas, Zhu, Anonymizing tables (2005), with corrections.
+    Guarantee: every class satisfies the definition, a fully suppressed class included; published values are true.
+    Adversary: that of the definition. A star is a separate symbol (``reading``), not a wildcard. Objective: the number
+    of suppressed cells, each with its column's weight in ``weights`` (default 1); columns in ``keep`` are never
+    suppressed. Source: [Aggarwal2005]; [Kenthapadi2006], chapter 4, with corrections.
 
-    ``algorithm="auto"`` runs what has a proven factor where the table is small (a few rows for ``factor``, about 1,500 for ``forest``), the greedy by ``patterns`` in
-    any case, and improves the cheapest. ``forest`` and ``factor`` cut larger tables into parts; the factor then holds for each part. ``exact=True`` finds the least
-    cost of a small table. With ``hiding="hierarchy"`` a cell may show a part of its hierarchy instead of a star.
+    ``algorithm="auto"`` runs the algorithms with a proven factor on small tables (a few rows for ``factor``, about
+    1,500 for ``forest``), the greedy by ``patterns`` in any case, and improves the cheapest result. ``forest`` and
+    ``factor`` split larger tables into parts; the factor then holds for each part. ``exact=True`` finds the optimum of
+    a small table. With ``hiding="hierarchy"`` a cell may be generalized to a node of its hierarchy instead of
+    suppressed.
 
-    People with equal quasi values may be hidden differently where only k-anonymity is asked for; who is, is drawn by the operating system. ``k`` is the least
-    size of a class, beside what the definition asks for; ``suppression`` is the share of rows that may be left out where classes fail or would be all stars.
+    For k-anonymity alone, people with equal quasi values may be treated differently; the choice is sampled from the
+    operating system's generator. ``k`` is the minimum class size, in addition to the definition; ``suppression`` is the
+    share of rows that may be suppressed entirely if their classes fail or would be fully suppressed.
 
     Example:
         >>> import reticent as rt
@@ -112,7 +116,7 @@ class Suppress(GroupMethod):
         object.__setattr__(self, "keep", (self.keep,) if isinstance(self.keep, str) else tuple(self.keep))
 
     def fit(self, table: Table, context: Context | None = None) -> SuppressionFit:
-        """The classes of a table under k-anonymity, what they cost, and the least that they could cost; nothing is published."""
+        """Return the classes of a table under k-anonymity, their cost, and lower bounds; nothing is published."""
         if self.k is None:
             raise PolicyError(
                 "Suppress: fit needs k, the least size of a class: Suppress(k=5).fit(table).", setting=("k",)
@@ -120,7 +124,7 @@ class Suppress(GroupMethod):
         return SuppressionFit(self._work(GroupRun.of(self, table, KAnonymity(self.k), context)))
 
     def grouped(self, run: GroupRun) -> Grouping:
-        """Classes of starred rows that satisfy the definition, for every set of columns that an adversary may hold."""
+        """Return classes of suppressed rows that satisfy the definition, for every set of columns that an adversary may know."""
         work = self._work(run)
         made = local_grouping(run, work.shown, work.published, work.left_out, work.order)
         search = {**made.search, "suppression": work.told(), "figures": work.figures()}
@@ -130,11 +134,11 @@ class Suppress(GroupMethod):
 
     @property
     def limit(self) -> Fraction:
-        """The share of rows that may be left out."""
+        """The share of rows that may be suppressed."""
         return exact(self.suppression, "suppression")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         several = rows_of_people("Suppress", table)
         if several is not None:
             return several
@@ -159,7 +163,7 @@ class Suppress(GroupMethod):
         return None
 
     def divides(self, table: Table, definition: Definition) -> bool:
-        """Whether people with equal quasi values may be hidden differently: where only their number counts, and rows are people in memory."""
+        """True if people with equal quasi values may be treated differently: only their number matters, and rows are people in memory."""
         by_size = all(isinstance(part, KAnonymity) for part in definition.parts())
         return by_size and not table.streamed
 
@@ -174,7 +178,7 @@ class Suppress(GroupMethod):
             order = run.context.randomness.order(run.table.rows)
             rows = engine_of(run.table, run.context).single_rows
             counted = rows(run.table, order)
-            # Ties go by content; among people with equal values chance decides.
+            # Ties are broken by content; among people with equal values at random.
             sizes = [hierarchy.size for hierarchy in counted.hierarchies]
             order = order[np.argsort(number(*pack(counted.codes, sizes, len(counted)))[0], kind="stable")]
             counted = rows(run.table, order)
@@ -194,7 +198,7 @@ def _require_people(frequencies: FrequencySet, least: int) -> None:
 
 @dataclass(frozen=True)
 class _Work:
-    """A table on its way: its units, their classes, what is shown of them and which are left out."""
+    """A table in progress: its units, their classes, their labels, and the suppressed ones."""
 
     method: Suppress
     run: GroupRun
@@ -229,14 +233,14 @@ class _Work:
 
     @cached_property
     def hidden(self) -> tuple[int, dict[str, int]]:
-        """What is hidden, in whole units, and the hidden cells by column; rows that are left out count with all their cells."""
+        """Return the total cost in integer units, and the suppressed cells by column; suppressed rows count with all their cells."""
         cost, columns = cells_hidden(self.solver, self.classes, self.left_out.mask[self.shown.group])
         names = list(self.run.table.quasi)
         return cost, {names[column]: columns[column] for column in sorted(columns)}
 
     @cached_property
     def bounds(self) -> LowerBounds:
-        """The lower bounds in whole units, that of nearest neighbours among them."""
+        """The lower bounds in integer units, including that of nearest neighbours."""
         return least_possible(self.solver, self.demands, nearest=True)
 
     @cached_property
@@ -246,19 +250,19 @@ class _Work:
 
     @property
     def factor(self) -> Fraction | None:
-        """The proven factor, where there is one for all columns together."""
+        """The proven factor, if there is one for all columns together."""
         return self.classes[0].solved.factor if len(self.demands) == 1 else None
 
     @cached_property
     def wildcards(self) -> int | None:
-        """The starred cells under the wildcard reading, of a greedy; None where it was not counted."""
+        """The suppressed cells of a greedy under the wildcard reading; None if not computed."""
         if self.method.hiding != "stars" or len(self.demands) > 1:
             return None
         demand = self.demands[0]
         return wildcard_count(self.solver.units(demand.columns, demand.least), self.run.context)
 
     def told(self) -> dict[str, Any]:
-        """What the steward is told about the cost, as plain data."""
+        """Return the steward's figures about the cost, as plain data."""
         cost, columns = self.hidden
         return {
             "cost": str(Fraction(cost, self.unit)),
@@ -269,7 +273,7 @@ class _Work:
         }
 
     def figures(self) -> list[dict[str, Any]]:
-        """The cost beside the least that it could be, and the hidden cells by column, for the report to draw."""
+        """Return the cost with its lower bound, and the suppressed cells by column, for figures in the report."""
         cost, columns, bound = Fraction(self.hidden[0], self.unit), self.hidden[1], self.bound
         beside = f"at most {float(cost / bound):.3g} times the least possible" if bound else "the least possible"
         proven = (
@@ -292,12 +296,14 @@ class _Work:
 
 
 def _numbered(group: Ids) -> Ids:
-    """The classes, with those that have none in a class of their own at the end."""
+    """Return the classes, with unplaced units as an extra class at the end."""
     return np.where(group < 0, int(group.max(initial=-1)) + 1, group)
 
 
 def _failing(shown: ShownGroups, leaving: PublishedGroups, method: Suppress) -> Mask:
-    """Classes that are not published: those that fail for some set of columns and, as far as rows may be left out, those that show nothing."""
+    """Mask the classes that are not published: those that fail for some set of columns and, as far as rows may be
+    suppressed, those that show nothing.
+    """
     sizes = shown.groups.sizes
     mask: Mask = sizes == 0
     rows, allowed = int(sizes.sum()), leaving.allowed
@@ -320,7 +326,7 @@ def _failing(shown: ShownGroups, leaving: PublishedGroups, method: Suppress) -> 
 
 
 def _is_star(cells: ColumnCells) -> Mask:
-    """The groups that show nothing of a column."""
+    """Mask the groups that show nothing of a column."""
     stars = np.array([isinstance(meaning, Anything) for meaning in cells.meanings], dtype=bool)
     found: Mask = stars[cells.of_group]
     return found
@@ -338,9 +344,9 @@ def _unplaced(lost: int, rows: int, definition: GroupDefinition, method: Suppres
 
 
 class SuppressionFit(ShownAsCard):
-    """What :meth:`Suppress.fit` found: classes of rows, what they cost, and how little it could be. It is for the steward; nothing is certified.
+    """Result of :meth:`Suppress.fit`: classes of rows, their cost, and lower bounds. Private to the steward; nothing is certified.
 
-    It is computed from the work of one run, each figure when it is asked for.
+    Figures are computed lazily from one run.
     """
 
     def __init__(self, work: _Work) -> None:
@@ -348,7 +354,7 @@ class SuppressionFit(ShownAsCard):
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """The class of every row of the table, in its order; -1 where the row is left out. Equal numbers have equal labels."""
+        """The class of every row of the table, in order; -1 if the row is suppressed. Equal numbers have equal labels."""
         work = self._work
         kept = ~work.left_out.mask
         classes = np.where(kept, np.cumsum(kept) - 1, -1)[work.shown.group]
@@ -363,49 +369,53 @@ class SuppressionFit(ShownAsCard):
 
     @property
     def cost(self) -> int | Fraction:
-        """The weight of all hidden cells: their number, where no column has a weight of its own. A row that is left out counts with all cells."""
+        """The weight of all suppressed cells: their number, if no column has a weight. A suppressed row counts with all cells."""
         return _plain(Fraction(self._work.hidden[0], self._work.unit))
 
     @property
     def cells(self) -> dict[str, int]:
-        """How many cells are hidden in each column."""
+        """The number of suppressed cells in each column."""
         return self._work.hidden[1]
 
     @property
     def lower_bound(self) -> int | Fraction:
-        """No partition costs less: the sum over rows of the distance to the (k-1)-st nearest other row; by patterns where that takes too long."""
+        """A lower bound of the cost of any partition: the sum over rows of the distance to the (k-1)-st nearest other row;
+        by patterns if that takes too long.
+        """
         bounds = self._work.bounds
         return _plain(Fraction(bounds.patterns if bounds.nearest is None else bounds.nearest, self._work.unit))
 
     @property
     def pattern_bound(self) -> int | Fraction:
-        """A sharper lower bound: for every row the least cost at which enough rows look alike."""
+        """A sharper lower bound: for every row the smallest cost at which enough rows have equal labels."""
         return _plain(Fraction(self._work.bounds.patterns, self._work.unit))
 
     @property
     def ratio(self) -> float:
-        """The cost beside the sharpest bound: the least possible cost is at most so many times smaller."""
+        """The cost divided by the sharpest bound: an upper bound of the ratio to the optimum."""
         bound = Fraction(self._work.bounds.sharpest, self._work.unit)
         return float(self.cost / bound) if bound else 1.0
 
     @property
     def factor(self) -> Fraction | None:
-        """The cost is at most so many times the least possible, proven before the run; None where nothing is proven. See :attr:`parts`."""
+        """The proven approximation factor, known before the run; None if there is none. See :attr:`parts`."""
         return self._work.factor
 
     @property
     def parts(self) -> int:
-        """How many parts the table was cut into; the factor holds in each of them by itself."""
+        """The number of parts the table was split into; the factor holds in each of them separately."""
         return self._work.classes[0].solved.parts
 
     @property
     def sdcmicro_count(self) -> int | None:
-        """Starred cells of a greedy under the wildcard reading, for comparison with sdcMicro. That reading is not k-anonymity and is never certified."""
+        """Suppressed cells of a greedy under the wildcard reading, for comparison with sdcMicro. That reading is not
+        k-anonymity and is never certified.
+        """
         return self._work.wildcards
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before this is used."""
+        """Warnings before use."""
         found = []
         if int((~self._work.left_out.mask).sum()) == 1:
             found.append("All rows are in one class: nothing tells them apart any more.")
@@ -414,7 +424,7 @@ class SuppressionFit(ShownAsCard):
         return tuple(found)
 
     def card(self) -> Card:
-        """The cost beside its bounds."""
+        """Summarise for display: the cost with its bounds."""
         facts: dict[str, object] = {
             "classes": int((~self._work.left_out.mask).sum()),
             "cost": self.cost,

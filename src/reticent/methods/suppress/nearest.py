@@ -1,7 +1,7 @@
-"""How far the (k-1)-st nearest other row is from every row: the lower bound of the forest.
+"""The distance of every row to its (k-1)-st nearest other row: the lower bound of the forest.
 
-Few points are compared pair by pair. Of many, the number of rows at each distance follows from how many rows look alike under every pattern, by inclusion and
-exclusion, so that no pair is compared.
+Few points are compared pair by pair. For many, the number of rows at each distance follows from the number of rows with
+equal labels under every pattern, by inclusion-exclusion, without comparing pairs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _PAIRS_AT_ONCE = 1 << 21
 
 
 def nearest_prices(points: Units, context: Context) -> Ids | None:
-    """For every point the least distance within which it has at least ``least`` people, itself included; None where that would take too long."""
+    """Return for every point the smallest distance within which it has at least ``least`` people, itself included; None if
+    that would take too long.
+    """
     patterns = prod(ladder.top + 1 for ladder in points.ladders)
     if len(points) * min(len(points), patterns) > _MOST_WORK:
         return None
@@ -28,11 +30,11 @@ def nearest_prices(points: Units, context: Context) -> Ids | None:
 
 
 def _by_pairs(points: Units, context: Context) -> Ids:
-    """The points within each distance, counted pair by pair. Points that can never be in one class are farther apart than any others."""
+    """Count the points within each distance, pair by pair. Points that can never share a class are farther apart than any others."""
     count, full = len(points), points.full
     everybody, block = np.arange(count), points.apart[0]
     found: Ids = np.empty(count, dtype=np.int64)
-    # Every point has somebody, so that no more points are needed than people.
+    # Every point has at least one person, so no more points are needed than people.
     wanted = min(points.least, count)
     step = max(_PAIRS_AT_ONCE // max(count, 1), 1)
     for start in range(0, count, step):
@@ -40,7 +42,7 @@ def _by_pairs(points: Units, context: Context) -> Ids:
         some = everybody[start : start + step]
         away = points.distances(some, everybody)
         away[block[some][:, None] != block[None, :]] = full + 1
-        # Distance and place in one number.
+        # Distance and index in one number.
         keys = np.sort(np.partition(away * count + everybody, wanted - 1, axis=1)[:, :wanted], axis=1)
         within = np.cumsum(points.people[keys % count], axis=1) >= points.least
         reached = keys[np.arange(len(some)), np.argmax(within, axis=1)] // count
@@ -49,10 +51,11 @@ def _by_pairs(points: Units, context: Context) -> Ids:
 
 
 def _by_patterns(points: Units, context: Context) -> Ids:
-    """The same from how many look alike.
+    """Compute the same from the numbers of rows with equal labels.
 
-    Someone who differs from a point exactly up to the rungs of a pattern (and no higher) is as far as the pattern costs. How many do so is how many look alike under
-    the pattern without those who look alike under a pattern with one rung less in some column.
+    A record that differs from a point exactly up to the rungs of a pattern (and no higher) is at the distance of the
+    pattern's cost. Their number is that of equal labels under the pattern, minus that under patterns with one rung less
+    in some column.
     """
     patterns = list(product(*(range(ladder.top + 1) for ladder in points.ladders)))
     everybody = np.arange(len(points))

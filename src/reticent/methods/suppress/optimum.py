@@ -1,7 +1,8 @@
-"""The least possible cost, as a mixed-integer program; for small tables.
+"""The optimal cost by mixed-integer programming, for small tables.
 
-A row chooses one of the patterns, and rows with the same pattern and the same values there are a class. A class is open or closed; an open one has at least k
-rows. This says the same as a partition of the rows: a class that shows less than its rows agree on is never cheaper.
+A row chooses one of the patterns, and rows with the same pattern and the same values there are a class. A class is open
+or closed; an open one has at least k rows. This is equivalent to a partition of the rows: a class that shows less than
+its rows agree on is never cheaper.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MOST_CHOICES = 60_000
 
 @dataclass(frozen=True)
 class _Choices:
-    """Choice ``c`` lets rows of the point ``point[c]`` show what class ``klass[c]`` shows, for ``price[c]`` units a row."""
+    """Choice ``c`` lets rows of the point ``point[c]`` show what class ``klass[c]`` shows, for ``price[c]`` units per row."""
 
     point: Ids
     klass: Ids
@@ -30,7 +31,7 @@ class _Choices:
 
 
 def least_cost(units: Units, context: Context) -> Ids:
-    """The class of every unit in a partition of least cost; needs single rows. Too many choices are refused before anything is solved."""
+    """Return the class of every unit in a partition of minimal cost; needs single rows. Too many choices are refused before solving."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array, hstack
 
@@ -87,7 +88,7 @@ def _choices(points: Units, held: Ids) -> _Choices:
 
 
 def _dealt(ids: Ids, found: _Choices, shares: Ids) -> Ids:
-    """The class of every unit, the units of a point dealt out to its classes in their order."""
+    """Return the class of every unit, with the units of a point distributed over its classes in order."""
     order = np.lexsort((found.klass, found.point))
     classes = np.repeat(found.klass[order], shares[order])
     group = np.empty(len(ids), dtype=np.int64)

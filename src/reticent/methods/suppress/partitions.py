@@ -1,7 +1,8 @@
-"""One partition for each set of columns that an adversary may hold, and what all of them together cost.
+"""One partition for each set of columns that an adversary may know, and their total cost.
 
-Sets are solved one after the other, those that need the largest classes first. Columns that an earlier set settled stay as they are: what they show tells blocks
-apart, within which the other columns of the set are hidden. Where a block does not pass, the sets that share a column are solved as one.
+Sets are solved one after the other, those that need the largest classes first. Columns settled by an earlier set stay
+fixed: their labels separate blocks, within which the other columns of the set are suppressed. If a block does not pass,
+the sets that share a column are solved as one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from reticent.methods.suppress.strategy import (
 
 @dataclass(frozen=True)
 class Demand:
-    """Some columns, and what classes must pass for an adversary who knows them; ``least`` people in any case."""
+    """Some columns, and the definition that classes must satisfy against an adversary who knows them; at least ``least`` people in any case."""
 
     columns: Columns
     definition: GroupDefinition
@@ -38,12 +39,12 @@ class Demand:
 
     @classmethod
     def of(cls, judged: JudgedSet, least: int) -> Demand:
-        """What is asked for one set, or more people where ``least`` says so."""
+        """Return the demand for one set, with ``least`` people if that is more."""
         definition = against_all(judged.definition)
         return cls(judged.places, definition, max(least, definition.least_rows()))
 
     def with_others(self, others: Sequence[Demand]) -> Demand:
-        """What is asked for several sets, of an adversary who knows all their columns: it implies each of them, if it is monotone."""
+        """Return the demand for several sets against an adversary who knows all their columns: it implies each of them if monotone."""
         everything = (self, *others)
         columns = tuple(sorted({column for each in everything for column in each.columns}))
         parts = tuple(dict.fromkeys(part for each in everything for part in each.definition.parts()))
@@ -52,7 +53,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class ColumnClasses:
-    """For some columns the class of every unit (-1: it has none), and what is proven of its cost."""
+    """For some columns the class of every unit (-1: none), and the proven factor of its cost."""
 
     columns: Columns
     solved: PartitionResult
@@ -60,7 +61,7 @@ class ColumnClasses:
 
 @dataclass(frozen=True)
 class SetSolver:
-    """How units are partitioned: by which algorithm, or ``exact``. Units are single rows where ``single`` says so, else points."""
+    """How units are partitioned: by which algorithm, or ``exact``. Units are single rows if ``single``, otherwise points."""
 
     frequencies: FrequencySet
     ladders: tuple[Ladder, ...]
@@ -70,7 +71,7 @@ class SetSolver:
     context: Context
 
     def run(self, demands: Sequence[Demand]) -> tuple[ColumnClasses, ...]:
-        """Partitions that together cover every column; columns that no set has are shown as they are."""
+        """Return partitions that together cover every column; columns in no set are shown unchanged."""
         pending = sorted(demands, key=lambda each: (-each.least, -len(each.columns), each.columns))
         done: list[tuple[Demand, ColumnClasses]] = []
         while pending:
@@ -96,7 +97,7 @@ class SetSolver:
         return filled
 
     def units(self, columns: Columns, least: int) -> Units:
-        """All units that have rows, in some columns."""
+        """Return all units that have rows, in some columns."""
         filled = np.flatnonzero(self._filled)
         people = self.frequencies.groups().people
         return Units(
@@ -120,7 +121,7 @@ class SetSolver:
         return ColumnClasses(own, replace(found, group=group))
 
     def _grown(self, units: Units, demand: Demand) -> PartitionResult:
-        """Classes for which what judges them all together holds too: they are made larger until it does."""
+        """Enlarge classes until the parts of the definition that judge all classes together hold too."""
         parts = demand.definition.parts()
         local = together_of(tuple(part for part in parts if part.local))
         whole = together_of(tuple(part for part in parts if not part.local))
@@ -145,7 +146,7 @@ class SetSolver:
         return solve_by_judgement(units, passing, self.context)
 
     def _judging(self, units: Units, definition: GroupDefinition) -> Passing:
-        """Groups pass that have enough people and satisfy the definition; the second is asked only of those that have."""
+        """Return the check for groups: enough people, and the definition, which is evaluated only for those."""
         everybody, large = self.frequencies.groups().select(self._filled), enough_people(units)
 
         def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
@@ -164,7 +165,9 @@ class SetSolver:
 
 
 def _shown_as(units: Units, place: int, group: Ids) -> Units:
-    """The units with one column that an earlier partition settled: it shows what its classes show and stays so. Units that it left out show themselves."""
+    """Return the units with one column settled by an earlier partition: it shows the labels of its classes. Units
+    suppressed there show themselves.
+    """
     ladder, codes = units.ladders[place], units.codes[place]
     kept = group >= 0
     count = int(group.max(initial=-1)) + 1
@@ -185,7 +188,9 @@ def _shown_as(units: Units, place: int, group: Ids) -> Units:
 
 
 def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Mask) -> tuple[int, dict[int, int]]:
-    """What partitions cost in whole units, and for each column how many cells do not show their value; rows that are ``out`` cost all cells."""
+    """Return the cost of partitions in integer units, and for each column the number of cells that do not show their
+    value; rows that are ``out`` cost all cells.
+    """
     rows = solver.frequencies.sizes
     cost, hidden = 0, {}
     for partition in partitions:
@@ -205,7 +210,9 @@ def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Ma
 
 @dataclass(frozen=True)
 class LowerBounds:
-    """What no partition costs less than, in whole units: by ``nearest`` neighbours (None: not computed), by ``patterns``, and the ``sharpest`` of what was computed."""
+    """Lower bounds of the cost of any partition, in integer units: by ``nearest`` neighbours (None: not computed), by
+    ``patterns``, and the ``sharpest`` of those computed.
+    """
 
     nearest: int | None = 0
     patterns: int = 0
@@ -217,7 +224,8 @@ class LowerBounds:
 
 
 def least_possible(solver: SetSolver, demands: Sequence[Demand], *, nearest: bool) -> LowerBounds:
-    """Lower bounds of the cost. That of nearest neighbours is not above that of patterns if these were found for all rows; then it is computed only if asked for.
+    """Return lower bounds of the cost. That of nearest neighbours does not exceed that of patterns if these were found for
+    all rows; then it is computed only on request.
 
     Bounds of sets that share no column add up.
     """

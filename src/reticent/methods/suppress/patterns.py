@@ -1,8 +1,8 @@
-"""The scalable way: fewest hidden cells first, and of equally cheap patterns the one that places most rows first.
+"""The scalable greedy: patterns with the fewest suppressed cells first, and of equally cheap ones the one that places the most rows.
 
-Guarantee: every class passes. No factor is promised; the cost is compared with the lower bounds of the run.
-Cost: one grouping of the units left for each pattern that is looked at; at most ``MOST_PATTERNS`` (fewer for very many units) are looked at in the order of their
-cost, after which only patterns are tried that hide ever more of the columns.
+Guarantee: every class passes. There is no proven factor; the cost is compared with the lower bounds of the run. Cost:
+one grouping of the remaining units for each examined pattern; at most ``MOST_PATTERNS`` (fewer for very many units) are
+examined in order of cost, after which only patterns that suppress more and more columns are tried.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from reticent.methods.suppress.ladders import Ids, Ladder, Mask, Pattern, Units
 
 MOST_PATTERNS, _FEWEST_PATTERNS, _MOST_WORK = 4096, 64, 700_000_000
 Passing = Callable[[Ids, Ids, int], Mask]
-"""Which groups pass, given some units, the group of each and how many groups there are."""
+"""Mask of the passing groups, given some units, the group of each and the number of groups."""
 
 
 def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) -> Iterator[tuple[int, Pattern]]:
-    """Patterns with what a row costs under them, in rising order, equally cheap ones in the order of their rungs."""
+    """Yield patterns with the cost of a row, by increasing cost, ties by rungs."""
     start = (0,) * len(ladders)
     heap, known = [(0, start)], {start}
     for _ in range(most):
@@ -42,12 +42,12 @@ def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) ->
 
 
 def affordable(units: Units) -> int:
-    """How many patterns are looked at: fewer where there are very many units, so that the time stays in bounds."""
+    """Return how many patterns to examine: fewer if there are very many units, to bound the time."""
     return min(MOST_PATTERNS, max(_FEWEST_PATTERNS, _MOST_WORK // max(len(units), 1)))
 
 
 def enough_people(units: Units) -> Passing:
-    """Groups pass that have at least as many people as a class needs."""
+    """Return the check that groups have at least as many people as a class needs."""
 
     def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
         large: Mask = sum_by(ids, units.people[chosen], count) >= units.least
@@ -57,9 +57,9 @@ def enough_people(units: Units) -> Passing:
 
 
 class PatternGreedy:
-    """Units that are placed class by class; ``group`` has the class of each, -1 while it has none.
+    """Places units class by class; ``group`` is the class of each, -1 if none.
 
-    It has mutable state because each pattern places some of the units that the patterns before it left.
+    Mutable: each pattern places some of the units that earlier ones left.
     """
 
     def __init__(self, units: Units, passing: Passing, context: Context) -> None:
@@ -83,7 +83,7 @@ class PatternGreedy:
         return self.group
 
     def _place(self, patterns: list[Pattern]) -> None:
-        """Take the pattern that places most rows, then the next best of what is left, until none places any."""
+        """Apply the pattern that places the most rows, then the next best on the remaining ones, until none places any."""
         heap: list[tuple[int, int, int, tuple[Ids, Mask]]] = []
         for order, pattern in enumerate(patterns):
             placed = self._placed(pattern)
@@ -91,7 +91,7 @@ class PatternGreedy:
         while heap and heap[0][0] < 0:
             _, order, known, placed = heapq.heappop(heap)
             if known != self.count:
-                # Fewer units are left than when this was counted.
+                # Fewer units remain than when this was counted.
                 self._context.check("placing rows")
                 placed = self._placed(patterns[order])
                 rows = int(self._units.rows[self._left[placed[1]]].sum())
@@ -100,7 +100,7 @@ class PatternGreedy:
             self._take(*placed)
 
     def _placed(self, pattern: Pattern) -> tuple[Ids, Mask]:
-        """The units left, numbered by what they show under a pattern, and which of them are in a group that passes."""
+        """Return the remaining units, numbered by what they show under a pattern, and mask those in a passing group."""
         ids, count = self._units.alike(pattern, self._left)
         return ids, self._passing(self._left, ids, count)[ids]
 
@@ -112,7 +112,7 @@ class PatternGreedy:
         self._left = self._left[~placed]
 
     def _climb(self) -> None:
-        """For many columns: hide one column more at a time, the one that places most rows, or else the one with most values left."""
+        """For many columns: suppress one more column at a time, the one that places the most rows, or else the one with the most remaining values."""
         ladders = self._units.ladders
         pattern = (0,) * len(ladders)
         while len(self._left):
@@ -134,10 +134,12 @@ class PatternGreedy:
 
 
 def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], bool]:
-    """For every unit the least cost of a row under which enough people look alike, whatever becomes of the others (sharper); and whether it was found for all.
+    """Return for every unit the smallest cost of a row at which enough people have equal labels, independent of the
+    others; and whether it was found for all.
 
-    No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the nearest neighbours, since people
-    who look alike at some cost are at most that far apart. Units for which the affordable patterns are not enough get what the last of these costs.
+    No partition shows a row of the unit for less, so the sum over rows is a lower bound; it is at least that of the
+    nearest neighbours, since people with equal labels at some cost are at most that far apart. Units for which the
+    examined patterns do not suffice get the cost of the last of these.
     """
     price: Ids = np.full(len(units), -1, dtype=np.int64)
     everybody, cost = np.arange(len(units)), 0

@@ -1,4 +1,4 @@
-"""Which algorithm partitions the units, in one piece or in parts, and what is proven of the result."""
+"""Choice of the algorithm that partitions the units, on the whole or by parts, and the proven factor."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ Algorithm = Literal["auto", "forest", "factor", "patterns"]
 Solver = Callable[[Units, Context], Ids]
 
 _SMALL, _SMALL_FACTOR = 1_500, 60
-"""Up to so many rows ``auto`` runs the proven algorithms too."""
+"""Up to this many rows ``auto`` runs the algorithms with proven factors too."""
 _PART, _PART_FACTOR = 4_000, 150
-"""Larger blocks are cut into parts of at most so many rows, which are solved one by one."""
+"""Larger blocks are split into parts of at most this many rows, which are solved one by one."""
 
 
 @dataclass(frozen=True)
 class PartitionResult:
-    """The class of every unit (-1: it has none), and what is proven: the cost is at most ``factor`` times the least possible, in each of so many ``parts`` by itself."""
+    """The class of every unit (-1: none), and the proven factor: the cost is at most ``factor`` times the optimum, in each
+    of ``parts`` parts separately.
+    """
 
     group: Ids
     factor: Fraction | None = None
@@ -37,12 +39,12 @@ class PartitionResult:
 
 
 def solve_exactly(units: Units, context: Context) -> PartitionResult:
-    """A partition of least cost."""
+    """Return a partition of minimal cost."""
     return PartitionResult(least_cost(units, context), Fraction(1))
 
 
 def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> PartitionResult:
-    """Classes of at least k single rows. What an algorithm with a proven factor finds is improved, which keeps the factor."""
+    """Return classes of at least k single rows. The result of an algorithm with a proven factor is improved, which preserves the factor."""
     passing = enough_people(units)
     ways: list[PartitionResult] = []
     proven = (algorithm,) if algorithm != "auto" else ("factor", "forest")
@@ -65,13 +67,13 @@ def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> Parti
 
 
 def solve_by_judgement(units: Units, passing: Passing, context: Context) -> PartitionResult:
-    """Classes that pass whatever is asked of them, by patterns; nothing is proven of the cost."""
+    """Return classes that pass an arbitrary check, by patterns; without a proven factor."""
     group = PatternGreedy(units, passing, context).run()
     return PartitionResult(settled(units, group, passing, context))
 
 
 def _by_points(units: Units, context: Context) -> Ids:
-    """The greedy places whole points, which are far fewer than rows."""
+    """Run the greedy on whole points, which are far fewer than rows."""
     ids, count = units.points
     firsts = np.full(count, -1, dtype=np.int64)
     firsts[ids[::-1]] = np.arange(len(units))[::-1]
@@ -101,7 +103,7 @@ def _in_parts(
 
 
 def _parts(units: Units, most: int) -> Iterator[Ids]:
-    """The units of every block in parts of about ``most``, in the order of their content, the columns with fewest values first; ends are shared out evenly."""
+    """Yield the units of every block in parts of about ``most``, sorted by content, the columns with the fewest values first; sizes are balanced."""
     block, blocks = units.apart
     many_last = sorted(range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True)
     order = np.lexsort([*(units.codes[column] for column in many_last), block])
@@ -116,7 +118,7 @@ def _forest_factor(units: Units) -> Fraction:
 
 
 def _factor_factor(units: Units) -> Fraction | None:
-    """For pairs 2, or 3/2 where every column has two values; for three 2 where every column has two values, else nothing is proven."""
+    """Return the proven factor: for pairs 2, or 3/2 if every column is binary; for triples 2 if every column is binary, otherwise None."""
     binary = all(len(np.unique(codes)) <= 2 for codes in units.codes)
     if units.least == 2:
         return Fraction(3, 2) if binary else Fraction(2)

@@ -1,7 +1,7 @@
-"""The wildcard count: how few cells would be starred if a star were read as any value. A figure to compare with other tools, never a claim.
+"""The wildcard count: the number of suppressed cells if a star matched any value. For comparison with other tools, never a claim.
 
-Under this reading every released row must be *compatible* with k released rows. That is not k-anonymity: of (a,*), (a,2), (a,2) each is compatible with three, but
-somebody with (a,1) fits only the first (002, 7.2).
+Under this reading every released row must be *compatible* with k released rows. That is not k-anonymity: of (a,*),
+(a,2), (a,2) each is compatible with three, but a person with (a,1) matches only the first.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _MOST_COLUMNS, _MOST_POINTS = 10, 100_000
 
 
 def wildcard_count(units: Units, context: Context) -> int | None:
-    """Starred cells of a simple greedy under the wildcard reading; None where there are too many columns or rows for it.
+    """Return the suppressed cells of a simple greedy under the wildcard reading; None if there are too many columns or rows for it.
 
-    Every row with too few compatible rows is starred in the fewest columns that help, looking at the stars that were set before; whole points at a time.
+    Every row with too few compatible rows is suppressed in the fewest columns that help, given the stars set before;
+    whole points at a time.
     """
     ids, count = units.points
     if len(units.ladders) > _MOST_COLUMNS or count > _MOST_POINTS:
@@ -30,7 +31,7 @@ def wildcard_count(units: Units, context: Context) -> int | None:
 
 
 class _Wildcards:
-    """The stars of every point, as they are set one pattern after the other; mutable for that reason."""
+    """The stars of every point. Mutable: they are set one pattern after the other."""
 
     def __init__(self, points: Units, people: Ids, rows: Ids) -> None:
         self._points, self._people, self._rows = points, people, rows
@@ -44,7 +45,7 @@ class _Wildcards:
         self._stars = {plain: np.arange(len(self._points))}
         failing = self._few(plain, np.arange(len(self._points)))
         for stars in range(1, len(self._free) + 1):
-            # Stars that were set for others may have helped already.
+            # Stars set for others may have helped already.
             failing = self._few(plain, failing)
             for columns in combinations(self._free, stars):
                 context.check("counting wildcards")
@@ -64,7 +65,7 @@ class _Wildcards:
             self._starred[chosen] = stars
 
     def _few(self, pattern: Pattern, chosen: Ids) -> Ids:
-        """Those of some points that would have too few compatible people if they showed a pattern."""
+        """Return the points that would have too few compatible people under a pattern."""
         compatible = np.zeros(len(chosen), dtype=np.int64)
         for other, there in self._stars.items():
             both: Pattern = tuple(map(max, pattern, other))

@@ -1,6 +1,6 @@
 """One typical value for each group and column, in the column's own type.
 
-``values``  which value is typical; ``ranges`` the grid that it lies on; ``format`` the format ``typical``
+``values``  the choice of the typical value; ``ranges`` the grid of possible values; ``format`` the format ``typical``
 """
 
 from reticent.methods.typical.ranges import at_places, places_of

@@ -1,4 +1,4 @@
-"""The format ``typical``: a table of typical values in the columns' own types, with numbered groups, and a table of the labels behind each group."""
+"""The format ``typical``: a table of typical values in the columns' own types, with numbered groups, and a table of the groups' labels."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _ENDS = "The ends of a range are values of somebody in the group."
 
 
 class Typical(GroupFormat):
-    """Rows show a typical value of their group in every quasi column, and the group's number; the table ``groups`` has the labels of each group.
+    """Rows have a typical value of their group in every quasi column, and the group's number; the table ``groups`` has the labels of each group.
 
-    Adversaries are taken to read both: whatever is judged, attacked or counted goes by the labels behind the typical values.
+    Adversaries are assumed to read both tables: definitions, attacks and counts use the labels.
     """
 
     name: ClassVar[str] = "typical"
@@ -83,7 +83,7 @@ class Typical(GroupFormat):
             _check_typical(manifest.column(name), shown[name], behind[name])
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
-        # No two groups show the same labels, and typical values are not what an adversary knows.
+        # No two groups have the same labels, and typical values are not adversary knowledge.
         return _DATA, manifest.named(_ROLE)
 
     def seen(
@@ -120,12 +120,12 @@ class Typical(GroupFormat):
 
 
 def _groups(rows: Mapping[str, Rows], columns: Sequence[ManifestColumn]) -> tuple[str, pl.DataFrame]:
-    """The column that numbers the groups, and the labels of each."""
+    """Return the column that numbers the groups, and the labels of each."""
     return next(column.name for column in columns if column.role == _ROLE), rows[GROUPS].frame()
 
 
 def _labelled(public: PublicSide, columns: Sequence[str]) -> Rows:
-    """The rows of a release in some columns, with the labels of their groups in the place of typical values."""
+    """Return the rows of a release in some columns, with the labels of their groups instead of typical values."""
     number, groups = _groups(public.rows, public.manifest.columns)
     beside = [name for name in columns if name not in groups.columns]
     counted, times = public.rows[_DATA].counted([number, *beside])
@@ -134,7 +134,7 @@ def _labelled(public: PublicSide, columns: Sequence[str]) -> Rows:
 
 
 def _check_typical(column: ManifestColumn, values: pl.Series, labels: pl.Series) -> None:
-    """Each value is one that its label covers and, where that is a range, lies on its grid. A value that is missing tells nothing."""
+    """Check that each value is covered by its label and, for a range, is on its grid. A missing value discloses nothing."""
     known = np.flatnonzero(values.is_not_null().to_numpy())
     values, labels = values.gather(known), labels.gather(known)
     texts, meanings = list(column.labels), list(column.labels.values())
@@ -160,7 +160,7 @@ def _check_typical(column: ManifestColumn, values: pl.Series, labels: pl.Series)
 
 
 def _places(values: pl.Series, among: pl.Series) -> NDArray[np.int64]:
-    """The place of every value among some others."""
+    """Return the index of every value among others."""
     numbered = among.to_frame("value").with_row_index("place")
     joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
     return joined["place"].to_numpy().astype(np.int64)

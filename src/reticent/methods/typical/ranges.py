@@ -1,7 +1,8 @@
-"""Typical values: one value in a column's own type that stands for the values behind a label, on a grid that the label itself gives.
+"""Grids of typical values: one value in a column's own type represents the values of a label, on a grid determined by the label.
 
-A range says on which grid its typical value lies, so a reader of the manifest can check it, and the value tells no digit that the
-range does not call for. Numbers lie on multiples of 1, 2 or 5 times a power of ten, dates and moments on beginnings of years, months, days and so on.
+A range determines the grid of its typical value, so a reader of the manifest can check it, and the value discloses no
+digit beyond the range's precision. Numbers are multiples of 1, 2 or 5 times a power of ten, dates and timestamps are
+beginnings of years, months, days and so on.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _LARGEST = 300
-_ROUNDED_UP = 1 + 1e-12  # the difference of two decimals may be a little less than the decimal that it should be
-_EXACT_DIGITS = 22  # powers of ten below are floats themselves
+_ROUNDED_UP = 1 + 1e-12  # the difference of two decimals may be slightly less than the exact one
+_EXACT_DIGITS = 22  # smaller powers of ten are exact floats
 _DIGITS = np.repeat(np.arange(-_LARGEST, _LARGEST + 1), 3)
 _STEPS = np.array([float(f"{digit}e{power}") for power in range(-_LARGEST, _LARGEST + 1) for digit in (1, 2, 5)])
 _WHOLE_STEPS = np.array([digit * 10**power for power in range(18) for digit in (1, 2, 5)], dtype=np.int64)
 _FIRST_DAY = 719_163
 _DAY = 86_400_000_000
-# The units of a calendar, each with the longest that one of it takes, in microseconds.
+# Calendar units, each with its maximum length in microseconds.
 _UNITS: tuple[tuple[str, int], ...] = (
     ("Y", 366 * _DAY),
     ("M", 31 * _DAY),
@@ -42,9 +43,10 @@ _UNITS: tuple[tuple[str, int], ...] = (
 
 @dataclass(frozen=True)
 class RangeGrids:
-    """The grids of many ranges of one type: on each, values lie at most a quarter of the range apart.
+    """The grids of many ranges of one type, with a step of at most a quarter of the range.
 
-    ``low`` and ``high`` are places on the line of the type, both of which belong to the range. A range of one value has that value alone. Whole ends make a whole step.
+    ``low`` and ``high`` are positions on the line of the type, both included in the range. A range of one value has
+    that value alone. Integral ends give an integral step.
     """
 
     kind: ValueType
@@ -52,12 +54,14 @@ class RangeGrids:
     high: NDArray[Any]
 
     def nearest(self, places: NDArray[Any], others: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The place of the grid next to each of some places of the ranges, or to the middle between these and ``others``; it lies in the range too."""
+        """Return the grid point nearest to each of some positions of the ranges, or to the midpoint between these and
+        ``others``; it is within the range.
+        """
         others = places if others is None else others
         if self.kind.is_temporal:
             found = self._in_calendar(places + (others - places) // 2)
         elif self.kind is ValueType.REAL:
-            # What overflows lies outside of its range, and is brought back to the middle.
+            # What overflows is outside its range, and is reset to the middle.
             with np.errstate(over="ignore", invalid="ignore"):
                 found = self._in_steps(places / 2 + others / 2)
         else:
@@ -65,7 +69,7 @@ class RangeGrids:
         return np.where(self.low == self.high, self.low, found)
 
     def _in_whole_steps(self, doubled: NDArray[Any]) -> NDArray[Any]:
-        """The multiples next to the halves of some numbers; of two that are as near the even one, so that sums stay what they are."""
+        """Return the multiples nearest to the halves of some numbers; ties to even, so that sums are preserved."""
         quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
         step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
         count = doubled // (2 * step)
@@ -75,12 +79,12 @@ class RangeGrids:
         return self._inside(np.where(found < self.low, found + step, found))
 
     def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
-        # Halves first, since the difference may be too large for a float.
+        # Halve first, since the difference may overflow a float.
         quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
         whole = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
         place = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
         place = np.where(whole, np.maximum(place, 3 * _LARGEST), place)
-        # Counted in steps, so that every place of the grid is one number, however it is reached.
+        # Counted in steps, so that every grid point is one number, however it is reached.
         count = np.rint(places / _STEPS[place])
         count = np.where(_multiples(count, place) > self.high, count - 1, count)
         count = np.where(_multiples(count, place) < self.low, count + 1, count)
@@ -100,14 +104,14 @@ class RangeGrids:
         return found // _DAY + _FIRST_DAY if days else found
 
     def _inside(self, found: NDArray[Any]) -> NDArray[Any]:
-        """What lies outside of its range all the same, since a float is too coarse for the step, goes to the middle of it."""
+        """Reset values outside their range, because a float is too coarse for the step, to the middle of it."""
         real = self.kind is ValueType.REAL
         middle = self.low / 2 + self.high / 2 if real else self.low + (self.high - self.low) // 2
         return np.where((found >= self.low) & (found <= self.high), found, middle)
 
 
 def _multiples(count: NDArray[np.float64], place: Ids) -> NDArray[np.float64]:
-    """So many steps of each size, as the nearest decimal number."""
+    """Return the given multiples of each step size, as the nearest decimal number."""
     found: NDArray[np.float64] = count * _STEPS[place]
     for digits in np.unique(_DIGITS[place]).tolist():
         if abs(digits) < _EXACT_DIGITS:
@@ -121,7 +125,7 @@ def _moments(places: NDArray[Any], days: bool) -> Ids:
 
 
 def _begun(moments: Ids, low: Ids, high: Ids, unit: str) -> Ids:
-    """The nearer of the beginnings of a unit around each moment that lies between ``low`` and ``high``."""
+    """Return the nearer beginning of a unit around each timestamp, within ``low`` and ``high``."""
     units = moments.astype("datetime64[us]").astype(f"datetime64[{unit}]")
     before, after = ((units + shift).astype("datetime64[us]").astype(np.int64) for shift in (0, 1))
     later = ((after - moments < moments - before) & (after <= high)) | (before < low)
@@ -130,9 +134,10 @@ def _begun(moments: Ids, low: Ids, high: Ids, unit: str) -> Ids:
 
 @dataclass(frozen=True)
 class LabelRanges:
-    """Labels of one column by the ranges that they stand for: ``ranged`` says which are ranges, ``low`` and ``high`` their ends.
+    """Labels of one column by their ranges: ``ranged`` masks the ranges, ``low`` and ``high`` are their ends.
 
-    A label that is no range lists its values, or says nothing. A range with an open end has no grid, and no typical value.
+    A label that is not a range lists its values, or is unrestricted. A range with an open end has no grid, and no
+    typical value.
     """
 
     kind: ValueType
@@ -155,17 +160,17 @@ class LabelRanges:
 
     @property
     def ranged(self) -> Mask:
-        """Which labels are ranges with two ends."""
+        """Mask the labels that are ranges with two ends."""
         return self._ends[0]
 
     def grids(self, labels: Ids) -> RangeGrids:
-        """The grids of some labels, each a range."""
+        """Return the grids of some labels, each a range."""
         _, low, high = self._ends
         return RangeGrids(self.kind, low[labels], high[labels])
 
     @cached_property
     def bare(self) -> Mask:
-        """Which labels say nothing of a number: everything, or a range without an end."""
+        """Mask the labels that do not restrict a number: everything, or a range without an end."""
         line = self.kind not in (ValueType.TEXT, ValueType.BOOLEAN)
         unlisted = [isinstance(each, Anything) or each.listed(self.kind) is None for each in self.meanings]
         return np.array(unlisted, dtype=bool) & ~self.ranged & line
@@ -179,7 +184,7 @@ def _places(ends: Sequence[Any], kind: ValueType) -> NDArray[Any]:
 
 
 def places_of(values: pl.Series, kind: ValueType) -> NDArray[Any]:
-    """Values as places on the line of their type; null is 0."""
+    """Return values as positions on the line of their type; null is 0."""
     filled = kind.column(values)
     if kind is ValueType.REAL:
         return filled.fill_null(0.0).to_numpy()
@@ -191,7 +196,7 @@ def places_of(values: pl.Series, kind: ValueType) -> NDArray[Any]:
 
 
 def at_places(places: NDArray[Any], missing: Mask, kind: ValueType) -> pl.Series:
-    """The values at places on the line of a type, null where they are ``missing``."""
+    """Return the values at positions on the line of a type, null where ``missing``."""
     if kind is ValueType.DATE:
         values = pl.Series(places.astype(np.int64) - _FIRST_DAY).cast(pl.Int32).cast(pl.Date)
     elif kind is ValueType.DATETIME:

@@ -1,8 +1,9 @@
 """Typical values of groups: the median of numbers and dates on the grid of the published range, the most frequent one of categories.
 
-Guarantee: what is published of a group in a column follows from its label and one rank statistic of its rows: no mean, from which an adversary who knows all
-people of a group but one could reckon the last one's value, and no value that fewer than three people stand behind unless the label names it
-already. Adversary: knows the range behind each value too. Cost: sorting the points by group and value, once a column.
+Guarantee: the published value of a group in a column follows from its label and one rank statistic of its rows: never a
+mean, from which an adversary who knows all but one person of a group could compute the last value, and no value of
+fewer than three people unless the label lists it already. Adversary: also knows the range of each value. Cost: sorting
+the points by group and value, once per column.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _GROUP = "group"
 class GroupedLeaves:
     """How often each leaf of a column occurs in each of ``count`` groups.
 
-    Groups stand one after the other (entry ``e`` is of group ``owners[e]``), the leaves of each in the order of ``places``, which is that of the values for numbers and dates; a missing value is
-    the last.
+    Entries are sorted by group (entry ``e`` is of group ``owners[e]``), then by ``places``, which is the order of the
+    values for numbers and dates; null is last.
     """
 
     owners: Ids
@@ -49,7 +50,7 @@ class GroupedLeaves:
 
     @classmethod
     def of(cls, places: Ids, size: int, sizes: Ids, group: Ids, count: int) -> GroupedLeaves:
-        """Units of some ``sizes``, each at one of ``size`` places and in a group (-1: in none)."""
+        """Count units of some ``sizes``, each at one of ``size`` places and in a group (-1: none)."""
         there = np.flatnonzero((group >= 0) & (sizes > 0))
         keys = group[there] * size + places[there]
         order = np.argsort(keys, kind="stable")
@@ -59,22 +60,22 @@ class GroupedLeaves:
         return cls(keys[starts] // size, keys[starts] % size, times.astype(np.int64), count)
 
     def sums(self) -> Ids:
-        """How many rows each group has."""
+        """The number of rows of each group."""
         return np.bincount(self.owners, weights=self.times, minlength=self.count).astype(np.int64)
 
     def only(self, chosen: NDArray[np.bool_]) -> GroupedLeaves:
-        """Some of the entries."""
+        """Select some of the entries."""
         return GroupedLeaves(self.owners[chosen], self.places[chosen], self.times[chosen], self.count)
 
     def medians(self) -> tuple[Ids, Ids]:
-        """The places of the lower and of the upper median of each group; 0 for a group without entries."""
+        """Return the positions of the lower and upper median of each group; 0 for a group without entries."""
         sums, upto = self.sums(), np.cumsum(self.times)
         doubled = 2 * (upto - (np.cumsum(sums) - sums)[self.owners])
         lower, upper = (self._first(np.flatnonzero(doubled >= sums[self.owners] + more)) for more in (0, 1))
         return lower, upper
 
     def modes(self) -> tuple[Ids, Ids]:
-        """The place of the most frequent value of each group, the first of several, and how often it occurs."""
+        """Return the position of the most frequent value of each group, first of ties, and its count."""
         most = np.zeros(self.count, dtype=np.int64)
         np.maximum.at(most, self.owners, self.times)
         return self._first(np.flatnonzero(self.times == most[self.owners])), most
@@ -95,11 +96,12 @@ def typical_values(
     *,
     listed: bool,
 ) -> pl.Series:
-    """One value for each group, in the column's own type, given the leaf, the rows and the group of every unit.
+    """Return one value for each group, in the column's own type, given the leaf, the rows and the group of every unit.
 
-    Group ``g`` shows the label ``label_of[g]`` with the meaning ``meanings[label_of[g]]``. Where that is a range, the value is the median of the known
-    values on the range's grid (the middle of the two where they are even in number), or the middle of the range where fewer than three are known; missing where most are. Elsewhere it is the most
-    frequent value; unless labels list exactly the values of the group (``listed``), missing where fewer than three rows have it.
+    Group ``g`` has the label ``label_of[g]`` with the meaning ``meanings[label_of[g]]``. For a range, the value is the
+    median of the known values on the range's grid (the midpoint of the two for an even number), or the middle of the
+    range if fewer than three are known; missing if most are. Otherwise it is the most frequent value; unless labels
+    list exactly the values of the group (``listed``), missing if fewer than three rows have it.
     """
     count, kind = len(label_of), ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
     order = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
@@ -129,10 +131,10 @@ def typical_values(
 def drawn_values(
     hierarchy: BoundHierarchy, leaves: LeafSets, meanings: Sequence[Meaning], label_of: Ids, randomness: Randomness
 ) -> pl.Series:
-    """One value for each group, drawn uniformly among those that its label stands for and, where that is a range, moved to the range's grid.
+    """Return one value for each group, sampled uniformly among those that its label covers and, for a range, moved to the range's grid.
 
-    It tells nothing that the label does not. Where a median or a most frequent value would split an outcome of two values, so that no regression can be fitted,
-    a drawn one does not.
+    It discloses nothing beyond the label. A median or mode can make a binary outcome separable, so that no regression
+    can be fitted; a sampled value does not.
     """
     kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
     published = ValueType.published(hierarchy.leaves.dtype).dtype
@@ -156,7 +158,7 @@ def drawn_values(
 
 
 def check_values(method: str, values: str) -> None:
-    """Refuse what full-domain recoding does not publish."""
+    """Refuse values that full-domain recoding does not publish."""
     if values not in ("labels", "typical"):
         raise PolicyError(
             f"{method}: values must be 'labels' or 'typical', but it is {values!r}.", setting=("values",), value=values
@@ -164,7 +166,7 @@ def check_values(method: str, values: str) -> None:
 
 
 def refused(method: str, table: Table, definition: Definition) -> str | None:
-    """Why typical values of a table cannot be published under a definition."""
+    """Return why typical values of a table cannot be published under a definition; otherwise None."""
     wrong = next((part for part in definition.parts() if part.needs_population), None)
     if wrong is not None:
         return (
@@ -181,7 +183,7 @@ def refused(method: str, table: Table, definition: Definition) -> str | None:
 
 
 def refused_sets(method: str, table: Table) -> str | None:
-    """Why typical values of groups by all columns cannot be published where each set of columns has groups of its own."""
+    """Return why typical values of groups by all columns cannot be published if each column set has its own groups; otherwise None."""
     if table.quasi_sets is None:
         return None
     return (
@@ -191,7 +193,7 @@ def refused_sets(method: str, table: Table) -> str | None:
 
 
 def group_column(table: Table) -> str:
-    """The name of the column that numbers groups: none that the table has."""
+    """Return a name for the column that numbers groups, unused in the table."""
     number, name = 1, _GROUP
     while name in table.schema:
         number += 1
@@ -200,13 +202,13 @@ def group_column(table: Table) -> str:
 
 
 def by_labels(labels: Sequence[tuple[pl.Series, Ids]]) -> Ids:
-    """The groups in the order of the labels that they show (a column's labels, and the place of each group's), so that numbers tell nothing but that."""
+    """Return the groups sorted by their labels (a column's labels, and the index of each group's), so that group numbers disclose nothing more."""
     shown = pl.DataFrame([each.gather(of_group).alias(str(place)) for place, (each, of_group) in enumerate(labels)])
     return shown.select(pl.arg_sort_by(shown.columns)).to_series().to_numpy().astype(np.int64)
 
 
 def level_regions(table: Table, counted: FrequencySet, recoding: Levels) -> Regions:
-    """A full-domain generalization as groups of points, each with its labels and typical values."""
+    """Return a full-domain generalization as groups of points, each with its labels and typical values."""
     levels, published = recoding.coded_at, recoding.published
     group = recoding.groups_of(
         [
@@ -239,5 +241,5 @@ def level_regions(table: Table, counted: FrequencySet, recoding: Levels) -> Regi
 
 
 def with_groups(tables: Mapping[str, Rows], recoding: Regions) -> dict[str, Rows]:
-    """The tables of a release of typical values: its rows, and the labels of the groups that these name."""
+    """Return the tables of a release of typical values: its rows, and the labels of the groups that these refer to."""
     return {**tables, "groups": FrameRows(recoding.group_table())}
