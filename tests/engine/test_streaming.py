@@ -249,7 +249,7 @@ def test_what_needs_rows_in_memory_says_so_by_name():
     for method in (Lattice(), Mondrian(values="sets"), Datafly()):
         with pytest.raises(PolicyError, match="pseudonyms= needs all rows in memory"):
             publish(named, KAnonymity(2), method)
-    with pytest.raises(Infeasible, match="would leave out every row"):
+    with pytest.raises(Infeasible, match="would suppress every row"):
         publish(table, KAnonymity(201), Lattice(suppression=1))
 
 

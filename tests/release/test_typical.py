@@ -206,7 +206,7 @@ def test_what_typical_values_would_give_away_is_refused() -> None:
     known = people().drop("ill")
     with pytest.raises(PolicyError, match="who of a population"):
         publish(table(), KMap(5, known), Mondrian(values="typical"))
-    with pytest.raises(PolicyError, match="one set of quasi columns"):
+    with pytest.raises(PolicyError, match="a single set of quasi columns"):
         publish(table(quasi_sets=[["age", "sex"], ["wage", "born"]]), KAnonymity(5), Lattice(values="typical"))
     with pytest.raises(PolicyError, match="bucketize"):
         Lattice(values="typical", format="bucketize")

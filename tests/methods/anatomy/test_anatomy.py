@@ -183,8 +183,7 @@ def test_the_certificate_says_what_is_hidden_and_what_is_not(release, tmp_path):
 def test_the_report_says_how_buckets_were_made(release, tmp_path):
     page = write_report(release, tmp_path / "report.html", table=ward(TWELVE)).read_text("utf-8")
     assert (
-        "Rows were dealt out to 4 buckets of different sensitive values at random. Quasi values stay as they are."
-        in page
+        "Rows were assigned at random to 4 buckets of different sensitive values. Quasi values are unchanged." in page
     )
 
 
@@ -303,7 +302,7 @@ def _visits() -> rt.Table:
         (
             _several,
             rt.DistinctLDiversity(2, column="disease"),
-            "one sensitive column, and this table has 2: 'disease', 'second'",
+            "one sensitive column, but this table has 2: 'disease', 'second'",
         ),
         (_visits, rt.DistinctLDiversity(2), "Anatomy needs one row per person"),
         (
@@ -323,12 +322,12 @@ def _visits() -> rt.Table:
         (
             lambda: rt.Table(ward(TWELVE).frame.rename({"sex": "count"}), quasi=["age", "count"], sensitive="disease"),
             rt.DistinctLDiversity(2),
-            "counts values in a column 'count'",
+            "reserves the column name 'count'",
         ),
         (
             lambda: rt.Table(ward(TWELVE).frame, quasi=["age"], sensitive="disease", private=["sex"]),
             rt.PersonalPrivacy("1/2", "sex"),
-            "looks at more than how often values occur",
+            "depends on more than the counts of values",
         ),
         (lambda: ward(TWELVE, engine="streaming"), rt.DistinctLDiversity(2), "Anatomy needs all rows in memory"),
         (lambda: rt.Table(ward(TWELVE).frame, sensitive="disease"), rt.DistinctLDiversity(2), "no quasi columns"),
@@ -354,7 +353,7 @@ def test_a_later_row_has_no_bucket(release, tmp_path):
     own = ward(TWELVE).frame
     assert rt.apply(folder, own)["bucket"].sort().to_list() == [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]
     later = own.with_columns(age=pl.col("age") + 1)
-    with pytest.raises(rt.DataError, match="Row 1 is not a row that was published, and the buckets of this release"):
+    with pytest.raises(rt.DataError, match="Row 1 is not a published row, and the buckets of this release"):
         rt.apply(folder, later)
     assert rt.apply(folder, later, unseen="suppress").height == 0
     # The same person twice: one place only.

@@ -203,16 +203,20 @@ def test_a_generalized_release_is_one_whose_batches_are_its_groups():
 @pytest.mark.parametrize(
     ("definition", "method", "words"),
     [
-        (rt.KAnonymity(3), rt.Angelization(), "asks nothing about sensitive values"),
-        (rt.DistinctLDiversity(3), rt.Angelization(), "does not ask that people look alike"),
+        (rt.KAnonymity(3), rt.Angelization(), "does not protect sensitive values"),
+        (rt.DistinctLDiversity(3), rt.Angelization(), "does not hide identity"),
         (
             WANTED & rt.WorstCaseKnowledge("0.9", 0),
             rt.Angelization(),
-            "WorstCaseKnowledge(c=9/10, k=0) does not hold for a mixture",
+            "WorstCaseKnowledge(c=9/10, k=0) may hold for each batch but not for a mixture",
         ),
-        (WANTED & rt.MUnique(3), rt.Angelization(), "MUnique(m=3) does not hold for a mixture"),
-        (WANTED & rt.EntropyLDiversity(2, dont_care=("flu",)), rt.Angelization(), "does not hold for a mixture"),
-        (WANTED & rt.AlphaKAnonymity("1/2", 3), rt.Angelization(), "looks at who looks alike and at values together"),
+        (WANTED & rt.MUnique(3), rt.Angelization(), "MUnique(m=3) may hold for each batch but not for a mixture"),
+        (
+            WANTED & rt.EntropyLDiversity(2, dont_care=("flu",)),
+            rt.Angelization(),
+            "may hold for each batch but not for a mixture",
+        ),
+        (WANTED & rt.AlphaKAnonymity("1/2", 3), rt.Angelization(), "depends on labels and values together"),
     ],
 )
 def test_a_definition_that_is_not_convex_is_refused_by_name(definition, method, words):
@@ -234,7 +238,7 @@ def test_a_definition_that_is_not_convex_is_refused_by_name(definition, method, 
         ),
         (
             lambda: rt.Table(ward().frame.rename({"sex": "count"}), quasi=["age", "count"], sensitive="disease"),
-            "counts values in a column 'count'",
+            "reserves the column name 'count'",
         ),
         (lambda: rt.Table(ward().frame, quasi=["age"], sensitive=["disease", "sex"]), "one sensitive column"),
         (lambda: ward(engine="streaming"), "Angelization needs all rows in memory"),
@@ -262,7 +266,7 @@ def test_columns_may_be_called_as_those_of_other_releases():
     [
         ({"buckets": "Datafly"}, "buckets must be one of Mondrian, Lattice"),
         ({"values": "typical"}, "values must be one of sets, ranges, hierarchy"),
-        ({"buckets": "Lattice", "values": "ranges"}, "values is for buckets='Mondrian'"),
+        ({"buckets": "Lattice", "values": "ranges"}, "values needs buckets='Mondrian'"),
         ({"l": 0}, "Angelization: l must be"),
     ],
 )
@@ -294,5 +298,5 @@ def test_a_batch_whose_counts_do_not_fit_is_found(release, tmp_path):
 def test_later_rows_have_no_batch(release, tmp_path):
     folder = release.save(tmp_path / "release")
     assert rt.apply(folder, ward().frame).columns == ["age", "sex", "batch", "disease"]
-    with pytest.raises(rt.DataError, match="the buckets of this release have no place for later ones"):
+    with pytest.raises(rt.DataError, match="the buckets of this release have no room for later ones"):
         rt.apply(folder, pl.concat([ward().frame, ward().frame]))

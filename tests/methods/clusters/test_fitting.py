@@ -39,7 +39,7 @@ def test_one_cluster_around_the_record_in_the_middle():
     assert (found.radius, found.cost) == (1, 5)
     # The true distortion: how far all rows are from what is shown of them.
     assert sum(sum(cell != "1" for cell in row) for row in rows) == 4
-    assert "one cluster only" in found.notes[0]
+    assert "only one cluster" in found.notes[0]
 
 
 @examples(200, few=20)
@@ -112,8 +112,8 @@ def test_missing_numbers_are_as_far_from_others_as_these_from_each_other():
     [
         ([[]], "no points"),
         (np.zeros((0, 2)), "no points"),
-        ([1, 2, 3], "one row a point"),
-        ([["a"], ["b"]], "array of numbers"),
+        ([1, 2, 3], "one row per point"),
+        ([["a"], ["b"]], "numeric array"),
         ([[np.inf], [0]], "finite numbers"),
         ([[1e200], [0]], "finite numbers"),
     ],
@@ -153,7 +153,7 @@ def test_too_few_people_for_one_cluster_are_refused():
         (lambda: rt.Gather(places=["lat", "lon"]), "a list of pairs"),
         (lambda: rt.Gather(weights={"age": -1}), "weights must be above 0"),
         (lambda: rt.Gather(k=0), "k must be at least 1"),
-        (lambda: rt.Gather(grouping="neighbours", epsilon="0.1"), "does not go with grouping"),
+        (lambda: rt.Gather(grouping="neighbours", epsilon="0.1"), "cannot be combined with grouping"),
         (lambda: rt.Gather(aggregate=["pay"]), "aggregate needs numbers"),
         (lambda: rt.Cellular(algorithm="primal-dual"), "pass r=1"),
         (lambda: rt.Cellular(diameter=0), "above 0"),
@@ -180,7 +180,7 @@ def test_a_largest_diameter_is_kept_or_refused():
     assert rt.Cellular(r=3, diameter=4).fit(points).radius <= 2
     with pytest.raises(Infeasible, match="largest"):
         rt.Cellular(r=3, diameter="0.5").fit(points)
-    with pytest.raises(Infeasible, match="has the diameter 2, and at most 1 is allowed"):
+    with pytest.raises(Infeasible, match="has the diameter 2, but at most 1 is allowed"):
         rt.Cellular(r=3, diameter=1).fit(points)
     table = rt.Table(pl.DataFrame({"x": [0, 1, 2, 10, 11, 12], "s": ["a"] * 3 + ["b"] * 3}), quasi=["x"], sensitive="s")
     limited = rt.Cellular(r=3, diameter=4, scales={"x": 1})
@@ -205,7 +205,7 @@ def test_distances_of_ones_own_are_for_fitting():
 
     method = rt.Gather(r=2, distances={"word": by_length})
     assert method.fit(table).labels.tolist() == [0, 0, 1, 1]
-    with pytest.raises(PolicyError, match="cannot be written down"):
+    with pytest.raises(PolicyError, match="cannot be serialised"):
         rt.publish(table, rt.KAnonymity(2), method)
 
 

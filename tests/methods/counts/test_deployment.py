@@ -228,7 +228,7 @@ def test_a_config_says_who_takes_part_in_what(plain, keys):
         ('address = "127.0.0.1:', 'address = "127.0.0.1;', "must be host:port"),
         ('name = "clara"', 'name = "bruno"', "same name"),
         ("[data]", "[time]\npatience = 0\n[data]", "patience must be a number of seconds"),
-        ("[data]", '[budget]\ndataset = "x"\nepsilon = 1\n[data]', "ledger must name the file"),
+        ("[data]", '[budget]\ndataset = "x"\nepsilon = 1\n[data]', "ledger must be the file"),
         ("[data]", '[budget]\nledger = "l"\ndataset = "x"\nepsilon = 1\ndelta = -1\n[data]', "delta must be at least 0"),
         ("[data]", '[budget]\nledger = "l"\ndataset = "x"\nepsilon = "much"\n[data]', "epsilon must be a number"),
         ("epsilon = 1\n", "epsilon = 1\nmost_rows = 0\n", "most_rows must be at least 1"),

@@ -99,7 +99,7 @@ def test_parties_that_do_not_come_to_an_answer_leave_nothing(ledger):
         (None, rt.NoisyCounts(1), {}, "needs a delta above 0"),
         (None, rt.KAnonymity(3), {}, "keep"),
         (rows().rename({"hospital": "clinic"}), PROMISE, {}, "no column 'hospital'"),
-        (rows().with_columns(hospital=pl.when(pl.col("hospital") != "H1").then("hospital")), PROMISE, {}, "whose row it is in 30 rows"),
+        (rows().with_columns(hospital=pl.when(pl.col("hospital") != "H1").then("hospital")), PROMISE, {}, "has no owner in 30 rows"),
         (None, PROMISE, {"faults": 2}, "Use at least 7 parties"),
         (None, PROMISE, {"domain": {"illness": ["flu"]}}, "not in the declared domain"),
     ],

@@ -164,9 +164,9 @@ def test_estimates_scale_the_sample_and_say_how_far_they_go(sampled):
         assert answer.bounds == answer.interval
     hidden = release.count("town = 'Avignon'")
     assert (hidden.value, hidden.interval[0], hidden.hidden) == (0, 0, 12)
-    assert "12 cells that could meet it show nothing" in "\n".join(hidden.lines())
+    assert "12 cells that could meet it are not published" in "\n".join(hidden.lines())
     assert release.count("age >= 0").cells == release.frame.height
-    with pytest.raises(PolicyError, match="one estimator"):
+    with pytest.raises(PolicyError, match="a single estimator"):
         release.count("age >= 0", estimator="intersect")
     with pytest.raises((PolicyError, DataError), match="street"):
         release.count("street = 'a'")
@@ -302,12 +302,12 @@ def test_no_cell_misses_more_on_average_than_is_said(least, sample):
         (rt.KAnonymity(3), SAMPLE, {}, "judges groups|keep"),
         (rt.UnboundedDP(1), SAMPLE, {}, "needs a delta above 0"),
         (rt.UnboundedDP("0.1", "1e-6"), SAMPLE, {}, "needs an epsilon of at least 0.3567"),
-        (rt.UnboundedDP(1, "0.3"), SAMPLE, {}, "not below the chance 3/10"),
+        (rt.UnboundedDP(1, "0.3"), SAMPLE, {}, "not below the sampling probability 3/10"),
         (DP, rt.GridSample(GRID, sample="0.3", least=3), {}, "does not keep UnboundedDP"),
         (rt.CrowdBlending(9), rt.GridSample(GRID, least=5), {}, "in crowds of 5, fewer than 9"),
         (DP, rt.GridSample(sample="0.3"), {}, "needs grid"),
         (DP, SAMPLE, {"unit": "person", "key": "town"}, "protects one row"),
-        (rt.CrowdBlending(3), COUNTS, {}, "keeps UnboundedDP"),
+        (rt.CrowdBlending(3), COUNTS, {}, "supports UnboundedDP"),
         (rt.UnboundedDP("1e-5"), COUNTS, {}, "epsilon is too small for so many levels"),
         (rt.UnboundedDP(1), rt.GridCounts({"noisy_count": [1], "age": [1]}), {}, "Rename the column"),
     ],
@@ -412,7 +412,7 @@ def _nothing(details: dict) -> None:
         ("sampled", lambda d: d["grid"].append(d["grid"][0]), "twice|describes"),
         ("counted", lambda d: d.update(depth=20), "halved at most"),
         ("counted", lambda d: d["scales"].update(counts="1/2"), "above|delta"),
-        ("counted", lambda d: d["scales"].update(decisions=None), "must be told"),
+        ("counted", lambda d: d["scales"].update(decisions=None), "must be stated"),
         ("counted", lambda d: d["scales"].update(histogram=str(2**40)), "at most"),
         ("counted", lambda d: d.update(histogram="town"), "halving|boxes"),
         ("counted", lambda d: d.update(more=1), "unknown entries"),

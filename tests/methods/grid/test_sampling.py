@@ -113,7 +113,7 @@ def test_what_cannot_be_gone_through_is_bounded_and_says_so():
 def test_a_small_epsilon_and_a_large_delta_are_refused_with_the_way_out():
     with pytest.raises(Infeasible, match=r"needs an epsilon of at least 0\.2232"):
         rt.grid.plan("0.2", "0.2", delta="1e-6")
-    with pytest.raises(Infeasible, match="must lie below the chance 1/5"):
+    with pytest.raises(Infeasible, match="must be below the sampling probability 1/5"):
         rt.grid.plan("0.2", 1, delta="0.2")
     with pytest.raises(PolicyError, match="either delta"):
         rt.grid.plan("0.2", 1)

@@ -75,7 +75,9 @@ def test_eight_of_ten_with_one_value_are_not_hidden_by_showing_two_of_them():
     rows = ["HIV"] * 8 + ["flu", "cold"]
     table = rt.Table({"zip": ["1"] * 10, "ill": rows}, quasi=["zip"], sensitive="ill")
     for definition in (rt.ProbabilisticLDiversity(2), rt.KAnonymity(2) & rt.ProbabilisticLDiversity(2)):
-        with pytest.raises(PolicyError, match=r"ProbabilisticLDiversity.*reckons back what was cut.*repair='groups'"):
+        with pytest.raises(
+            PolicyError, match=r"ProbabilisticLDiversity.*can reconstruct what was removed.*repair='groups'"
+        ):
             rt.publish(table, definition, rt.Lattice(suppression="0.9", repair="rows"))
 
 

@@ -107,5 +107,5 @@ def test_a_named_node_is_taken_as_it_is_or_refused():
 def test_what_nothing_satisfies_says_how_far_one_can_get():
     with pytest.raises(Infeasible, match="even all 12 rows in one group do not"):
         Lattice().draft(twelve(), RecursiveLDiversity("1.5", 3))
-    with pytest.raises(Infeasible, match=r"leave out every row"):
+    with pytest.raises(Infeasible, match=r"suppress every row"):
         Lattice(suppression="1").draft(twelve(), KAnonymity(13))

@@ -149,10 +149,10 @@ def test_sequences_that_differ_within_a_group_are_found_by_verify(tmp_path):
 @pytest.mark.parametrize(
     ("change", "method", "told"),
     [
-        ({"quasi_sets": [["year", "age"], ["sex", "origin"]]}, rt.Panel(), "knows no sets of columns"),
+        ({"quasi_sets": [["year", "age"], ["sex", "origin"]]}, rt.Panel(), "does not support sets of columns"),
         ({"engine": "streaming", "unit": "row", "identifiers": []}, rt.Panel(), "needs all rows in memory"),
         ({"rows_per_person": 1}, rt.Panel(), "here nobody has several"),
-        ({}, rt.Panel(wave="wage"), "wave names 'wage', which is not a quasi column"),
+        ({}, rt.Panel(wave="wage"), "wave is 'wage', which is not a quasi column"),
         ({}, rt.Panel(wave="sex"), "'sex' has the same value in several rows of a person"),
     ],
 )
@@ -166,7 +166,7 @@ def test_visits_without_waves_are_refused_with_a_way_out():
     table = rt.Table(
         visits(), quasi=["age", "town"], sensitive="diagnosis", identifiers=["patient"], pseudonyms=["patient"]
     )
-    with pytest.raises(PolicyError, match=r"Panel is for people who were asked at the same times.*use Mondrian"):
+    with pytest.raises(PolicyError, match=r"Panel is for people observed at the same times.*use Mondrian"):
         rt.publish(table, rt.KAnonymity(5))
 
 

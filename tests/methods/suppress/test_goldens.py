@@ -50,7 +50,7 @@ def test_rows_that_all_differ_in_one_bit_are_hidden_altogether():
     rows = [tuple(map(int, each)) for each in ("1111", "0111", "1011", "1101", "1110")]
     found = rt.Suppress(k=5).fit(table_of(rows))
     assert found.cost == 20
-    assert found.warnings == ("All rows are in one class: nothing tells them apart any more.",)
+    assert found.warnings == ("All rows are in one class and cannot be distinguished.",)
 
 
 def test_a_hierarchy_of_qualities_costs_half_a_step():

@@ -85,7 +85,7 @@ def test_outputs_of_groups_whose_values_were_dropped_are_tested_by_name():
     assert not rt.synthesize.disclosure(
         {"Aix": 3}, {"Aix": 3}, "0.5", 2, towns, keep={"Aix": 1, "Apt": "0.9", "Gap": "0.5"}
     )
-    with pytest.raises(PolicyError, match="alpha is one number"):
+    with pytest.raises(PolicyError, match="alpha must be one number"):
         rt.synthesize.disclosure(given[0], given[1], dict.fromkeys(towns, 1), 2, towns, keep="0.5")
     with pytest.raises(PolicyError, match="each of the 3 values"):
         rt.synthesize.disclosure(*given, keep={"Aix": 1})

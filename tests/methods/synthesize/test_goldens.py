@@ -109,7 +109,7 @@ def test_dropping_too_much_is_refused_with_a_way_out():
     with pytest.raises(Infeasible, match="Keep more values"):
         rt.synthesize.plan_dropping(10, 1000, "1e-3", "4", "1e-5")
     for keep, word in ((["0.5", "0.5"], "each of the 3 values"), (["0.5", "0.5", None], "each of the 3 values"), (["0.5", "0.5", 0], "above 0"),
-                       (["0.5", "0.5", "x"], "must be a number"), ({0: 1, 1: 1}, "each of the 3 values"), ({7: 1}, "none of them"), ("by value", "must be a number")):  # fmt: skip
+                       (["0.5", "0.5", "x"], "must be a number"), ({0: 1, 1: 1}, "each of the 3 values"), ({7: 1}, "not one of them"), ("by value", "must be a number")):  # fmt: skip
         with pytest.raises(PolicyError, match=word):
             rt.synthesize.plan_dropping(10, 3, keep, "4", "1e-5")
     with pytest.raises(PolicyError, match="Round them"):
@@ -181,7 +181,7 @@ def test_the_shares_of_real_signal_are_those_of_the_second_look():
 
 def test_small_deltas_and_epsilons_of_plans_are_refused_by_name():
     for changed, word in (({"epsilon": 0}, "above 0"), ({"epsilon": 51}, "at most 50"), ({"delta": 1}, "below 1"), ({"groups": []}, "empty"),
-                          ({"groups": [0]}, "at least 1"), ({"groups": [2.5]}, "whole number"), ({"domain": 1}, "one value only"),
+                          ({"groups": [0]}, "at least 1"), ({"groups": [2.5]}, "whole number"), ({"domain": 1}, "a single value"),
                           ({"mode": "thesis", "epsilon": 1}, "above 1.0987"), ({"screen": True, "delta": 0}, "delta above 0")):  # fmt: skip
         arguments = {"groups": [10], "domain": 20, "epsilon": 2, "delta": "0.01", **changed}
         with pytest.raises(PolicyError, match=word):

@@ -201,7 +201,7 @@ def test_the_largest_ratio_of_plain_noise_is_that_of_the_theorem():
 
 def test_bad_input_is_refused_by_name():
     for arguments, word in [
-        (({"a": 1}, 1, 1, ["a"]), "one value only"), (({"c": 1}, 1, 1, ["a", "b"]), "not in the declared domain"),
+        (({"a": 1}, 1, 1, ["a"]), "a single value"), (({"c": 1}, 1, 1, ["a", "b"]), "not in the declared domain"),
         (({"a": -1}, 1, 1, ["a", "b"]), "at least 0"), (({"a": 1.5}, 1, 1, ["a", "b"]), "whole number"),
         (({"a": 1}, 0, 1, ["a", "b"]), "above 0"), (({"a": 1}, 1, -1, ["a", "b"]), "at least 0"),
         (({"a": 1}, 1, 1, 5), "List the values"), (({"a": 1}, 1, 1, "ab"), "must be a number of values"),

@@ -60,7 +60,7 @@ class Angelization(GroupMethod):
             one_of(getattr(self, name), f"Angelization: {name}", known)
         if self.buckets == "Lattice" and self.values != "sets":
             raise PolicyError(
-                "Angelization: values is for buckets='Mondrian'; Lattice shows the labels of hierarchies.",
+                "Angelization: values needs buckets='Mondrian'; Lattice uses the labels of hierarchies.",
                 setting=("values",),
             )
         if self.l is not None:
@@ -69,15 +69,13 @@ class Angelization(GroupMethod):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         if not table.sensitive:
-            return (
-                "Angelization parts sensitive values from people, but the table has no sensitive column. Use Mondrian."
-            )
+            return "Angelization separates sensitive values from people, but the table has no sensitive column. Use Mondrian."
         if BATCH in table.schema:
-            return f"Angelization numbers batches in a column {BATCH!r}. Rename the column of that name."
+            return f"Angelization numbers batches in a column {BATCH!r}. Rename the table's column of that name."
         if not any(part.hides_identity for part in definition.parts()):
-            return f"{definition} does not ask that people look alike, so that labels would be the values themselves. Add KAnonymity(k), or use Anatomy."
+            return f"{definition} does not hide identity, so labels would be the values themselves. Add KAnonymity(k), or use Anatomy."
         if all(part.hides_identity for part in definition.parts()):
-            return f"{definition} asks nothing about sensitive values, so that batches would have nothing to keep. Add a definition such as DistinctLDiversity(l), or use Mondrian."
+            return f"{definition} does not protect sensitive values, so batches would have nothing to satisfy. Add a definition such as DistinctLDiversity(l), or use Mondrian."
         values = all_of(tuple(part for part in definition.parts() if not part.hides_identity))
         return not_dealt("Angelization", table, values)
 
@@ -89,7 +87,7 @@ class Angelization(GroupMethod):
         dealing = RowsDealt.of(run.table, values, self.l, run.context)
         buckets = len(labelled.evidence.published)
         how = (
-            f"{self.buckets} made {buckets:,} groups of people who look alike. Apart from that, rows were dealt out to {len(dealing.groups):,} batches of different "
+            f"{self.buckets} made {buckets:,} groups of people with equal labels. Independently, rows were assigned to {len(dealing.groups):,} batches of different "
             "sensitive values at random."
         )
         return replace(

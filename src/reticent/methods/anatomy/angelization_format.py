@@ -45,8 +45,8 @@ class Angelize(Bucketize):
         if refused is not None or wrong is None:
             return refused
         return (
-            f"{wrong} does not hold for a mixture of batches because it holds for each, or looks at who looks alike and at values together. Batches keep definitions of the shares of sensitive "
-            "values that are convex, beside definitions that hide identity."
+            f"{wrong} may hold for each batch but not for a mixture of them, or depends on labels and values together. Batches support definitions on the shares of sensitive "
+            "values that are convex, and definitions that hide identity."
         )
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:

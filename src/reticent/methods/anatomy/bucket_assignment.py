@@ -23,7 +23,7 @@ from reticent.core import Groups, Histograms, SensitiveDomain
 Ids = NDArray[np.int64]
 
 _COMPILED_FROM = 20_000
-"""Rows from which on compiling the loop pays, or reading its machine code."""
+"""Number of rows from which compiling the loop, or loading its machine code, pays off."""
 
 
 @dataclass(frozen=True)

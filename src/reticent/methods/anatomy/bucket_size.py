@@ -72,19 +72,19 @@ def not_dealt(method: str, table: Table, definition: Definition) -> str | None:
     """Return why rows cannot be assigned by their sensitive values alone; None if they can."""
     if len(table.sensitive) > 1:
         return (
-            f"{method} deals rows out by the values of one sensitive column, and this table has {len(table.sensitive)}: {', '.join(map(repr, table.sensitive))}. Publish one of them, "
+            f"{method} assigns rows by the values of one sensitive column, but this table has {len(table.sensitive)}: {', '.join(map(repr, table.sensitive))}. Publish one of them, "
             "or use Lattice(format='bucketize')."
         )
     if table.several_rows:
         return (
-            f"{method} needs one row per person: several rows of one person may meet in a group, whose values would then be known to be theirs. Keep one row for each person, "
+            f"{method} needs one row per person: several rows of one person may be in one group, which would disclose their values. Keep one row for each person, "
             "or use Lattice."
         )
     if COUNT in table.schema:
-        return f"{method} counts values in a column {COUNT!r}. Rename the column of that name."
+        return f"{method} reserves the column name {COUNT!r} for counts. Rename the column of the table."
     wrong = next((part for part in definition.parts() if part.needs_population or not part.shown_by_files), None)
     if wrong is not None:
-        return f"{wrong} looks at more than how often values occur in a group, and {method} looks at nothing else. Use Lattice or Mondrian."
+        return f"{wrong} depends on more than the counts of values in a group, and {method} supports nothing else. Use Lattice or Mondrian."
     return None
 
 
@@ -110,7 +110,7 @@ def settled(
             return found
     why = definition.assess(found.groups(domain)).witness
     raise Infeasible(
-        f"No buckets of different values satisfy {definition}. With l = {tried}: {'' if why is None else why.text} At most l = {most} values can meet in every bucket, since "
+        f"No buckets of different values satisfy {definition}. With l = {tried}: {'' if why is None else why.text} At most l = {most} values can be in every bucket, since "
         f"{_most_frequent(times, domain)}. Weaken the definition, or use Lattice."
     )
 
@@ -135,8 +135,8 @@ def _promising(times: Ids, domain: SensitiveDomain, definition: GroupDefinition,
 
 def _too_frequent(times: Ids, domain: SensitiveDomain, least: int, definition: GroupDefinition) -> str:
     return (
-        f"{definition} needs groups of at least {least} different values, so that no value may have more than 1/{least} of the {int(times.sum())} rows, but {_most_frequent(times, domain)}. "
-        "Ask for less, or use a method whose groups may repeat a value, such as Lattice."
+        f"{definition} needs groups of at least {least} different values, so no value may have more than 1/{least} of the {int(times.sum())} rows, but {_most_frequent(times, domain)}. "
+        "Weaken the definition, or use a method whose groups may repeat a value, such as Lattice."
     )
 
 

@@ -117,7 +117,7 @@ def _exact_values(query: CountQuery, series: pl.Series) -> pl.Series:
     values = [query.meaning(series.name, label).listed(kind) for label in labels]
     vague = [label for label, value in zip(labels, values, strict=True) if value is None or len(value) != 1]
     if vague:
-        raise DataError(f"Column {series.name!r} shows {vague[0]!r}; a bucketized release shows single values.")
+        raise DataError(f"Column {series.name!r} shows {vague[0]!r}; a bucketized release must have single values.")
     replacement = kind.series([value[0] for value in values if value is not None])
     return series.replace_strict(labels, replacement, default=None, return_dtype=replacement.dtype)
 

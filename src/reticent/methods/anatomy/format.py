@@ -77,9 +77,7 @@ class Bucketize(GroupFormat):
         quasi, sensitive = (set(manifest.tables[name].columns) for name in self.tables)
         expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
         if sensitive != expected or quasi & sensitive != {bucket}:
-            raise DataError(
-                f"manifest.json: the sensitive columns, and nothing else, stand in the table {self.tables[1]!r}."
-            )
+            raise DataError(f"manifest.json: the table {self.tables[1]!r} must have exactly the sensitive columns.")
         shown, values = _people_in(public.rows[self.tables[0]], bucket), _values_in(public, bucket)
         if any(table[bucket].null_count() for table in (shown, values)):
             raise DataError("A row of a bucketized release has no bucket.")
@@ -154,7 +152,7 @@ def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
         raise DataError("The sensitive table has a row without a count.")
     counts = listed[named[0]].to_numpy().astype(np.int64) if named else np.ones(listed.height, dtype=np.int64)
     if (counts < 1).any():
-        raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count is at least 1.")
+        raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count must be at least 1.")
     counted = listed.select(bucket).with_columns(pl.Series("counts", counts * often))
     return counted.group_by(bucket).agg(pl.col("counts").sum())
 

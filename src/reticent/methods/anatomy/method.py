@@ -59,7 +59,7 @@ class Anatomy(GroupMethod):
     def grouped(self, run: GroupRun) -> Grouping:
         """Return buckets that satisfy the definition, with the smallest number of distinct values."""
         dealing = RowsDealt.of(run.table, run.definition, self.l, run.context)
-        how = f"Rows were dealt out to {len(dealing.groups):,} buckets of different sensitive values at random. Quasi values stay as they are."
+        how = f"Rows were assigned at random to {len(dealing.groups):,} buckets of different sensitive values. Quasi values are unchanged."
         return Grouping(
             dealing.units,
             dealing.recoding(run.table),

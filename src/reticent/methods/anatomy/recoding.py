@@ -67,7 +67,7 @@ class Deal(Recoding):
         """Return the bucket of every row of the table; codes do not determine it, since people with equal values are in different buckets."""
         if self.rows is None or len(codes[0]) != len(self.rows):
             raise DataError(
-                "Rows that were dealt out to buckets are known to the table that they are rows of, and to no other."
+                "The assignment of rows to buckets belongs to its own table and cannot be used with another."
             )
         return self.rows
 
@@ -91,8 +91,8 @@ class Deal(Recoding):
         group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
         if unseen == "error" and (group < 0).any():
             raise DataError(
-                f"Row {int(np.argmax(group < 0)) + 1} is not a row that was published, and the buckets of this release have no place for later ones: whose values "
-                "meet in a bucket was settled for all rows together. Pass unseen='suppress' to leave such rows out, or publish anew."
+                f"Row {int(np.argmax(group < 0)) + 1} is not a published row, and the buckets of this release have no room for later ones: which values "
+                "share a bucket was decided for all rows together. Pass unseen='suppress' to suppress such rows, or publish again."
             )
         return self.shown(group[group >= 0]), group >= 0
 

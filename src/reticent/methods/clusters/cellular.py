@@ -212,7 +212,7 @@ def cellular(
     frozen = growth.witness >= 0
     if int((~frozen).sum()) > spare or int(frozen.sum()) < r:
         raise Infeasible(
-            f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, and at most {spare} may be left out. Allow a larger diameter."
+            f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
         )
     kept, place = _kept(candidates, growth)
     shared = _shared(distances, candidates, growth, kept, place, r, frozen)

@@ -92,7 +92,7 @@ class ClusterDraft:
         """Build from the clusters of a table's units."""
         for name in published.grid:
             if name not in table.quasi and name not in published.aggregate:
-                raise PolicyError(f"grid names {name!r}, which is not a quasi column.", setting=("grid",), value=name)
+                raise PolicyError(f"grid has {name!r}, which is not a quasi column.", setting=("grid",), value=name)
         rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
         return cls(table, units, rows, published, labels, int(labels.max(initial=-1)) + 1)._told_apart()
 
@@ -194,7 +194,7 @@ class ClusterDraft:
             if failing == "refuse":
                 reason = definition.assess(made._judged(definition).select(~made.left_out)).witness
                 raise Infeasible(
-                    f"{int(wrong.sum())} of {made.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Ask for larger clusters, or merge those that fail."
+                    f"{int(wrong.sum())} of {made.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Use larger clusters, or failing='merge'."
                 )
             if made.count == 1:
                 require_feasible(made.rows.groups(), definition)

@@ -165,5 +165,5 @@ def _require_sizes(sizes: Ids, r: int) -> None:
     """Assert that no cluster has fewer than r members."""
     if len(sizes) and int(sizes.min()) < r:
         raise ReticentError(
-            f"A cluster has {int(sizes.min())} members, fewer than the {r} that were asked for. Nothing is given out; please report this as a bug."
+            f"A cluster has {int(sizes.min())} members, fewer than the requested {r}. Nothing was published; please report this as a bug."
         )

@@ -59,7 +59,7 @@ class NumberGrid:
             chosen = exact(step, f"grid: {hierarchy.column}", above=0)
             if is_whole and chosen.denominator != 1:
                 raise PolicyError(
-                    f"grid: the step of column {hierarchy.column!r}, which has whole numbers or days, must be whole, but it is {step}.",
+                    f"grid: the step of column {hierarchy.column!r}, which has whole numbers or dates, must be whole, but it is {step}.",
                     setting=("grid",),
                     value=step,
                 )

@@ -60,7 +60,7 @@ class Clusters(GroupFormat):
         _check_details(manifest)
         for column in manifest.columns:
             if column.role == "quasi" and _is_number(column) != _shows_numbers(column, manifest.details):
-                raise DataError(f"manifest.json: column {column.name!r} is not published as the details say.")
+                raise DataError(f"manifest.json: column {column.name!r} is not published as the details state.")
         self._check_labels(public)
         _check_clusters(public)
 
@@ -71,9 +71,7 @@ class Clusters(GroupFormat):
             return
         for label, meaning in column.labels.items():
             if isinstance(meaning, Interval) and not _lies_in(label, meaning, column):
-                raise DataError(
-                    f"The number {label} of column {column.name!r} lies outside of the range that it stands for."
-                )
+                raise DataError(f"The number {label} of column {column.name!r} is outside its range.")
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
@@ -164,7 +162,7 @@ def _check_details(manifest: Manifest) -> None:
     quasi = manifest.named("quasi")
     named = [*details["scales"], *details["grid"], *(name for pair in details["places"] for name in pair)]
     if not set(named) <= set(quasi) or not set(details["aggregated"]) <= set(manifest.named("sensitive")):
-        raise DataError("manifest.json: the details of clusters name columns that are not published so.")
+        raise DataError("manifest.json: the details of clusters name columns that are not published in this form.")
     if not all(type(scale) in (int, float) and isfinite(scale) and scale > 0 for scale in details["scales"].values()):
         raise DataError("manifest.json: every scale of a distance must be a number above 0.")
     expected = [*quasi, *manifest.named("centre"), *manifest.named("radius"), *manifest.named("members")]

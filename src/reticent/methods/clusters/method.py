@@ -118,7 +118,7 @@ class ClusterMethod(GroupMethod):
             one_of(getattr(self, key), f"{name}: {key}", known)
         if isinstance(self.places, str) or any(isinstance(pair, str) or len(pair) != 2 for pair in self.places):
             raise PolicyError(
-                f"{name}: places must be a list of pairs, a latitude and a longitude column each, but it is {self.places!r}.",
+                f"{name}: places must be a list of pairs of a latitude and a longitude column, but it is {self.places!r}.",
                 setting=("places",),
                 value=self.places,
             )
@@ -157,18 +157,18 @@ class ClusterMethod(GroupMethod):
         if several is not None:
             return several
         if not table.quasi:
-            return f"{name}: the table has no quasi columns, so there is nothing to cluster. Declare some with quasi=."
+            return f"{name}: the table has no quasi columns to cluster by. Declare some with quasi=."
         limited = [column for column, each in table.quasi.items() if each.unlimited is not each]
         if limited:
             return (
-                f"{name}: the hierarchy of column {limited[0]!r} limits the levels that may be published, and ranges and centres would pass over them. Use Mondrian or Lattice, or drop "
+                f"{name}: the hierarchy of column {limited[0]!r} limits the levels that may be published, which ranges and centres do not respect. Use Mondrian or Lattice, or drop "
                 "min_level and max_level."
             )
         if self.distances:
-            return f"{name}: a release says how distances are measured, and a custom function cannot be written down. Use it with fit()."
+            return f"{name}: a release states how distances are measured, but a custom function cannot be serialised. Use it with fit()."
         for column in self.aggregate:
             if column not in table.sensitive or not table.schema[column].is_numeric():
-                return f"{name}: aggregate names {column!r}, which is not a sensitive column of numbers."
+                return f"{name}: aggregate has {column!r}, which is not a numeric sensitive column."
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
@@ -237,7 +237,7 @@ class ClusterMethod(GroupMethod):
         name = type(self).__name__
         if len(units) < r:
             raise Infeasible(
-                f"{name}: the table has {len(units)} {'person' if len(units) == 1 else 'people'}, fewer than the {r} of one cluster. Ask for smaller clusters, or publish a larger table."
+                f"{name}: the table has {len(units)} {'person' if len(units) == 1 else 'people'}, fewer than the {r} of one cluster. Use smaller clusters, or publish a larger table."
             )
         solution = self.plan(len(units), r, context).solve(units, context)
         self.check_diameter(units, solution.labels, len(solution))
@@ -249,7 +249,7 @@ class ClusterMethod(GroupMethod):
         widest = 0.0 if most is None else units.widest(labels, count)
         if most is not None and widest > most:
             raise Infeasible(
-                f"{type(self).__name__}: a cluster has the diameter {widest:.4g}, and at most {float(most):.4g} is allowed. Allow more, smaller clusters or a larger epsilon."
+                f"{type(self).__name__}: a cluster has the diameter {widest:.4g}, but at most {float(most):.4g} is allowed. Allow a larger diameter, smaller clusters or a larger epsilon."
             )
 
     @abstractmethod
@@ -260,7 +260,7 @@ class ClusterMethod(GroupMethod):
         """Return notes about the clusters for the steward."""
         found = []
         if len(solution) == 1:
-            found.append("There is one cluster only: nothing but its centre and radius is told about anybody.")
+            found.append("There is only one cluster: the release discloses only its centre and radius.")
         if solution.parts > 1:
             found.append(
                 f"The {len(units):,} records were cut into {solution.parts:,} parts, and each was clustered by itself: sizes hold everywhere, the factor in every part, and the lower bound is "
@@ -353,13 +353,13 @@ class Gather(ClusterMethod):
         one_of(self.grouping, "Gather: grouping", ("gather", "neighbours"))
         if self.grouping == "neighbours" and (self.k is not None or self._share):
             wrong = "k" if self.k is not None else "epsilon"
-            raise PolicyError(f"Gather: {wrong} does not go with grouping = neighbours.", setting=(wrong,))
+            raise PolicyError(f"Gather: {wrong} cannot be combined with grouping='neighbours'.", setting=(wrong,))
 
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
         """Return the clustering parameters for ``n`` units."""
         if self.k is not None and n > self._WHOLE:
             raise PolicyError(
-                f"Gather: k needs the distances between all people, which is done for at most {self._WHOLE:,}, but there are {n:,}. Publish without k.",
+                f"Gather: k needs the distances between all people, which are computed for at most {self._WHOLE:,}, but there are {n:,}. Publish without k.",
                 setting=("k",),
             )
         finer = self.k is None and self.grouping == "gather"
@@ -442,7 +442,7 @@ class Cellular(ClusterMethod):
             exact(self.diameter, "Cellular: diameter", above=0)
         if self.algorithm == "primal-dual" and (self.r > 1 or self._share or self.diameter is not None):
             raise PolicyError(
-                "Cellular: algorithm = primal-dual has no least size, no outliers and no largest diameter; pass r=1, or use grow.",
+                "Cellular: algorithm='primal-dual' does not support a minimum size, outliers or a maximum diameter; pass r=1, or use 'grow'.",
                 setting=("algorithm",),
                 value=self.algorithm,
             )
@@ -462,7 +462,7 @@ class Cellular(ClusterMethod):
             return PartSolution(made.labels, made.hearts, bound, made.factor)
 
         if found == "primal-dual" and r > 1:
-            raise PolicyError("Cellular: the definition asks for clusters of a least size; use algorithm = grow.")
+            raise PolicyError("Cellular: the definition requires a minimum cluster size; use algorithm='grow'.")
         records = self.centres == "records"
         return ClusterPlan(r, self._share, solved, self._WHOLE, max(self._PART, 4 * r), self._setup, r > 1, records)
 

@@ -264,9 +264,7 @@ def _search(thresholds: Floats, tried: Callable[[float], Found | None], context:
         found = tried(float(thresholds[middle]))
         if found is None:
             if middle == high:
-                raise Infeasible(
-                    "No threshold gives clusters of that size. Ask for smaller clusters, or for more of them."
-                )
+                raise Infeasible("No threshold gives clusters of that size. Use smaller clusters, or more of them.")
             low = middle
         else:
             high, best = middle, found

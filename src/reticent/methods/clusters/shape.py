@@ -40,7 +40,7 @@ class Ball(Shape):
         if self.radius < 0:
             raise DataError(f"Ball: radius must be at least 0, but it is {self.radius}.")
         if self.norm not in ("L1", "L2") or not all(name in self.centre for pair in self.places for name in pair):
-            raise DataError("Ball: the norm is L1 or L2, and both columns of a place are in the centre.")
+            raise DataError("Ball: the norm must be L1 or L2, and both columns of a place must be in the centre.")
 
     @property
     def coordinates(self) -> tuple[tuple[str, ...], ...]:

@@ -54,7 +54,7 @@ class ClusterUnits:
         found = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
         if found.ndim != 2 or found.dtype.kind not in "iufb":
             raise DataError(
-                f"Points must be an array of numbers with one row a point, but this has the shape {found.shape} and the type {found.dtype}. Pass a Table for columns of other types."
+                f"Points must be a numeric array with one row per point, but this has the shape {found.shape} and the type {found.dtype}. Pass a Table for columns of other types."
             )
         numbers = found.astype(np.float64)
         if (np.abs(numbers) > _LARGEST).any():

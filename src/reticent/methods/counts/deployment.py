@@ -119,7 +119,7 @@ class PartyConfig:
         charged before the answer was opened.
         """
         if self.domain is None:
-            raise PolicyError("Only a histogram is published as a release; a count or a sum is one number.")
+            raise PolicyError("Only a histogram can be published as a release; a count or a sum is one number.")
         budget = self.settings.budget
         # A facilitator has no rows, and the release is about none of them: the table only defines the columns.
         told = frame.select(self.domain.names) if frame.width else self.domain.unpack(np.arange(1))
@@ -242,7 +242,7 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
     for name in ("data", "budget"):
         if name in sections:
             raise PolicyError(
-                f"{top['me']!r} is a facilitator: where there are clients, the parties compute and have no rows. Leave [{name}] out.",
+                f"{top['me']!r} is a facilitator: with clients, the parties compute and have no rows. Remove [{name}].",
                 setting=(name,),
             )
     return PartyConfig(place, names, top["me"], settings, planned, domain, None)
@@ -265,7 +265,7 @@ def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:
     ledger = found["ledger"]
     if ledger is None:
         raise PolicyError(
-            "[budget]: ledger must name the file that remembers what was spent.", setting=("budget", "ledger")
+            "[budget]: ledger must be the file that records the spent budget.", setting=("budget", "ledger")
         )
     for name in ("epsilon", "delta"):
         exact(found[name], f"[budget]: {name}", low=0)

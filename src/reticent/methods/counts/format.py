@@ -39,7 +39,7 @@ class NoisyCountsFormat(MechanismFormat):
     def refusal(self, definition: Definition) -> str | None:
         if isinstance(definition, NoisyCounts):
             return None
-        return f"{definition} is not a bound on what noise loses, and nothing else is known of noisy counts."
+        return f"{definition} does not bound the privacy loss of noise, the only guarantee of noisy counts."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         return tuple(
@@ -128,7 +128,7 @@ def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetai
     found = read_details(CountsDetails.from_json, written)
     if sorted(described) != sorted([*found.domain.names, NOISY_COUNT]):
         raise DataError(
-            f"manifest.json describes the columns {', '.join(described)}, and its domain {', '.join(found.domain.names)}."
+            f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(found.domain.names)}."
         )
     return found.in_order_of([name for name in described if name != NOISY_COUNT])
 

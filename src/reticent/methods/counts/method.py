@@ -61,10 +61,10 @@ class _CountsMethod(ABC):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported: both satisfy only NoisyCounts, which protects rows."""
         if not isinstance(definition, NoisyCounts):
-            return f"{type(self).__name__} keeps NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
+            return f"{type(self).__name__} supports NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
         if table.several_rows:
             return (
-                f"{type(self).__name__} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' "
+                f"{type(self).__name__} protects one row, but people of this table may have several. Keep one row for each person, or count visits with unit='row' "
                 "if that is what may be protected."
             )
         return None
@@ -101,7 +101,7 @@ class _CountsMethod(ABC):
         domain = declared_domain(table, self.domain)
         if NOISY_COUNT in domain.names:
             raise PolicyError(
-                f"Noisy counts are published in a column {NOISY_COUNT!r}. Rename the column of that name."
+                f"Noisy counts are published in a column {NOISY_COUNT!r}. Rename the table's column of that name."
             )
         check_size(domain)
         return domain
@@ -209,9 +209,9 @@ class JointCounts(_CountsMethod):
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         if isinstance(definition, NoisyCounts) and not definition.amounts[1]:
-            return "JointCounts needs a delta above 0: coins that are dealt before they are added have finitely many outcomes. Use NoisyCounts(1, '1e-6'), or CentralCounts."
+            return "JointCounts needs a delta above 0: the noise is made of finitely many coins. Use NoisyCounts(1, '1e-6'), or CentralCounts."
         if self.party not in table.schema:
-            return f"JointCounts: the table has no column {self.party!r} that says whose row it is.{did_you_mean(self.party, list(table.schema))}"
+            return f"JointCounts: the table has no column {self.party!r} with the owner of each row.{did_you_mean(self.party, list(table.schema))}"
         return super().refusal(table, definition)
 
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
@@ -229,7 +229,7 @@ class JointCounts(_CountsMethod):
         owners = table.frame[self.party]
         if owners.null_count():
             raise DataError(
-                f"Column {self.party!r} does not say whose row it is in {owners.null_count():,} rows. Fill it in, or leave these rows out.",
+                f"Column {self.party!r} has no owner in {owners.null_count():,} rows. Fill it in, or drop these rows.",
                 column=self.party,
             )
         return owners

@@ -58,13 +58,13 @@ class GridAxis:
     def __post_init__(self) -> None:
         if not 1 <= len(self.labels) <= MOST_CELLS_OF_A_COLUMN:
             raise PolicyError(
-                f"grid: column {self.name!r} has {len(self.labels):,} cells; between 1 and {MOST_CELLS_OF_A_COLUMN:,} are possible. Use coarser ones.",
+                f"grid: column {self.name!r} has {len(self.labels):,} cells; 1 to {MOST_CELLS_OF_A_COLUMN:,} are allowed. Use coarser ones.",
                 setting=("grid", self.name),
                 column=self.name,
             )
         if len(set(self.labels)) < len(self.labels) or len(self.labels) != len(self.meanings):
             raise PolicyError(
-                f"grid: column {self.name!r} has two cells of the same name. Every cell must be declared once.",
+                f"grid: column {self.name!r} has two cells with the same label. Every cell must be declared once.",
                 setting=("grid", self.name),
                 column=self.name,
             )
@@ -83,8 +83,8 @@ class GridAxis:
         if wrong.any():
             value = distinct[int(np.argmax(wrong))]
             raise DataError(
-                f"Column {self.name!r}: the value {value!r} lies in no cell of the declared grid, or in several. Declare a grid that holds every value that everybody can "
-                "know to be possible ('open': true and 'missing': true add cells for the rest); never fit it to the data.",
+                f"Column {self.name!r}: the value {value!r} is in no cell of the declared grid, or in several. Declare a grid that covers every value that is publicly "
+                "known to be possible ('open': true and 'missing': true add cells for the rest); never fit it to the data.",
                 column=self.name,
                 value=value,
             )
@@ -170,10 +170,10 @@ class Grid:
 
     def __post_init__(self) -> None:
         if not self.axes:
-            raise PolicyError("grid is empty: name every column that is to be published.", setting=("grid",))
+            raise PolicyError("grid is empty: list every column to publish.", setting=("grid",))
         if self.size > _MOST_CELLS:
             raise PolicyError(
-                f"The grid has about {float(self.size):.2g} cells, more than can be numbered. Use fewer columns, or coarser ones.",
+                f"The grid has about {float(self.size):.2g} cells, which is too many. Use fewer columns, or coarser ones.",
                 setting=("grid",),
             )
 
@@ -311,7 +311,7 @@ def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
     found = next((each for each in table.hierarchies if each.column == name), None)
     if found is None or found.data_dependent:
         raise PolicyError(
-            f"grid: the values of column {name!r} are known from the data only, so that a level of its hierarchy is not public. Declare the hierarchy's domain, "
+            f"grid: the values of column {name!r} are known only from the data, so a level of its hierarchy is not public. Declare the hierarchy's domain, "
             "or list the cells in the grid.",
             setting=("grid", name),
             column=name,
@@ -335,7 +335,7 @@ def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
 def _values(name: str, kind: ValueType, values: Any, is_open: bool) -> tuple[tuple[str, ...], tuple[Meaning, ...]]:
     if is_open or not isinstance(values, list | tuple):
         raise PolicyError(
-            f"grid: {name}: listed values must be a list, and have nothing below or above them ('open').",
+            f"grid: {name}: listed values must be a list, and cannot be 'open'.",
             setting=("grid", name),
         )
     read = [None if value is None else kind.converted(value) for value in values]
@@ -350,7 +350,7 @@ def _steps(name: str, chosen: Mapping[str, Any]) -> list[Any]:
     low, high, step = (exact(chosen[key], f"grid: {name}: {key}") for key in ("from", "to", "step"))
     if step <= 0 or high <= low:
         raise PolicyError(
-            f"grid: {name} goes from {low} to {high} by {step}, which has no cell.", setting=("grid", name)
+            f"grid: {name} goes from {low} to {high} by {step}, which gives no cell.", setting=("grid", name)
         )
     count = math.ceil((high - low) / step)
     if count > MOST_CELLS_OF_A_COLUMN:
@@ -366,12 +366,12 @@ def _between(name: str, kind: ValueType, breaks: Any, is_open: bool) -> tuple[tu
     """Return the ranges between breaks: each includes its lower end, the last one both, so that the maximum is covered."""
     if kind in (ValueType.TEXT, ValueType.BOOLEAN):
         raise PolicyError(
-            f"grid: column {name!r} holds no numbers or dates, so that it has no ranges. List its values.",
+            f"grid: column {name!r} does not hold numbers or dates, so it cannot have ranges. List its values.",
             setting=("grid", name),
             column=name,
         )
     if not isinstance(breaks, list | tuple) or len(breaks) < 2:
-        raise PolicyError(f"grid: {name}: breaks must list two numbers or dates or more, but it is {breaks!r}.", setting=("grid", name))  # fmt: skip
+        raise PolicyError(f"grid: {name}: breaks must be a list of at least two numbers or dates, but it is {breaks!r}.", setting=("grid", name))  # fmt: skip
     read = [kind.read(end) if isinstance(end, str) else end for end in breaks]
     try:
         places = [kind.place(end) for end in read]
@@ -382,7 +382,7 @@ def _between(name: str, kind: ValueType, breaks: Any, is_open: bool) -> tuple[tu
             column=name,
         ) from None
     if any(not low < high for low, high in pairwise(places)):
-        raise PolicyError(f"grid: {name}: breaks must rise, but they are {breaks!r}.", setting=("grid", name))
+        raise PolicyError(f"grid: {name}: breaks must be increasing, but they are {breaks!r}.", setting=("grid", name))
     ranges = [Interval(low, high) for low, high in pairwise(read)]
     if is_open:
         ranges = [Interval(None, read[0]), *ranges, Interval(read[-1], None)]

@@ -30,7 +30,7 @@ def read_cells(grid: Grid, frame: pl.DataFrame) -> Cells:
         )
         if found.null_count():
             label = frame[axis.name].filter(found.is_null())[0]
-            raise DataError(f"Column {axis.name!r} shows {label!r}, which the grid does not have; {_CHANGED}")
+            raise DataError(f"Column {axis.name!r} shows {label!r}, which is not a cell of the grid; {_CHANGED}")
         columns.append(found.to_numpy())
     cells = np.column_stack(columns)
     if (np.diff(grid.pack(cells)) <= 0).any():
@@ -78,7 +78,7 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
         if None in known:
             label = first[axis.name][known.index(None)]
             raise DataError(
-                f"Column {axis.name!r} shows {label!r}, which halving the grid does not lead to; {_CHANGED}"
+                f"Column {axis.name!r} shows {label!r}, which does not result from halving the grid; {_CHANGED}"
             )
         ends.append(known)
     shown = set(zip(*ends, strict=True))
@@ -86,7 +86,7 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
     def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
         # Every remaining box contains a listed one, so a forged table is detected early.
         if len(lows) > len(shown):
-            raise DataError(f"The boxes are not those that halving the grid leaves; {_CHANGED}")
+            raise DataError(f"The boxes do not result from halving the grid; {_CHANGED}")
         boxes = zip(lows.tolist(), highs.tolist(), strict=True)
         return np.array([tuple(zip(low, high, strict=True)) not in shown for low, high in boxes], dtype=bool)
 
@@ -95,7 +95,7 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
     places = np.zeros((0, len(grid.axes)), dtype=np.int64) if cells is None else cells
     boxes = halve(grid.sizes, details.plan.depth, places, goes_on)
     if not _box_labels(details, boxes).select(details.grid.names).equals(frame.select(details.grid.names)):
-        raise DataError(f"The boxes are not those that halving the grid leaves, in their order; {_CHANGED}")
+        raise DataError(f"The boxes do not result from halving the grid, or are not in order; {_CHANGED}")
     return boxes
 
 

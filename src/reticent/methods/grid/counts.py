@@ -60,7 +60,7 @@ class GridCount(IntervalAnswer):
             self.confidence_line(),
         ]
         if self.hidden:
-            told.append(f"{self.hidden:,} cells that could meet it show nothing: they are empty, or have too few sampled rows. The estimate counts nobody there.")  # fmt: skip
+            told.append(f"{self.hidden:,} cells that could meet it are not published: they are empty, or have too few sampled rows. The estimate counts no rows there.")  # fmt: skip
         if self.bias:
             told.append(f"So the estimate is biased: on average it misses up to {self.bias:,.1f} rows. The interval allows for them.")  # fmt: skip
         return told
@@ -69,7 +69,7 @@ class GridCount(IntervalAnswer):
 def asked_condition(condition: str | Condition, estimator: str, names: tuple[str, ...]) -> Condition:
     """Parse a condition on columns of a grid, and check the estimator: there is only one."""
     if estimator != "uniform":
-        raise PolicyError(f"Grid releases have one estimator, uniform, and not {estimator!r}.")
+        raise PolicyError(f"Grid releases have a single estimator, uniform, not {estimator!r}.")
     asked = Condition.of(condition)
     asked.check_names(names)
     return asked

@@ -91,9 +91,9 @@ class BisectionDetails:
 
     def __post_init__(self) -> None:
         if (self.histogram is None) != (self.plan.histogram is None):
-            raise DataError("A histogram has a law of its noise, and there is none without the other.")
+            raise DataError("A histogram and its noise distribution must be given together.")
         if self.histogram is not None and self.histogram not in self.grid.names:
-            raise DataError(f"The grid has no column {self.histogram!r}, which is to be counted.")
+            raise DataError(f"The grid has no column {self.histogram!r} for the histogram.")
         check_depth(self.halved, self.plan.depth)
 
     @property
@@ -131,7 +131,7 @@ class BisectionDetails:
         }
         decisions, counts = laws["decisions"], laws["counts"]
         if decisions is None or counts is None:
-            raise DataError("The noise of decisions and counts must be told.")
+            raise DataError("The noise of decisions and counts must be stated.")
         stop = whole(written["stop"], "stop", low=0, high=_LARGEST_STOP)
         plan = BisectionPlan(written["depth"], decisions, counts, laws["histogram"])
         return cls(Grid.from_json(written["grid"]), plan, stop, written["histogram"])
@@ -141,4 +141,4 @@ def check_depth(grid: Grid, depth: int) -> None:
     """Refuse more halvings than a grid can have, or than can be written, before counting."""
     whole(depth, "depth", low=0, high=DEEPEST)
     if depth > grid.deepest:
-        raise PolicyError(f"A grid of {grid.size:,} cells is halved at most {grid.deepest} times, not {depth} times.", setting=("depth",))  # fmt: skip
+        raise PolicyError(f"A grid of {grid.size:,} cells can be halved at most {grid.deepest} times, not {depth} times.", setting=("depth",))  # fmt: skip

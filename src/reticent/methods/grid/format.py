@@ -48,7 +48,9 @@ class GridSampleFormat(MechanismFormat):
     def refusal(self, definition: Definition) -> str | None:
         for part in definition.parts():
             if not isinstance(part, UnboundedDP | CrowdBlending):
-                return f"{part} is neither differential privacy nor crowd-blending, and nothing else is known of a sample on a grid."
+                return (
+                    f"{part} is neither differential privacy nor crowd-blending, the only guarantees of a grid sample."
+                )
         return None
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
@@ -92,7 +94,7 @@ class GridSampleFormat(MechanismFormat):
                 meant = dict(zip(axis.labels, axis.meanings, strict=True))
                 shown = {label: meant.get(label) for label in frame[column.name].unique().to_list()}
                 if dict(column.labels) != shown:
-                    raise DataError(f"manifest.json gives labels of column {column.name!r} another meaning than the grid.")  # fmt: skip
+                    raise DataError(f"manifest.json gives labels of column {column.name!r} a different meaning than the grid.")  # fmt: skip
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
@@ -159,7 +161,7 @@ class GridCountsFormat(MechanismFormat):
     def refusal(self, definition: Definition) -> str | None:
         if isinstance(definition, UnboundedDP):
             return None
-        return f"{definition} is not differential privacy for an added row, and nothing else is known of noisy counts of a grid."
+        return f"{definition} is not differential privacy for an added row, the only guarantee of noisy grid counts."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         return tuple(
@@ -274,7 +276,9 @@ def _halving_details(written: Mapping[str, Any], described: Sequence[str]) -> Bi
 def _described(names: Sequence[str], described: Sequence[str], count: str) -> list[str]:
     """Return the columns of the grid in the order of the table; a :class:`DataError` if they differ."""
     if sorted(described) != sorted([*names, count]):
-        raise DataError(f"manifest.json describes the columns {', '.join(described)}, and its grid {', '.join(names)}.")
+        raise DataError(
+            f"manifest.json describes the columns {', '.join(described)}, but its grid has {', '.join(names)}."
+        )
     return [name for name in described if name != count]
 
 

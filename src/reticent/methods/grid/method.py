@@ -57,13 +57,13 @@ class _GridMethod(ABC):
         name = type(self).__name__
         if table.several_rows:
             return (
-                f"{name} protects one row, and people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
+                f"{name} protects one row, but people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
                 "may be protected."
             )
         if self.grid is None:
-            return f"{name} needs grid: the cells of every column that is to be published, declared from public sources and not from the rows."
+            return f"{name} needs grid: the cells of every column to publish, declared from public sources and not from the rows."
         if self.column in self.grid:
-            return f"{name} publishes a column {self.column!r} of its own. Rename the column of that name."
+            return f"{name} reserves the column name {self.column!r}. Rename the column of the table."
         return self.unkept(definition)
 
     @abstractmethod
@@ -153,11 +153,11 @@ class GridSample(_GridMethod):
         for part in definition.parts():
             if isinstance(part, UnboundedDP):
                 if self.sample is None:
-                    return "GridSample without sample= publishes cells of all rows, which is not differentially private. Pass sample='0.2', or promise CrowdBlending(k) only."
+                    return "GridSample without sample= publishes cells of all rows, which is not differentially private. Pass sample='0.2', or use CrowdBlending(k) alone."
                 if not part.amounts[1]:
-                    return "GridSample needs a delta above 0: a sample may show somebody's row whatever is done. Promise UnboundedDP(1, '1e-6'), or use GridCounts."
+                    return "GridSample needs a delta above 0: a sample may always disclose a row. Use UnboundedDP(1, '1e-6'), or GridCounts."
             elif not isinstance(part, CrowdBlending):
-                return f"GridSample keeps UnboundedDP(epsilon, delta) and CrowdBlending(k), not {part}. Choose a grouping method for that."
+                return f"GridSample supports UnboundedDP(epsilon, delta) and CrowdBlending(k), not {part}. Choose a grouping method for that."
         return self._too_weak(definition)
 
     def _too_weak(self, definition: Definition) -> str | None:
@@ -169,7 +169,7 @@ class GridSample(_GridMethod):
             if isinstance(part, UnboundedDP | CrowdBlending):
                 found = part.assess(plan)
                 if found.witness is not None:
-                    return f"GridSample with least = {plan.least} does not keep {part}. {found.witness.text} Leave least out, and it is chosen."
+                    return f"GridSample with least = {plan.least} does not satisfy {part}. {found.witness.text} Omit least to have it chosen."
         return None
 
     def plan(self, definition: Definition) -> SamplePlan:
@@ -210,9 +210,7 @@ class GridSample(_GridMethod):
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         plan, size = self.plan(definition), declared_grid(table, self.grid or {}).size
         if plan.sample is None:
-            words = (
-                f"Of the {size:,} cells those with at least {plan.least} rows would be shown with their exact numbers."
-            )
+            words = f"Of the {size:,} cells those with at least {plan.least} rows would be published with their exact counts."
             return ExpectedError({"cells": size, "least": plan.least, "standard_error": 0.0}, words)
         # Of x rows x p are sampled on average, with variance x p (1 - p); divided by p.
         shown, per_row = plan.least / float(plan.sample), float((1 - plan.sample) / plan.sample)
@@ -223,7 +221,7 @@ class GridSample(_GridMethod):
                 "rows_shown_from": shown,
                 "standard_error": math.sqrt(shown * per_row),
             },
-            f"Of the {size:,} cells those with at least {plan.least} sampled rows would be shown: about half of the cells that have {shown:,.0f} rows, fewer of smaller ones. A cell of "
+            f"Of the {size:,} cells those with at least {plan.least} sampled rows would be published: about half of the cells with {shown:,.0f} rows, fewer of smaller ones. A cell of "
             f"{shown:,.0f} rows is estimated with a standard error of {math.sqrt(shown * per_row):,.1f}.",
         )
 
@@ -269,7 +267,7 @@ class GridCounts(_GridMethod):
         known = () if self.grid is None else tuple(self.grid)
         if self.histogram is not None and (self.histogram not in known or len(known) < 2):
             raise PolicyError(
-                f"GridCounts: histogram must be one of the columns of the grid, beside another one that is halved, but it is {self.histogram!r}.",
+                f"GridCounts: histogram must be a column of the grid, which needs another column to halve, but it is {self.histogram!r}.",
                 setting=("GridCounts", "histogram"),
                 value=self.histogram,
             )
@@ -277,7 +275,7 @@ class GridCounts(_GridMethod):
 
     def unkept(self, definition: Definition) -> str | None:
         if not isinstance(definition, UnboundedDP):
-            return f"GridCounts keeps UnboundedDP(epsilon), not {definition}. Choose a grouping method for that."
+            return f"GridCounts supports UnboundedDP(epsilon), not {definition}. Choose a grouping method for that."
         return None
 
     def plan(
@@ -354,14 +352,14 @@ def _enough(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int:
         return found
     if delta >= sample:
         raise PolicyError(
-            f"delta = {float(delta):.3g} is not below the chance {sample} of a row to be sampled, so that the promise says nothing. Use a smaller delta."
+            f"delta = {float(delta):.3g} is not below the sampling probability {sample}, so the guarantee would be meaningless. Use a smaller delta."
         )
     if not SamplePlan(1, sample).covers_removal(epsilon):
         raise PolicyError(
-            f"A sample of {sample} needs an epsilon of at least {least_epsilon(sample):.4g} (-ln(1 - sample)), whatever is left out. Use a smaller sample, or a larger epsilon."
+            f"A sample of {sample} needs an epsilon of at least {least_epsilon(sample):.4g} (-ln(1 - sample)), for any threshold. Use a smaller sample, or a larger epsilon."
         )
     raise PolicyError(
-        f"Even cells of {MOST_LEAST:,} rows do not keep (epsilon, delta) = ({float(epsilon):.3g}, {float(delta):.3g}) with a sample of {sample}. Use a smaller sample, or a larger epsilon or delta."
+        f"Even cells of {MOST_LEAST:,} rows do not satisfy (epsilon, delta) = ({float(epsilon):.3g}, {float(delta):.3g}) with a sample of {sample}. Use a smaller sample, or a larger epsilon or delta."
     )
 
 

@@ -12,9 +12,9 @@ from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grid.sample_law import Certified, SamplePlan, least_cell, least_epsilon
 
 _KNOWN = {
-    "exact": "the exact least delta",
-    "bound": "the bound of the literature",
-    "tail": "a bound of its tail",
+    "exact": "the exact smallest delta",
+    "bound": "the published bound",
+    "tail": "a tail bound",
 }
 
 
@@ -33,8 +33,8 @@ class GridPlan(SaidInLines):
     def lines(self) -> list[str]:
         """Human-readable lines."""
         return [
-            f"Cells with at least {self.least:,} rows of a sample of {self.sample} keep epsilon = {self.epsilon}, delta = {float(self.delta):.4g} ({_KNOWN[self.known]}).",
-            f"The bound of the literature is {float(self.bound):.4g}. A row that is added or removed is covered; further samples add up.",
+            f"Cells with at least {self.least:,} rows of a sample of {self.sample} satisfy epsilon = {self.epsilon}, delta = {float(self.delta):.4g} ({_KNOWN[self.known]}).",
+            f"The published bound is {float(self.bound):.4g}. It covers one row added or removed; further samples add up.",
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def plan(sample: Number, epsilon: Number, delta: Number | None = None, least: in
     """
     share, loss = exact(sample, "sample", above=0, below=1), exact(epsilon, "epsilon", above=0, high=50)
     if (delta is None) == (least is None):
-        raise PolicyError("Give either delta, and the number of rows is found, or least, and delta is.")
+        raise PolicyError("Pass either delta, to compute the number of rows, or least, to compute delta.")
     if not SamplePlan(1, share).covers_removal(loss):
         raise Infeasible(
             f"A sample of {share} needs an epsilon of at least {least_epsilon(share):.4g} (-ln(1 - sample)). Use a smaller sample, or a larger epsilon."
@@ -64,10 +64,12 @@ def plan(sample: Number, epsilon: Number, delta: Number | None = None, least: in
     if least is None:
         wanted = exact(delta if delta is not None else 0, "delta", above=0, below=1)
         if wanted >= share:
-            raise Infeasible(f"delta = {float(wanted):.3g} must lie below the chance {share} to be sampled: otherwise rows could be published as they are.")  # fmt: skip
+            raise Infeasible(f"delta = {float(wanted):.3g} must be below the sampling probability {share}: otherwise rows could be published unchanged.")  # fmt: skip
         least = least_cell(share, loss, wanted)
         if least is None:
-            raise Infeasible("No number of rows a cell keeps this. Use a smaller sample, or a larger epsilon or delta.")
+            raise Infeasible(
+                "No number of rows per cell satisfies this. Use a smaller sample, or a larger epsilon or delta."
+            )
     made = SamplePlan(least, share)
     reached = made.added_row_loss(loss)
     return GridPlan(share, loss, least, reached.delta, reached.known, made.bound(loss))

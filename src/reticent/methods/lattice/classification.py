@@ -68,7 +68,9 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
         )
     open_ended = [h.column for h in hierarchies if h.levels[-1].size > 1]
     if open_ended:
-        raise PolicyError(f"Incognito needs hierarchies that end in one part, but that of {open_ended[0]!r} does not.")
+        raise PolicyError(
+            f"Incognito needs hierarchies with a single top node, but that of {open_ended[0]!r} has several."
+        )
     survivors: dict[tuple[int, ...], set[NodeLevels]] = {(): {()}}
     for size in range(1, len(hierarchies) + 1):
         found: dict[tuple[int, ...], set[NodeLevels]] = {}

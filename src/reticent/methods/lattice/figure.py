@@ -198,7 +198,7 @@ def _axis(facts: LatticeFacts, step: float) -> list[str]:
 def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[str]]:
     """Draw the legend on as many lines as needed, and return where it ends."""
     present = ["chosen", *(kind for kind in ("passing", "failing", "unknown") if _occurs(facts, kind))]
-    words = {"chosen": "chosen", "passing": "keeps the promise", "failing": "breaks it", "unknown": "not needed"}
+    words = {"chosen": "chosen", "passing": "satisfies the definition", "failing": "breaks it", "unknown": "not needed"}
     parts, x = [], _LEFT
     for kind in present:
         if x + 10 + 7 * len(words[kind]) > right:

@@ -35,7 +35,7 @@ from reticent.table import Table
 
 _MOST_TRIED = 64
 _NOTHING_LEFT = (
-    "The best generalization would leave out every row. Allow less suppression, so that coarser nodes are preferred."
+    "The best generalization would suppress every row. Allow less suppression, so that coarser nodes are preferred."
 )
 
 
@@ -90,11 +90,11 @@ class Lattice(GroupMethod):
         if self.repair not in ("groups", "rows"):
             raise PolicyError(f"Lattice: repair must be 'groups' or 'rows', but it is {self.repair!r}.")
         if self.repair == "rows" and self.format == "bucketize":
-            raise PolicyError("Lattice: repair='rows' goes with format='generalize' only.")
+            raise PolicyError("Lattice: repair='rows' needs format='generalize'.")
         check_values("Lattice", self.values)
         if self.values == "typical" and (self.format == "bucketize" or self.floor):
             other = "format='bucketize'" if self.format == "bucketize" else "floor="
-            raise PolicyError(f"Lattice: values='typical' does not go with {other}.", setting=("values",))
+            raise PolicyError(f"Lattice: values='typical' cannot be combined with {other}.", setting=("values",))
 
     @property
     def judges_columns(self) -> bool:
@@ -254,8 +254,8 @@ def _absorbs(part: Definition, table: Table) -> bool:
 
 def _undone(part: Definition) -> str:
     return (
-        f"Lattice: repair='rows' cuts a failing group down until {part} holds, and whoever knows how many people the group has, and the method, "
-        "reckons back what was cut. Use repair='groups', which leaves such a group out."
+        f"Lattice: repair='rows' trims a failing group until {part} holds, but an adversary who knows the group's size and the method "
+        "can reconstruct what was removed. Use repair='groups', which suppresses such a group."
     )
 
 

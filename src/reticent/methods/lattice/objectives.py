@@ -333,7 +333,7 @@ def objective_for(
         case "height":
             return Height(plain)
     raise PolicyError(
-        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or give a function.",
+        f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or pass a function.",
         setting=("objective",),
         value=objective,
     )

@@ -79,19 +79,19 @@ class Panel(GroupMethod):
         if table.streamed:
             return f"Panel needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory."
         if not table.several_rows or table.key is None:
-            return "Panel groups people by all of their rows, and here nobody has several. Use Mondrian, or name the column that tells people apart with key=."
+            return "Panel groups people by all of their rows, but here nobody has several. Use Mondrian, or pass the column that identifies people with key=."
         if table.unit == "household":
             return "Panel counts people, not households. Use Mondrian, which counts both."
         if table.quasi_sets is not None or own_sets(definition):
-            return "Panel hides people from whoever knows all quasi columns, and knows no sets of columns. Leave quasi_sets= out, or use Lattice."
+            return "Panel assumes that all quasi columns are known and does not support sets of columns. Remove quasi_sets=, or use Lattice."
         limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
         if limited:
-            return f"Panel publishes ranges, and the hierarchy of column {limited[0]!r} limits the levels that may be published. Use Lattice, or drop min_level and max_level."
+            return f"Panel publishes ranges, but the hierarchy of column {limited[0]!r} limits the levels that may be published. Use Lattice, or drop min_level and max_level."
         wrong = next((part for part in definition.parts() if not _kept(part)), None)
         if isinstance(wrong, AnyColumns):
-            return f"Panel hides people from whoever knows all columns of all of their rows, and so from whoever knows any {wrong.known} of them at any waves: ask for {wrong.demand} itself instead of {wrong}."
+            return f"Panel protects against an adversary who knows all columns of all rows, and so any {wrong.known} of them at any waves: use {wrong.demand} itself instead of {wrong}."
         if wrong is not None:
-            return f"{wrong} is judged on more than the records of a group at a wave, and Panel judges nothing else. Use Mondrian or Lattice."
+            return f"{wrong} depends on more than the records of a group at a wave, which Panel does not support. Use Mondrian or Lattice."
         return None
 
     def grouped(self, run: GroupRun) -> Grouping:
@@ -142,13 +142,13 @@ class Panel(GroupMethod):
         lost, rows = int((group == OUT).sum()), len(group)
         if lost > self._limit * rows or lost == rows:
             raise Infeasible(
-                f"{lost:,} of {rows:,} rows are at waves that too few people share, or of people whose sequences do not satisfy {definition} together, and at most {self._limit} of the rows may be "
+                f"{lost:,} of {rows:,} rows are at waves that too few people share, or of people whose sequences do not satisfy {definition} together, but at most {self._limit} of the rows may be "
                 "suppressed. Allow more with suppression=, weaken the definition, make the waves coarser, or publish rows that are not linked with Mondrian (without pseudonyms=)."
             )
         if lost and definition.needs_reference:
             wrong = next(part for part in definition.parts() if part.needs_reference)
             raise Infeasible(
-                f"{lost:,} rows would have to be suppressed, and {wrong} compares with the whole table, which would tell about them. Leave out the people who have few rows first, or use Mondrian."
+                f"{lost:,} rows would have to be suppressed, but {wrong} compares with the whole table, which would disclose something about them. Drop the people who have few rows first, or use Mondrian."
             )
 
 

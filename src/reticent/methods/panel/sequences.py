@@ -33,7 +33,7 @@ class PersonSequences:
         """The owner of each row."""
         (owners,) = self.rows.owners
         if not isinstance(owners, OwnerRows):
-            raise PolicyError("Panel needs to know whose every row is.")
+            raise PolicyError("Panel needs the owner of every row.")
         return owners.by_owner.values.astype(np.int64)
 
     @property

@@ -21,7 +21,7 @@ def wave_column(table: Table, named: str | None) -> str:
     """Return the quasi column in which no person has the same value twice: the named one, or the one with the fewest values."""
     if named is not None and named not in table.quasi:
         raise PolicyError(
-            f"Panel: wave names {named!r}, which is not a quasi column.{did_you_mean(named, table.quasi)}",
+            f"Panel: wave is {named!r}, which is not a quasi column.{did_you_mean(named, table.quasi)}",
             setting=("wave",),
         )
     key = str(table.key)
@@ -38,7 +38,7 @@ def wave_column(table: Table, named: str | None) -> str:
             else "no quasi column has"
         )
         raise PolicyError(
-            f"Panel: {what} more than {MOST_WAVES} values, so rows of different people cannot be aligned. Panel is for people who were asked at the same times: name the column of the time "
+            f"Panel: {what} more than {MOST_WAVES} values, so rows of different people cannot be aligned. Panel is for people observed at the same times: pass the column of the time "
             "with wave=, make it coarser, or use Mondrian, which does not align rows.",
             setting=("wave",),
         )

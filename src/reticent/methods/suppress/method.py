@@ -119,7 +119,7 @@ class Suppress(GroupMethod):
         """Return the classes of a table under k-anonymity, their cost, and lower bounds; nothing is published."""
         if self.k is None:
             raise PolicyError(
-                "Suppress: fit needs k, the least size of a class: Suppress(k=5).fit(table).", setting=("k",)
+                "Suppress: fit needs k, the minimum class size: Suppress(k=5).fit(table).", setting=("k",)
             )
         return SuppressionFit(self._work(GroupRun.of(self, table, KAnonymity(self.k), context)))
 
@@ -149,17 +149,17 @@ class Suppress(GroupMethod):
         limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
         if self.hiding == "stars" and limited:
             return (
-                f"Suppress: the hierarchy of column {limited[0]!r} limits the levels that may be published, and a star or a plain value would pass over them. Use "
+                f"Suppress: the hierarchy of column {limited[0]!r} limits the levels that may be published, which stars and exact values do not respect. Use "
                 "hiding='hierarchy', or drop min_level and max_level."
             )
         if (self.exact or self.algorithm in ("forest", "factor")) and not self.divides(table, definition):
             what = "exact=True" if self.exact else f"algorithm={self.algorithm!r}"
             return (
-                f"Suppress: {what} counts single rows in memory, each about another person, so that it keeps k-anonymity alone. "
-                "Publish without it; the greedy keeps every definition of groups."
+                f"Suppress: {what} needs single rows in memory, one per person, and supports only k-anonymity. "
+                "Publish without it; the greedy supports every group definition."
             )
         if self.algorithm == "factor" and self._least(definition) not in (2, 3):
-            return f"Suppress: algorithm='factor' is for classes of 2 or 3, not of {self._least(definition)}. Use 'forest', which knows every k."
+            return f"Suppress: algorithm='factor' supports classes of 2 or 3, not of {self._least(definition)}. Use 'forest', which supports every k."
         return None
 
     def divides(self, table: Table, definition: Definition) -> bool:
@@ -192,7 +192,7 @@ def _require_people(frequencies: FrequencySet, least: int) -> None:
     people = int(frequencies.groups().people.sum())
     if people < least:
         raise Infeasible(
-            f"The table has {people} {'person' if people == 1 else 'people'}, and every class needs at least {least}. Ask for a smaller k, or publish a larger table."
+            f"The table has {people} {'person' if people == 1 else 'people'}, but every class needs at least {least}. Use a smaller k, or publish a larger table."
         )
 
 
@@ -284,12 +284,12 @@ class _Work:
         return [
             {
                 "title": "What was hidden beside the least possible",
-                "words": f"Hidden cells weigh {float(cost):,.6g}, which is {beside}.{proven} A row that is left out counts with all its cells.",
+                "words": f"Hidden cells weigh {float(cost):,.6g}, which is {beside}.{proven} A suppressed row counts with all its cells.",
                 "numbers": {"hidden": float(cost), "lower bound": float(bound)},
             },
             {
                 "title": "Hidden cells by column",
-                "words": f"Of {self.frequencies.rows:,} rows so many do not show their value in each column.",
+                "words": f"Of {self.frequencies.rows:,} rows, this many do not show their value in each column.",
                 "numbers": {name: float(count) for name, count in columns.items()},
             },
         ]
@@ -334,12 +334,12 @@ def _is_star(cells: ColumnCells) -> Mask:
 
 def _unplaced(lost: int, rows: int, definition: GroupDefinition, method: Suppress) -> str:
     kept = f" with {', '.join(method.keep)} kept" if method.keep else ""
-    ways = ["allow rows to be left out with suppression=", "weaken the definition"]
+    ways = ["allow suppressed rows with suppression=", "weaken the definition"]
     if method.keep:
-        ways.insert(0, "allow these columns to be starred")
+        ways.insert(0, "allow suppressing these columns")
     return (
-        f"{lost} of {rows} rows are in no class that satisfies {definition}{kept}, however many cells are starred, and at most {method.limit} of the rows may be "
-        f"left out. You can {', '.join(ways[:-1])} or {ways[-1]}."
+        f"{lost} of {rows} rows are in no class that satisfies {definition}{kept}, however many cells are suppressed, but at most {method.limit} of the rows may be "
+        f"suppressed. You can {', '.join(ways[:-1])} or {ways[-1]}."
     )
 
 
@@ -418,7 +418,7 @@ class SuppressionFit(ShownAsCard):
         """Warnings before use."""
         found = []
         if int((~self._work.left_out.mask).sum()) == 1:
-            found.append("All rows are in one class: nothing tells them apart any more.")
+            found.append("All rows are in one class and cannot be distinguished.")
         if self.parts > 1:
             found.append(f"The table was solved in {self.parts} parts; a proven factor holds for each part by itself.")
         return tuple(found)

@@ -80,7 +80,7 @@ def _choices(points: Units, held: Ids) -> _Choices:
         count += int(large.sum())
         if sum(map(len, chosen)) > MOST_CHOICES:
             raise PolicyError(
-                f"exact=True: this table gives more than {MOST_CHOICES:,} choices of cells, which is too much for an exact search. "
+                f"exact=True: this table has more than {MOST_CHOICES:,} choices of cells, too many for an exact search. "
                 "Publish without exact=True; the cost is then compared with a lower bound.",
                 setting=("exact",),
             )

@@ -69,13 +69,11 @@ class SyntheticCount(SaidInLines):
     def lines(self) -> list[str]:
         """Human-readable lines."""
         low, high = self.bounds
-        dropped = (
-            f"Values were dropped, and which is secret, so the estimate may be off by up to {self.bias:,.1f} besides."
-        )
+        dropped = f"Which values were dropped is secret, so the estimate may have an additional bias of up to {self.bias:,.1f}."
         return [
             f"{self.value:,.1f} rows (standard error {self.standard_error:,.1f})",
             *([dropped] if self.bias else []),
-            f"With about 95% confidence between {low:,.1f} and {high:,.1f}. {self.shown:,} synthetic rows meet the condition; noise was taken out.",
+            f"With about 95% confidence between {low:,.1f} and {high:,.1f}. {self.shown:,} synthetic rows meet the condition; the estimate is corrected for noise.",
         ]
 
 
@@ -188,7 +186,7 @@ def _noise_meeting(condition: Condition, groups: DeclaredGroups, domain: Declare
     chosen, values = np.flatnonzero(of_groups), np.flatnonzero(of_values)
     if len(chosen) * len(values) > _MOST_CELLS:
         raise PolicyError(
-            f"The condition compares groups with values in {len(chosen) * len(values):,} combinations, which takes too long. Ask about groups and values apart, joined by and."
+            f"The condition compares groups with values in {len(chosen) * len(values):,} combinations, which takes too long. Use separate conditions on groups and values, joined by and."
         )
     step = max(_CELLS_AT_ONCE // max(len(values), 1), 1)
     listed = domain.values.gather(values)

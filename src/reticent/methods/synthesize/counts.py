@@ -79,7 +79,7 @@ def _whole_weights(weights: pl.Series) -> pl.Series:
     whole = weights.cast(pl.Int64, strict=False)
     if whole.null_count() or (whole != weights).any() or (whole < 0).any():
         raise DataError(
-            f"The weight column {weights.name!r} must hold whole numbers: each row stands for so many, and a part of a row cannot be drawn. Leave the weight out, "
+            f"The weight column {weights.name!r} must hold whole numbers: a weight is a number of rows, and fractions of rows cannot be sampled. Drop the weight, "
             "or count the rows first.",
             column=weights.name,
         )
@@ -101,7 +101,7 @@ def _check_people(table: Table, rows_per_person: int) -> None:
     _, times = table.held.counted([table.key])
     if int(times.max()) > rows_per_person:
         raise DataError(
-            f"A person has {int(times.max())} rows, and the plan is for at most {rows_per_person}. Pass rows_per_person={int(times.max())}, which costs more noise, "
+            f"A person has {int(times.max())} rows, but the plan allows at most {rows_per_person}. Pass rows_per_person={int(times.max())}, which needs more noise, "
             "or keep fewer rows of each person.",
             setting=("rows_per_person",),
             value=rows_per_person,
@@ -175,20 +175,20 @@ class _Coding:
             first = self.groups.frame.row(int(wrong[0]), named=True)
             raise DataError(
                 f"{len(wrong):,} groups of the table do not have the declared size; the first is {_named({name: first[name] for name in self.groups.columns})}: declared "
-                f"{int(self.groups.sizes[wrong[0]]):,}, found {int(self.sizes[wrong[0]]):,}. Only sizes that are public already and true can be published. This message "
+                f"{int(self.groups.sizes[wrong[0]]):,}, found {int(self.sizes[wrong[0]]):,}. Only sizes that are already public and true can be published. This message "
                 "is about the confidential rows; do not pass it on.",
                 setting=("groups",),
             )
         if self.lost and self.missing is None:
             raise DataError(
-                f"{self.lost:,} rows have no value in column {self.value!r}. Rows are never dropped: name a value that stands for them, Synthetic(missing=...).",
+                f"{self.lost:,} rows have no value in column {self.value!r}. Rows are never dropped: set a value to replace missing ones, Synthetic(missing=...).",
                 setting=("missing",),
                 column=self.value,
             )
         if self.outside and self.elsewhere is None:
             raise DataError(
                 f"{self.outside:,} rows have a value in column {self.value!r} that is not in the declared domain, such as {str(self.stranger).removeprefix(_NO_PART)!r}. Rows are never dropped: declare every value that "
-                "is possible, or name a value that stands for all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
+                "is possible, or set a value to replace all others, Synthetic(elsewhere=...). This message is about the confidential rows; do not pass it on.",
                 setting=("elsewhere",),
                 column=self.value,
             )

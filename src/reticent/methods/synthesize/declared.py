@@ -64,7 +64,7 @@ class DeclaredGroups:
         if frame.null_count().sum_horizontal().item():
             raise _wrong("groups", "has missing values")
         if frame[SIZE].min() < 1:  # type: ignore[operator]  # whole numbers that are there
-            raise _wrong("groups", "has a group without people; leave it out")
+            raise _wrong("groups", "has an empty group; remove it")
         if frame.select(by).is_duplicated().any() if by else frame.height > 1:
             raise _wrong("groups", "lists a group twice")
         return cls(frame.sort(by) if by else frame)
@@ -120,12 +120,12 @@ class DeclaredDomain:
             if each not in values.cast(pl.String).to_list():
                 for listed, what in ((weights, "weight"), (keeps, "keep"), (by_group or None, "keep")):
                     if listed is not None:
-                        raise _wrong("domain", f"has a {what} for every value, and none for {each!r}; list it", each)
+                        raise _wrong("domain", f"must have a {what} for every value, but has none for {each!r}", each)
                 values = pl.concat([values.cast(pl.String), pl.Series([each])])
         typed = as_type_of(values.alias(name), plain_type(dtype))
         if keep is not None:
             if keeps is not None:
-                raise _wrong("domain", "has a column 'keep', and keep lists probabilities too; give one of them")
+                raise _wrong("domain", "has a column 'keep', but keep lists probabilities too; use one of them")
             keeps = _probabilities(keep, typed)
         return cls.checked(typed, weights, keeps, by_group)
 
@@ -283,7 +283,7 @@ def _frame(given: Any, columns: Sequence[str]) -> pl.DataFrame:
 
 def _check_listed(values: pl.Series) -> None:
     if values.null_count():
-        raise _wrong("domain", "has missing values; name the value that stands for them with missing=")
+        raise _wrong("domain", "has missing values; set the value to replace them with missing=")
 
 
 def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
@@ -351,7 +351,7 @@ def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
     if missing:
         raise _wrong(
             "keep",
-            f"must have a probability for every value of the domain, and has none for {missing[0]!r}",
+            f"must have a probability for every value of the domain, but has none for {missing[0]!r}",
             missing[0],
         )
     return [found[value] for value in values.to_list()]

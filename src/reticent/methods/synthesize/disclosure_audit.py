@@ -63,9 +63,9 @@ class DisclosureAudit(SaidInLines):
         """Human-readable lines."""
         expected = float(self.delta * self.groups)
         told = [
-            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
+            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not select releases by it.",
             f"{len(self.disclosing):,} of {self.groups:,} groups have an output that distinguishes neighbouring tables by more than e^{float(self.epsilon):g}; "
-            f"the promise allows {expected:.3g} on average.",
+            f"the guarantee allows {expected:.3g} on average.",
         ]
         for group, ratio in self.disclosing[:_SHOWN]:
             named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "all rows"
@@ -87,7 +87,7 @@ def audit_release(
     far from a threshold; all others are decided in exact fractions.
     """
     if public.format != FORMAT:
-        raise PolicyError(f"The audit is for releases of format {FORMAT!r}, and this one is {public.format!r}.")
+        raise PolicyError(f"The audit needs a release of format {FORMAT!r}, but this one is {public.format!r}.")
     context = context or Context()
     details, plan = SYNTHETIC.details(public), SYNTHETIC.plan(public)
     groups, domain = SYNTHETIC.declared(public)

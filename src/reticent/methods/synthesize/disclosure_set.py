@@ -38,7 +38,7 @@ def disclosure(
     if keep is not None:
         if isinstance(alpha, Mapping):
             raise PolicyError(
-                "With keep, alpha is one number; different noise is a matter of the domain's weights.",
+                "With keep, alpha must be one number; use the weights of the domain for different noise.",
                 setting=("alpha",),
             )
         true, shown = ({prior.code(value): times for value, times in each.items()} for each in (people, drawn))
@@ -81,7 +81,7 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
     touched = list(dict.fromkeys([*counts, *output]))
     if len(touched) > size:
         raise PolicyError(
-            f"counts and output name {len(touched):,} values, and the domain has {size:,}.",
+            f"counts and output have {len(touched):,} values, but the domain has {size:,}.",
             setting=("domain",),
             value=size,
         )
@@ -90,7 +90,7 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
         drawn, below = output.get(value, 0), counts.get(value, 0) + noise(value)
         if drawn and not below:
             raise PolicyError(
-                f"The output has the value {value!r}, which has neither people nor noise: this mechanism cannot draw it.",
+                f"The output has the value {value!r}, which has neither people nor noise: this mechanism cannot produce it.",
                 setting=("output",),
                 value=value,
             )

@@ -123,8 +123,8 @@ def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], Requi
         if not open_:
             return [searches[size].enough for size in sizes]
     raise Infeasible(
-        "Dropping values spends ln(1/keep) of epsilon, and more for values that do not show, and that leaves too little for the noise. Keep more values, or "
-        "promise less."
+        "Dropping values spends ln(1/keep) of epsilon, and more for values absent from the output, which leaves too little for the noise. Keep more values, or "
+        "weaken the guarantee."
     )
 
 
@@ -207,7 +207,7 @@ def plan_dropping(
         absent, kept = float(need.charge), need.total
     else:
         warnings.warn(
-            "The theorem of the thesis is false: its delta is exceeded where few values stay. Use variant='safe' for anything that is published.",
+            "The theorem of the thesis is false: its delta is exceeded if few values are retained. Use variant='safe' to publish.",
             stacklevel=2,
         )
         alpha, steps = _thesis_scale(size, PublicPrior(prior.size, None, prior.weights), ratio * least, allowed)
@@ -229,7 +229,7 @@ def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fractio
         if alpha * prior.heaviest <= steps:
             return alpha, steps
     raise Infeasible(
-        "The published theorem spends ln(1/keep) + ln 2 of epsilon at least, and that leaves too little for the noise."
+        "The published theorem spends at least ln(1/keep) + ln 2 of epsilon, which leaves too little for the noise."
     )
 
 

@@ -54,7 +54,7 @@ class SyntheticFormat(MechanismFormat):
     def refusal(self, definition: Definition) -> str | None:
         if isinstance(definition, ProbabilisticDP):
             return None
-        return f"{definition} is not probabilistic differential privacy, and nothing else is known of how synthetic rows were made."
+        return f"{definition} is not probabilistic differential privacy, the only guarantee of synthetic rows."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         value = draft.details["value"]
@@ -78,13 +78,13 @@ class SyntheticFormat(MechanismFormat):
             )
         others = set(domain.columns) - {value, WEIGHT, KEEP}
         if any(not name.startswith(KEEP_OF) for name in others):
-            raise DataError("The table domain has columns that do not belong there.")
+            raise DataError("The table domain has unexpected columns.")
         weights, keeps = (domain[name].to_list() if name in domain.columns else None for name in (WEIGHT, KEEP))
         try:
             by_group = named_keeps(domain.select(sorted(others)))
             found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps, by_group)
         except PolicyError as problem:
-            raise DataError(f"The public tables do not fit together. {problem}") from None
+            raise DataError(f"The public tables are inconsistent. {problem}") from None
         if not found[0].frame.equals(groups) or not found[1].table().equals(domain):
             raise DataError("The tables groups and domain are not sorted; they were changed after they were published.")
         return found
@@ -98,7 +98,7 @@ class SyntheticFormat(MechanismFormat):
         try:
             return details.plan(groups, domain)
         except PolicyError as problem:
-            raise DataError(f"The manifest and the table domain do not fit together. {problem}") from None
+            raise DataError(f"The manifest and the table domain are inconsistent. {problem}") from None
 
     def check(self, public: PublicSide) -> None:
         """Check that every group has as many rows as its plan samples, with values of the domain, and that rows are sorted."""
@@ -117,7 +117,7 @@ class SyntheticFormat(MechanismFormat):
         if len(wrong):
             first = int(wrong[0])
             raise DataError(
-                f"{len(wrong):,} groups do not have as many synthetic rows as were to be drawn: group {first + 1} has {int(found[first]):,} rows and should have "
+                f"{len(wrong):,} groups do not have the planned number of synthetic rows: group {first + 1} has {int(found[first]):,} rows and should have "
                 f"{int(drawn[first]):,}."
             )
 
@@ -185,7 +185,7 @@ class SyntheticFormat(MechanismFormat):
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SyntheticCount:
         if estimator != "uniform":
-            raise PolicyError(f"A synthetic release has one estimator, not {estimator!r}.")
+            raise PolicyError(f"A synthetic release has a single estimator, not {estimator!r}.")
         groups, domain = self.declared(public)
         asked = Condition.of(condition)
         plan, rows = self.plan(public), public.rows[FORMAT]

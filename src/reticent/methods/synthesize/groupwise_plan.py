@@ -141,7 +141,7 @@ def check_named(groups: DeclaredGroups, domain: DeclaredDomain, options: PlanOpt
     if options.keep == BY_GROUP:
         if not groups.by_keep:
             raise PolicyError(
-                f"keep is {BY_GROUP!r}, and groups has no column 'keep', which names a column keep_NAME of the domain for every group.",
+                f"keep is {BY_GROUP!r}, but groups has no column 'keep' to name a column keep_NAME of the domain for every group.",
                 setting=("keep",),
             )
         for name in groups.by_keep:

@@ -48,7 +48,7 @@ class KeptValues:
         probabilities = {each: place for place, each in enumerate(dict.fromkeys(distinct.values()))}
         if len(probabilities) > _MOST_DIFFERENT:
             raise PolicyError(
-                f"keep has {len(probabilities):,} different probabilities; at most {_MOST_DIFFERENT:,} are planned for. Round them.",
+                f"keep has {len(probabilities):,} different probabilities; at most {_MOST_DIFFERENT:,} are supported. Round them.",
                 setting=("keep",),
             )
         return cls(tuple(probabilities), np.array([probabilities[distinct[each]] for each in keep], dtype=np.int64))

@@ -156,23 +156,23 @@ class Synthetic:
         """Return why the request is not supported: it needs ProbabilisticDP, public groups, one sensitive column and all rows."""
         if not isinstance(definition, ProbabilisticDP):
             return (
-                f"Synthetic keeps ProbabilisticDP(epsilon, delta), not {definition}. Rows that were drawn are nobody's, so nothing about groups of people can be "
+                f"Synthetic supports ProbabilisticDP(epsilon, delta), not {definition}. Sampled rows belong to nobody, so nothing about groups of people can be "
                 "claimed for them; choose a grouping method for that."
             )
         if len(table.sensitive) != 1:
-            return f"Synthetic draws one sensitive column, and the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
+            return f"Synthetic samples one sensitive column, but the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
         if table.nulls == "drop":
-            return "The table drops rows with missing values, which tells how many there were. Set nulls='category', and missing= in Synthetic."
+            return "The table drops rows with missing values, which discloses their number. Set nulls='category', and missing= in Synthetic."
         if table.several_rows and self.rows_per_person == 1:
-            return "Rows of this table may belong to one person. Pass the largest number of rows that a person has: Synthetic(rows_per_person=...)."
+            return "Rows of this table may belong to one person. Pass the maximum number of rows per person: Synthetic(rows_per_person=...)."
         if self.parts is not None and self.domain is not None:
-            return "With parts the domain are the parts. Leave domain out."
+            return "With parts=, the parts are the domain. Remove domain."
         for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
             if given is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
         taken = [name for name in table.schema if name in (SIZE, WEIGHT, KEEP, GROUP_KEEP) or name.startswith(KEEP_OF)]
         if taken:
-            return f"A synthetic release has a column {taken[0]!r} of its own. Rename the column of that name."
+            return f"A synthetic release reserves the column name {taken[0]!r}. Rename the column of the table."
         return None
 
     def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:

@@ -62,10 +62,12 @@ class PlanOptions:
             if self.keep not in (BY_VALUE, BY_GROUP):
                 object.__setattr__(self, "keep", exact(self.keep, "keep", above=0, high=1))
             if self.screen:
-                raise PolicyError("screen and keep together have no proof. Choose one of them.", setting=("screen",))
+                raise PolicyError(
+                    "There is no proof for screen and keep together. Choose one of them.", setting=("screen",)
+                )
             if self.mode == "thesis":
                 raise PolicyError(
-                    "mode 'thesis' with keep repeats a theorem that is false (rt.synthesize.plan_dropping shows it). Use mode 'tight'.",
+                    "mode 'thesis' with keep relies on a false theorem (see rt.synthesize.plan_dropping). Use mode 'tight'.",
                     setting=("mode",),
                 )
 
@@ -88,13 +90,13 @@ class PlanOptions:
         """Return the prior with its retention probabilities."""
         if self.keep in (BY_VALUE, BY_GROUP) and prior.kept is None:
             raise PolicyError(
-                f"keep is {self.keep!r}, and the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
+                f"keep is {self.keep!r}, but the domain has no probabilities. List one for every value: a column 'keep' of the domain, or keep={{value: probability}}.",
                 setting=("keep",),
                 value=self.keep,
             )
         if self.keep not in (BY_VALUE, BY_GROUP) and prior.kept is not None:
             raise PolicyError(
-                f"The domain has a column 'keep'. Pass keep={BY_VALUE!r} if values of nobody are to stay with these probabilities only, or leave the column out.",
+                f"The domain has a column 'keep'. Pass keep={BY_VALUE!r} to retain values that nobody has only with these probabilities, or remove the column.",
                 setting=("keep",),
                 value=self.keep,
             )
@@ -217,7 +219,7 @@ class SynthesisPlan(PromisedNoise):
         found = []
         if self.real_share < _FEW_REAL:
             found.append(
-                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Promise less, merge groups, or use a smaller public domain."
+                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Weaken the guarantee, merge groups, or use a smaller public domain."
             )
         if self.epsilon > _LARGE_EPSILON:
             found.append(
@@ -314,7 +316,7 @@ class GroupPromise:
         ratio = ratio_within(exact(promise.epsilon, "epsilon") / rows)
         if ratio <= 1:
             raise PolicyError(
-                f"epsilon = {promise.epsilon} is too small for {rows} rows a person.", setting=("epsilon",)
+                f"epsilon = {promise.epsilon} is too small for {rows} rows per person.", setting=("epsilon",)
             )
         times = rows * ratio ** (rows - 1) * (groups if options.delta_scope == "whole_release" else 1)
         delta = exact(promise.delta, "delta") / times
@@ -463,7 +465,7 @@ def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
     """Return the distinct group sizes with the number of groups of each, smallest first."""
     listed = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
     if not listed:
-        raise PolicyError("groups is empty: name the public size of every group.", setting=("groups",))
+        raise PolicyError("groups is empty: give the public size of every group.", setting=("groups",))
     found = Counter(listed)
     for size in found:
         whole(int(size) if is_integer(size) else size, "groups", low=1, high=_LARGEST_GROUP)

@@ -40,7 +40,7 @@ class PublicPrior:
         whole(self.size, "domain", low=1, high=_MOST_VALUES)
         if self.size < 2:
             raise PolicyError(
-                "The domain has one value only: everybody has it, and there is nothing to protect or to synthesize. Declare every value that is possible.",
+                "The domain has a single value, so there is nothing to protect. Declare every possible value.",
                 setting=("domain",),
                 value=self.size,
             )
@@ -135,7 +135,7 @@ class PublicPrior:
         found, of, counts = np.unique(weights * times + kept.of, return_inverse=True, return_counts=True)
         if len(found) > _MOST_CLASSES and self.kept is not None:
             raise PolicyError(
-                f"The domain has {len(found):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are planned for. Round them.",
+                f"The domain has {len(found):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are supported. Round them.",
                 setting=("keep",),
             )
         listed = zip((found // times).tolist(), counts.tolist(), (found % times).tolist(), strict=True)
@@ -153,7 +153,7 @@ class PublicPrior:
             if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < self.size:
                 return int(value)
             raise PolicyError(
-                f"The domain is given as a number, so its values are 0 to {self.size - 1:,}, and {value!r} is none of them. List the values: domain=[...].",
+                f"The domain is given as a number, so its values are 0 to {self.size - 1:,}, but {value!r} is not one of them. List the values: domain=[...].",
                 setting=("domain",),
                 value=value,
             )

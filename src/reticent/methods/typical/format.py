@@ -60,7 +60,7 @@ class Typical(GroupFormat):
     def check(self, public: PublicSide) -> None:
         manifest = public.manifest
         if len(manifest.named(_ROLE)) != 1:
-            raise DataError("manifest.json: a release of typical values has one column that numbers its groups.")
+            raise DataError("manifest.json: a release of typical values must have one column that numbers its groups.")
         number, quasi = manifest.named(_ROLE)[0], manifest.named("quasi")
         data, groups = (set(manifest.tables[name].columns) for name in self.tables)
         if groups != {number, *quasi} or data != {column.name for column in manifest.columns}:
@@ -71,10 +71,10 @@ class Typical(GroupFormat):
         if listed[number].null_count() or listed[number].n_unique() != listed.height:
             raise DataError(f"The table 'groups' does not give every group a number of its own in column {number!r}.")
         if listed.select(quasi).n_unique() != listed.height:
-            raise DataError("Two groups of the table 'groups' show the same labels.")
+            raise DataError("Two groups of the table 'groups' have the same labels.")
         shown, _ = public.rows[_DATA].counted([number, *quasi])
         if shown[number].n_unique() != shown.height:
-            raise DataError("Rows of one group show different typical values.")
+            raise DataError("Rows of one group have different typical values.")
         if set(shown[number].to_list()) != set(listed[number].to_list()):
             raise DataError("The groups of the table 'groups' are not those of the rows.")
         super().check(public)
@@ -155,7 +155,7 @@ def _check_typical(column: ManifestColumn, values: pl.Series, labels: pl.Series)
         place = int(np.argmin(fits))
         raise DataError(
             f"Column {column.name!r} shows the typical value {values[place]} for a group whose label is {labels[place]!r}; that value is not covered by the label, or "
-            "not rounded as the label says."
+            "not rounded as the label requires."
         )
 
 

@@ -170,14 +170,14 @@ def refused(method: str, table: Table, definition: Definition) -> str | None:
     wrong = next((part for part in definition.parts() if part.needs_population), None)
     if wrong is not None:
         return (
-            f"{method}: values='typical' tells where in its range the people of a group lie, and so who of a population is in the table, which {wrong} is about. "
+            f"{method}: values='typical' discloses where in its range the people of a group are, and so who of a population is in the table, which {wrong} protects. "
             "Use another values=."
         )
     for name, hierarchy in table.quasi.items():
         if isinstance(hierarchy, LimitedLevels) and hierarchy.min_level:
             return (
-                f"{method}: values='typical' shows single values, and column {name!r} may not be published below level {hierarchy.min_level}. Use another "
-                "values=, or leave min_level out."
+                f"{method}: values='typical' shows single values, but column {name!r} may not be published below level {hierarchy.min_level}. Use another "
+                "values=, or remove min_level."
             )
     return None
 
@@ -187,8 +187,8 @@ def refused_sets(method: str, table: Table) -> str | None:
     if table.quasi_sets is None:
         return None
     return (
-        f"{method}: values='typical' goes with one set of quasi columns. With quasi_sets, the groups of all columns together may be single people, whose "
-        "values would be shown. Use Mondrian, which cuts the sets apart, or another values=."
+        f"{method}: values='typical' supports a single set of quasi columns. With quasi_sets, the groups of all columns together may be single people, whose "
+        "values would be disclosed. Use Mondrian, which splits the sets separately, or another values=."
     )
 
 

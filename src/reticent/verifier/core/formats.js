@@ -105,7 +105,7 @@ const typical = {
     const listed = groups.counted([number]), shown = data.counted([number, ...quasi]);
     need(listed.every(({ values, rows }) => values[0] !== null && rows === 1), 'The table "groups" does not give every group a number of its own.');
     need(groups.counted(quasi).length === groups.rows, 'Two groups of the table "groups" show the same labels.');
-    need(new Set(shown.map(({ values }) => values[0])).size === shown.length, "Rows of one group show different typical values.");
+    need(new Set(shown.map(({ values }) => values[0])).size === shown.length, "Rows of one group have different typical values.");
     need(sameSet(shown.map(({ values }) => values[0]), listed.map(({ values }) => values[0])), 'The groups of the table "groups" are not those of the rows.');
     needPublished(manifest, "typical");
     checkShownLabels(manifest, [groups]);
@@ -167,7 +167,7 @@ const bucketize = {
     need(same(manifest.details, {}) || same(manifest.details, { people: "drawn" }), "manifest.json: the details of a bucketized release are empty or say that buckets were drawn.");
     const bucket = only(manifest, "bucket"), count = manifest.named("count"), [main, hidden] = this.tables.map((name) => tables.get(name));
     need(count.length <= 1 && main.has(bucket) && hidden.has(bucket), "manifest.json: both tables need the bucket column, and there is at most one count column.");
-    need(sameSet(hidden.names, [bucket, ...manifest.named("sensitive"), ...count]) && main.names.filter((name) => hidden.has(name)).length === 1, `manifest.json: the sensitive columns, and nothing else, stand in the table "${this.tables[1]}".`);
+    need(sameSet(hidden.names, [bucket, ...manifest.named("sensitive"), ...count]) && main.names.filter((name) => hidden.has(name)).length === 1, `manifest.json: the table "${this.tables[1]}".`);
     const people = new Map(), values = new Map();
     for (const { values: [number], rows } of main.counted([bucket])) people.set(number, rows);
     for (const { values: [number, times = "1"], rows } of hidden.counted([bucket, ...count])) {
@@ -204,13 +204,13 @@ const clusters = {
     need(sameSet(Object.keys(details), ["norm", "scales", "places", "grid", "numbers", "centres", "aggregated"]) && isObject(details.scales) && isObject(details.grid) && Array.isArray(details.places) && Array.isArray(details.aggregated), "manifest.json: the details of clusters must say how distances were measured and what is shown.");
     need(["L1", "L2"].includes(details.norm) && ["ranges", ...statistics].includes(details.numbers) && ["synthetic", "records"].includes(details.centres), "manifest.json: the details of clusters have an entry that is not known.");
     const named = [...Object.keys(details.scales), ...Object.keys(details.grid), ...details.places.flat()];
-    need(named.every((name) => quasi.includes(name)) && details.aggregated.every((name) => manifest.named("sensitive").includes(name)), "manifest.json: the details of clusters name columns that are not published so.");
+    need(named.every((name) => quasi.includes(name)) && details.aggregated.every((name) => manifest.named("sensitive").includes(name)), "manifest.json: the details of clusters name columns that are not published in this form.");
     need(Object.values(details.scales).every((scale) => typeof scale === "number" && scale > 0), "manifest.json: every scale of a distance must be a number above 0.");
     const expected = [...quasi, ...manifest.named("centre"), ...manifest.named("radius"), ...manifest.named("members")];
     need(manifest.named("centre").length === quasi.length && same(manifest.tables.get("groups").columns, expected), "manifest.json: the table of clusters has the quasi columns, a centre for each, a radius and the number of rows.");
     for (const column of quasiColumns(manifest)) {
       const numbers = statistics.includes(details.numbers) && Object.hasOwn(details.grid, column.name);
-      need((column.published === "values") === numbers && column.published !== "typical", `manifest.json: column "${column.name}" is not published as the details say.`);
+      need((column.published === "values") === numbers && column.published !== "typical", `manifest.json: column "${column.name}" is not published as the details state.`);
     }
     const data = tables.get("data"), groups = tables.get("groups"), radius = only(manifest, "radius"), members = only(manifest, "members");
     checkShownLabels(manifest, [data]);
@@ -218,7 +218,7 @@ const clusters = {
       if (column.published === "labels") checkLabels(column);
       else for (const value of data.column(column.name).distinct) {
         const meaning = column.meanings.get(labelIn(column, data)(value));
-        need(value === null || meaning.kind !== "interval" || covers(meaning, column.type, value), `The number ${value} of column "${column.name}" lies outside of the range that it stands for.`);
+        need(value === null || meaning.kind !== "interval" || covers(meaning, column.type, value), `The number ${value} of column "${column.name}" is outside its range.`);
       }
     }
     const sizes = new Map(data.counted(quasi).map(({ values, rows }) => [JSON.stringify(values), rows]));

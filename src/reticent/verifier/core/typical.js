@@ -8,7 +8,7 @@ export function checkTypical(column, value, label) {
   const range = type === "text" || type === "boolean" ? null : closedRange(meaning, type);
   const bare = type !== "text" && type !== "boolean" && range === null && listed(meaning) === null;
   const fits = covers(meaning, type, value) && !bare && (range === null || onGrid(type, range, place(type, value)));
-  need(fits, `Column "${column.name}" shows the typical value ${value} for a group whose label is "${label}"; that value is not covered by the label, or not rounded as the label says.`);
+  need(fits, `Column "${column.name}" shows the typical value ${value} for a group whose label is "${label}"; that value is not covered by the label, or not rounded as the label requires.`);
 }
 
 // The two ends of a range, both of which belong to it; null where an end is open or the label is no range.
