@@ -208,7 +208,7 @@ def test_a_column_of_the_same_name_is_refused():
         quasi=["noisy_count"],
         declared={"town": "nobody knows it", "illness": "nobody knows it", "name": "nobody knows it"},
     )
-    with pytest.raises(PolicyError, match="Rename the column"):
+    with pytest.raises(PolicyError, match="Rename the table's column"):
         rt.publish(other, rt.NoisyCounts(1), rt.CentralCounts(domain={"noisy_count": ["a", "b"]}))
 
 
