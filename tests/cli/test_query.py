@@ -46,7 +46,7 @@ def test_an_estimate_far_from_the_truth_claims_no_margin(texans: Path, reticent:
     assert made.code == 0, made.err
     found = reticent("query", "release", "state = 'Texas'")
     assert found.code == 0, found.err
-    first, second = found.out.splitlines()[0], " ".join(found.out.split("\n")[1:])
+    first, second = found.out.splitlines()[0], " ".join(" ".join(found.out.split("\n")[1:]).split())
     assert first == "Certainly between 0 and 1,000 of 1,000 published rows."
     assert "Estimate: 100, if people are spread evenly over the values that a label stands for" in second
     assert "only the bounds are certain" in second

@@ -107,7 +107,7 @@ def test_exponential_noise_is_planned_as_narrow_as_it_may_be(query, epsilon):
 def test_half_of_the_parties_may_look_if_all_follow_the_protocol():
     assert plan(parties=5, faults=2, level="semi-honest").coins == 80
     with pytest.raises(
-        PolicyError, match=r"5 parties cannot tolerate 2 faulty ones .* at least 7 parties, or level='semi-honest'"
+        PolicyError, match=r"5 parties cannot tolerate 2 faulty ones: .* at least 7 parties, or level='semi-honest'"
     ):
         plan(parties=5, faults=2)
 

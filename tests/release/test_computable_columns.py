@@ -112,7 +112,7 @@ def test_a_sensitive_column_that_anybody_computes_has_no_guarantee() -> None:
     table = rt.Table(stays(), quasi=["height", "weight"], sensitive="bmi")
     with pytest.raises(
         rt.PolicyError,
-        match=r"sensitive column 'bmi' is .*'weight' divided.*DistinctLDiversity\(l=2\) cannot be promised",
+        match=r"sensitive column 'bmi' is .*'weight' divided.*DistinctLDiversity\(l=2\) cannot hold",
     ):
         rt.publish(table, rt.KAnonymity(5) & rt.DistinctLDiversity(2), RANGES)
 

@@ -200,7 +200,7 @@ name = "Panel"
 def test_any_few_columns_at_any_waves_are_covered_by_what_is_promised_of_all():
     """A claim for any few columns is refused with what implies it, and that is so: every choice of two points of a sequence is shared by as many people."""
     table = rt.Table(panel(), **ROLES, pseudonyms=["person"])
-    with pytest.raises(PolicyError, match=r"ask for KAnonymity\(k=5\) itself"):
+    with pytest.raises(PolicyError, match=r"use KAnonymity\(k=5\) itself"):
         rt.publish(table, rt.AnyColumns(2, rt.KAnonymity(5)), rt.Panel(wave="year"))
     release = rt.publish(table, rt.KAnonymity(5), rt.Panel(wave="year"))
     points = defaultdict(set)

@@ -232,7 +232,7 @@ def test_processes_that_draw_at_the_same_time_show_the_same(tmp_path):
         ),
         (ward, rt.LocalDP(1), rt.Perturbation(), "Declare the values that the sensitive column 'disease' can take"),
         (ward, rt.LocalDP(1), rt.Perturbation(values=VALUES, memory="draws"), "memory= must identify people"),
-        (ward, rt.LocalDP(1), rt.Perturbation(values=["flu"]), "can take 1 value"),
+        (ward, rt.LocalDP(1), rt.Perturbation(values=["flu"]), "can take only 1 value"),
         (lambda: ward(engine="streaming"), rt.LocalDP(1), rt.Perturbation(values=VALUES), "needs all rows in memory"),
         (
             lambda: ward(pseudonyms=["person"]),

@@ -466,7 +466,7 @@ def test_an_imported_release_without_m_unique_groups_cannot_be_continued(tmp_pat
 
 @pytest.mark.parametrize(
     ("groups", "people", "problem"),
-    [([1, 2], None, "rows and 2 groups"), ([[0, 1]], None, "is in no group"), (None, [1], "people. Give a key")],
+    [([1, 2], None, "rows and 2 groups"), ([[0, 1]], None, "is in no group"), (None, [1], "people. Pass a key")],
 )
 def test_imports_that_do_not_fit_are_refused(tmp_path, groups, people, problem):
     history = begin(tmp_path / "history")

@@ -73,7 +73,7 @@ def test_a_ledger_that_does_not_know_the_releases_is_refused_and_takes_nothing_a
 def test_a_mistyped_history_does_not_begin_a_second_series_of_the_same_people(tmp_path):
     history = begin(tmp_path / "wards", dataset="wards")
     history.publish(MONTHS[0])
-    with pytest.raises(LedgerError, match=r"knows 1 releases of the data set 'wards', in the history .*wards"):
+    with pytest.raises(LedgerError, match=r"has 1 releases of the data set 'wards', in the history .*wards"):
         begin(tmp_path / "wads", dataset="wards")
     assert not (tmp_path / "wads").exists()
     other = begin(tmp_path / "other", dataset="other")
@@ -130,7 +130,7 @@ def test_a_file_that_is_missing_or_was_changed_is_refused(tmp_path, name, how, n
         place.write_text(place.read_text().replace('"near"', '"random"'))
     else:
         place.write_bytes(bytes(each ^ 1 for each in place.read_bytes()))
-    with pytest.raises((DataError, PolicyError), match=r"backup|holds no history yet"):
+    with pytest.raises((DataError, PolicyError), match=r"backup|does not hold a history yet"):
         History.open(tmp_path / "wards").publish(MONTHS[2])
     assert not (tmp_path / "wards" / "releases" / "0003").exists()
 
@@ -201,7 +201,7 @@ def test_people_of_a_history_beside_it_begin_no_second_series_under_another_ledg
     second = begin(tmp_path / "ward", ledger=tmp_path / "home" / "other.sqlite")
     with pytest.raises(
         LedgerError,
-        match=r"people are also in the history '.*wards' , which belongs to the ledger '.*mine.sqlite'",
+        match=r"people are also in the history '.*wards', which belongs to the ledger '.*mine.sqlite'",
     ):
         second.publish(MONTHS[1])
     assert not second.folders

@@ -221,7 +221,7 @@ def test_forged_proofs_are_refused(log: Path, tmp_path: Path) -> None:
 
 def test_a_head_of_another_log_does_not_fit(log: Path, tmp_path: Path) -> None:
     other = create_log(tmp_path / "other.json", "elsewhere", key("notary"))
-    with pytest.raises(DataError, match="of another log"):
+    with pytest.raises(DataError, match="to another log"):
         ReleaseLog.read(log).check_beside(other.head)
     document = json.loads(log.read_bytes())
     log.write_bytes(readable({**document, "log": {**document["log"], "name": "elsewhere"}}))
