@@ -108,7 +108,7 @@ def test_intervals_are_left_out_on_request():
 
 def test_groups_that_cannot_be_made_say_why():
     view = printed_view()
-    for columns, why in (([], "by none"), (["age", "age"], "each once"), ("agee", "Did you mean 'age'")):
+    for columns, why in (([], "but got none"), (["age", "age"], "each once"), ("agee", "Did you mean 'age'")):
         with pytest.raises((DataError, PolicyError), match=why):
             view.group_by(columns)
     named = publish(
