@@ -242,7 +242,7 @@ def test_a_table_that_does_not_only_grow_is_refused_and_sent_to_republish(tmp_pa
         (frame.filter(pl.col("id") != key), f"1 people who are already published are not in the table, such as {key}"),
         (
             frame.with_columns(x=pl.when(pl.col("id") == key).then(pl.col("x") + 1).otherwise("x")),
-            f"other values now, such as {key}",
+            f"different values now, such as {key}",
         ),
         (
             frame.with_columns(illness=pl.when(pl.col("id") == key).then(pl.lit("new")).otherwise("illness")),

@@ -252,7 +252,7 @@ def test_hosts_agree_beforehand_on_how_many_rows_each_may_have(plain):
     plain.write_text(text.replace("epsilon = 1\n", "epsilon = 1\nmost_rows = 19\n", 1), "utf-8")
     read = PartyConfig.read(plain)
     assert read.settings.task.most_rows == 19
-    with pytest.raises(DataError, match="has 20 rows, but the parties agreed on at most 19 of each"):
+    with pytest.raises(DataError, match="has 20 rows, but the parties agreed on at most 19 each"):
         read.run(read.values()[0])
 
 

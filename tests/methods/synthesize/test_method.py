@@ -74,7 +74,7 @@ def test_a_table_may_be_one_group():
     [
         ({"groups": {"mill": 41, "port": 60}}, "declared 41, found 40"), ({"groups": {"mill": 40}}, "which groups does not declare"),
         ({"groups": {"mill": 40, "port": 60, "farm": 3}}, "declared 3, found 0"), ({"domain": TOWNS[:3]}, "Rows are never dropped"),
-        ({"domain": ["Aix"]}, "one value only"), ({"domain": [*TOWNS, "Aix"]}, "twice"), ({"groups": {"mill": 0, "port": 60}}, "an empty group"),
+        ({"domain": ["Aix"]}, "a single value"), ({"domain": [*TOWNS, "Aix"]}, "twice"), ({"groups": {"mill": 0, "port": 60}}, "an empty group"),
         ({"groups": {"mill": 1.5, "port": 60}}, "whole numbers"), ({"groups": pl.DataFrame({"work": ["a"]})}, "column 'size'"),
         ({"groups": pl.DataFrame({"shop": ["a"], "size": [3]})}, "not a quasi column"), ({"domain": None}, "needs domain"), ({"groups": None}, "needs groups"),
         ({"domain": {**dict.fromkeys(TOWNS[:3], 2), "Gap": 0}}, "above 0"), ({"missing": "lost", "domain": dict(zip(TOWNS, range(1, 5), strict=True))}, "weight for every value, but has none for 'lost'"),
@@ -357,7 +357,7 @@ def rows(name, change):
         (rows("synthetic", lambda f: f.with_columns(work=pl.lit("farm"))), "not declared"),
         (rows("groups", lambda f: f.with_columns(group_size=pl.col("group_size") + 1)), "other group sizes|do not have the planned number"),
         (rows("groups", lambda f: f.reverse()), "not sorted"),
-        (rows("domain", lambda f: f.head(1)), "one value only|not declared"),
+        (rows("domain", lambda f: f.head(1)), "a single value|not declared"),
         (rows("domain", lambda f: pl.concat([f, f.head(1)])), "twice"),
         (rows("domain", lambda f: f.with_columns(domain_keep=pl.lit("1/2"))), "Pass keep='by value'|columns"),
         (details(lambda d: d.update(keep="by value")), "no probabilities"),
