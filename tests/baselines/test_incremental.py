@@ -131,7 +131,7 @@ def test_byun_keeps_people_waiting_whose_values_are_too_few():
 @pytest.mark.parametrize(
     ("frames", "problem"),
     [
-        ([[0, 1, 2, 3], [0, 1, 2]], "only added"),
+        ([[0, 1, 2, 3], [0, 1, 2]], "only tables that grow"),
         ([[0, 0, 1, 2]], "more than once"),
     ],
 )

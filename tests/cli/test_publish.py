@@ -201,7 +201,7 @@ def test_counting_queries_have_bounds_that_hold(patients: Path, reticent: Comman
     assert found.json["standard_error_of_model"] >= 0
     most = reticent("query", "release", condition, "--estimator", "intersect", "--json")
     assert most.json["value"] == high
-    assert "Certainly between" in reticent("query", "release", condition).out
+    assert "For certain between" in reticent("query", "release", condition).out
 
 
 def test_a_condition_that_makes_no_sense_is_refused(patients: Path, reticent: Command) -> None:

@@ -47,9 +47,9 @@ def test_an_estimate_far_from_the_truth_claims_no_margin(texans: Path, reticent:
     found = reticent("query", "release", "state = 'Texas'")
     assert found.code == 0, found.err
     first, second = found.out.splitlines()[0], " ".join(" ".join(found.out.split("\n")[1:]).split())
-    assert first == "Certainly between 0 and 1,000 of 1,000 published rows."
+    assert first == "For certain between 0 and 1,000 of 1,000 published rows."
     assert "Estimate: 100, if people are spread evenly over the values that a label stands for" in second
-    assert "only the bounds are certain" in second
+    assert "only the bounds are sure" in second
     assert "standard error" not in found.out
     told = reticent("query", "release", "state = 'Texas'", "--json").json
     assert told["assumes"] == "people are spread evenly over the values that a label stands for"

@@ -71,7 +71,7 @@ def test_dropped_values_are_planned_with_one_probability_or_with_those_of_the_do
     [
         (["--domain", "weights.csv", "--keep", "by value"], "the domain has no probabilities"), (["--domain", "domain.csv"], "Pass keep='by value'"),
         (["--domain", "weights.csv", "--keep", "2"], "at most 1"), 
-        (["--domain", "weights.csv", "--keep", "0.5", "--screen"], "no proof"), (["--domain", "nowhere.csv"], "nowhere.csv"), (["--domain", "1"], "one value only"),
+        (["--domain", "weights.csv", "--keep", "0.5", "--screen"], "no proof"), (["--domain", "nowhere.csv"], "nowhere.csv"), (["--domain", "1"], "a single value"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_planned_is_named(reticent, files, words, said):

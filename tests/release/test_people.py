@@ -121,7 +121,7 @@ def test_that_rows_are_people_on_a_word_only_is_refused_of_other_units(tmp_path)
     folder = rt.publish(table, rt.KAnonymity(5), rt.Mondrian(values="sets")).save(tmp_path / "release")
     written = json.loads((folder / "public" / "manifest.json").read_text())
     for wrong in (True, False, 1):
-        with pytest.raises(DataError, match=r"unit_declared|do not belong"):
+        with pytest.raises(DataError, match=r"unit_declared|contradictory entries"):
             Manifest.from_json({**written, "unit_declared": wrong})
 
 

@@ -300,7 +300,7 @@ def methods_table(compared: Mapping[str, Any]) -> CardTable:
             "-" if each["loss"] is None else f"{each['loss']:.3f}",
             ", ".join(each["suppressed_columns"]) or ("-" if each["loss"] is None else "none"),
             each["left_out"],
-            each["problem"] or ("global recoding" if each["uniform"] else "by group"),
+            each["problem"] or ("every row recoded alike" if each["uniform"] else "by group"),
         )
         for place, each in enumerate(compared["methods"])
     ]

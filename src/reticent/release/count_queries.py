@@ -70,13 +70,13 @@ class Count(SaidInLines):
         low, high = self.bounds
         if low == high:
             return [f"Exactly {low:,} of {self.rows:,} published rows."]
-        certain = f"Certainly between {low:,} and {high:,} of {self.rows:,} published rows."
+        certain = f"For certain between {low:,} and {high:,} of {self.rows:,} published rows."
         value = f"{self.value:,.1f}".removesuffix(".0")
         if self.assumes is None:
             return [certain, f"At most {value} rows meet it."]
         return [
             certain,
-            f"Estimate: {value}, if {self.assumes}. The release does not show whether that assumption holds, so the estimate may be far off; only the bounds are certain.",
+            f"Estimate: {value}, if {self.assumes}. The release does not show whether that is so, and the estimate may be far off; only the bounds are sure.",
         ]
 
 

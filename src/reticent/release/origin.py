@@ -72,12 +72,12 @@ class Origin:
     def _judge_by_key(self, certificate: Mapping[str, Any], said: list[Any]) -> Check:
         if not said:
             if self.key is None:
-                text = "The certificate is not signed: its consistency can be checked, but its origin cannot be proven."
+                text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
                 return Check("origin", "not re-checked", text)
             return Check("origin", "fails", "The certificate is not signed, so the key cannot prove its origin.")
         if self.key is None:
             keys = " and ".join(f"{each['public_key'][:16]}..." for each in said)
-            text = f"Signed with the key {keys}; pass that publisher's key to prove the origin."
+            text = f"Signed with the key {keys}; give that publisher's key to prove the origin."
             return Check("origin", "not re-checked", text)
         if not any(is_signed_by(unsigned(certificate), each, self.key) for each in said):
             return Check("origin", "fails", "The certificate was signed with another key.")

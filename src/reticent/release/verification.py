@@ -243,7 +243,7 @@ def _verified(
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
     before = _states(files)
-    checks = [Check("certificate", "holds", "It can be read, and is in the form that Reticent writes.")]
+    checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
     origin, signed, refused = known.judge(certificate)
     if refused:
         # With a key, do not spend time on files that someone else made.
@@ -367,7 +367,7 @@ def _check_order(side: PublicSide) -> Check:
     for name, rows in side.rows.items():
         if not stand_in_order(rows):
             return Check("order", "fails", f"The rows of {name} are not sorted, so their order may disclose something.")
-    return Check("order", "holds", "Rows are sorted by value: their order discloses nothing.")
+    return Check("order", "holds", "Rows are sorted by their own values: their order tells nothing.")
 
 
 def _known_claims(side: PublicSide) -> tuple[Definition, ...]:

@@ -12,8 +12,8 @@ from reticent.errors import Infeasible, PolicyError
 from reticent.methods.grid.sample_law import Certified, SamplePlan, least_cell, least_epsilon
 
 _KNOWN = {
-    "exact": "the exact smallest delta",
-    "bound": "the published bound",
+    "exact": "the exact least delta",
+    "bound": "the bound of the literature",
     "tail": "a tail bound",
 }
 
@@ -34,7 +34,7 @@ class GridPlan(SaidInLines):
         """Human-readable lines."""
         return [
             f"Cells with at least {self.least:,} rows of a sample of {self.sample} satisfy epsilon = {self.epsilon}, delta = {float(self.delta):.4g} ({_KNOWN[self.known]}).",
-            f"The published bound is {float(self.bound):.4g}. It covers one row added or removed; further samples add up.",
+            f"The bound of the literature is {float(self.bound):.4g}. A row that is added or removed is covered; further samples add up.",
         ]
 
     def as_dict(self) -> dict[str, Any]:

@@ -63,9 +63,9 @@ class DisclosureAudit(SaidInLines):
         """Human-readable lines."""
         expected = float(self.delta * self.groups)
         told = [
-            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not select releases by it.",
+            "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
             f"{len(self.disclosing):,} of {self.groups:,} groups have an output that distinguishes neighbouring tables by more than e^{float(self.epsilon):g}; "
-            f"the guarantee allows {expected:.3g} on average.",
+            f"the promise allows {expected:.3g} on average.",
         ]
         for group, ratio in self.disclosing[:_SHOWN]:
             named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "all rows"

@@ -219,7 +219,7 @@ class SynthesisPlan(PromisedNoise):
         found = []
         if self.real_share < _FEW_REAL:
             found.append(
-                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Weaken the guarantee, merge groups, or use a smaller public domain."
+                f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Promise less, merge groups, or use a smaller public domain."
             )
         if self.epsilon > _LARGE_EPSILON:
             found.append(

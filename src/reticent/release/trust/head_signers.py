@@ -26,7 +26,7 @@ def head_signers(head: LogHead, key: Ed25519PublicKey | None, trust: TrustFile |
     if key is not None:
         if key.public_bytes_raw().hex() not in signers:
             raise DataError("The head of the log was signed with another key than the one given.")
-        return "Its head is signed with the given key.", True
+        return "Its head is signed with the key that was given.", True
     return (
         f"Its head is signed with the key {signers[0][:16]}...; a trust file with keys for the log proves whose it is.",
         False,

@@ -54,9 +54,9 @@ async function readKnown(documents, now) {
 function judgeByKey(keys, key) {
   if (keys.length === 0)
     return key === null
-      ? check("origin", "not re-checked", "The certificate is not signed: its consistency can be checked, but its origin cannot be proven.")
+      ? check("origin", "not re-checked", "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven.")
       : check("origin", "fails", "The certificate is not signed, so the key cannot prove its origin.");
-  if (key === null) return check("origin", "not re-checked", `Signed with the key ${keys.map((each) => `${each.slice(0, 16)}...`).join(" and ")}; pass that publisher's key to prove the origin.`);
+  if (key === null) return check("origin", "not re-checked", `Signed with the key ${keys.map((each) => `${each.slice(0, 16)}...`).join(" and ")}; give that publisher's key to prove the origin.`);
   return keys.includes(key) ? check("origin", "holds", "Signed with the key that was given.") : check("origin", "fails", "The certificate was signed with another key.");
 }
 
@@ -110,7 +110,7 @@ async function headSigners(head, key, trust, now) {
   }
   if (key !== null) {
     need(signers.includes(key), "The head of the log was signed with another key than the one given.");
-    return { words: "Its head is signed with the given key.", trusted: true };
+    return { words: "Its head is signed with the key that was given.", trusted: true };
   }
   return { words: `Its head is signed with the key ${signers[0].slice(0, 16)}...; a trust file with keys for the log proves whose it is.`, trusted: false };
 }

@@ -167,7 +167,7 @@ class Run {
       this.add("order", FAILS, `The rows of ${name} are not sorted, so their order may disclose something.`);
       return;
     }
-    this.add("order", HOLDS, "Rows are sorted by value: their order discloses nothing.");
+    this.add("order", HOLDS, "Rows are sorted by their own values: their order tells nothing.");
   }
 
   // Sections 6.6 to 6.8.
