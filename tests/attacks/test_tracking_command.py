@@ -125,7 +125,7 @@ def test_the_fixpoint_steps_in_where_worlds_are_too_many(tmp_path, monkeypatch):
     ("words", "message"),
     [
         ((), "Name what to attack"),
-        (("--mode", "exact"), "--mode is about a series of releases: add --history"),
+        (("--mode", "exact"), "--mode applies to a series of releases: add --history"),
         (("release", "--history", "x"), "leave out a release"),
         (("--history", "x", "--limit", "0.5"), "leave out --limit"),
         (("--history", "x", "--relative"), "add --page and --beside"),
@@ -141,7 +141,7 @@ def test_options_that_do_not_go_together_are_refused(words, message):
 def test_unknown_people_and_comparisons_are_refused(safe):
     assert run("--history", safe, "--person", "p99") == (
         2,
-        "No release holds the person 'p99'. Give a key as it is in the key column.",
+        "No release holds the person 'p99'. Write the key exactly as in the key column.",
     )
     code, said = run("--history", safe, "--beside", "taw")
     assert code == 2

@@ -45,7 +45,7 @@ def test_answers_and_denials_have_their_exit_codes(audit):
     code, said = audit("would-answer", "audit.toml", "SELECT SUM(salary), COUNT(*) FROM staff WHERE age > 300")
     assert (code, said.count("-") > 0) == (0, True)
     code, said = audit("ask", "audit.toml", "SELECT city, COUNT(*) FROM staff WHERE age > 300 GROUP BY city")
-    assert (code, said.strip()) == (0, "Nobody meets the condition.")
+    assert (code, said.strip()) == (0, "No row meets the condition.")
 
 
 def test_json_has_everything(audit):

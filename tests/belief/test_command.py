@@ -109,7 +109,7 @@ def test_a_disclosure_that_was_asked_for_exits_with_1(folder, reticent):
     assert told["beliefs"][0]["tests"] == ["positive"]
     code, out, _ = reticent(*arguments, "--rho", "0.35,0.4")
     assert code == 1
-    assert "for your eyes only" in out
+    assert "internal; do not publish" in out
     assert "breach" in out
     assert reticent(*arguments, "--epsilon", "0.1")[0] == 0
 
@@ -177,7 +177,7 @@ def test_advice_names_what_is_not_covered(folder, reticent):
     assert advice["uncovered"] == ["attribute", "membership", "belief"]
     assert any(each["definition"] == "DeltaPresence" for each in advice["models"])
     code, out, _ = reticent(*given, "--advise")
-    for text in ("Which definition covers which threat", "nothing that was asked for", "explained only"):
+    for text in ("Which definition covers which threat", "no requested definition", "explained only"):
         assert text in out
     assert "advice" not in json.loads(reticent(*given, "--json")[1])
 
@@ -192,7 +192,7 @@ def test_an_application_is_judged_model_by_model(folder, reticent):
     assert covering["recursive (c,l)-diversity"] is False
     code, out, _ = reticent(*given, "KAnonymity(1)", *form)
     assert code == 0
-    assert "Who protects attribute against somebody who knows exclusions, quasi" in out
+    assert "Models that protect attribute against an adversary who knows exclusions, quasi" in out
     assert "it is not about a person's sensitive value" in " ".join(out.split())
     code, _, err = reticent(*given, "KAnonymity(1)", "--knows", "others")
     assert code == 2

@@ -24,8 +24,8 @@ def test_the_risk_is_told_and_a_table_that_could_not_go_out_exits_with_1(patient
 def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, reticent: Command) -> None:
     found = reticent("assess", "policy.toml")
     assert found.code == 1
-    assert found.out.startswith("Not safe as it stands: an attacker who knows age, zip of everybody sees")
-    for text in ("smallest group (k)", "does not hold", "What sets people apart most", "not published: note."):
+    assert found.out.startswith("Not safe to publish unchanged: an attacker who knows age, zip of every person sees")
+    for text in ("smallest group (k)", "does not hold", "Most identifying columns", "not published: note."):
         assert text in found.out
     assert "The most exposed" not in found.out
     assert found.out.count("\n") < 30
@@ -45,7 +45,7 @@ def test_a_data_file_needs_its_quasi_columns(patients: Path, reticent: Command) 
     found = reticent("assess", "patients.csv")
     assert found.code == 2
     assert found.err == (
-        "patients.csv is not a policy, so name the columns that others may know: --quasi age --quasi sex. Or let `reticent inspect patients.csv` "
+        "patients.csv is not a policy, so name the columns that an adversary may know: --quasi age --quasi sex. Or let `reticent inspect patients.csv` "
         "propose a policy.\n"
     )
 

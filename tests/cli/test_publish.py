@@ -31,10 +31,10 @@ def test_people_are_shown_promise_levels_and_cost(patients: Path, reticent: Comm
     found = reticent("publish", "policy.toml", "-o", "release")
     assert found.code == 0
     assert re.match(
-        r"Published \d+ rows in \d+ groups of at least \d+, nobody left out\.\nHolds\.\nKAnonymity\(k=4\): ",
+        r"Published \d+ rows in \d+ groups of at least \d+, none suppressed\.\nHolds\.\nKAnonymity\(k=4\): ",
         found.out,
     )
-    assert re.search(r"^Detail \([\d.]+% of it given up in all, loss 0\.\d{3}\)", found.out, re.MULTILINE)
+    assert re.search(r"^Detail \([\d.]+% lost overall, loss 0\.\d{3}\)", found.out, re.MULTILINE)
     assert re.search(r"^age +\d+ -> \S+", found.out, re.MULTILINE)
     for text in ("5 of the rows", "reticent verify release"):
         assert text in found.out
@@ -261,7 +261,7 @@ def test_typical_values_can_be_asked_for_on_the_command_line(patients: Path, ret
     [
         ('name = "Bang"', r"Published 120 rows in \d+ groups of at least"),
         ('name = "Angelization"', r"age +\d+ -> "),
-        ('name = "Bang"\nminimum = 120', "Published 120 rows in 1 group of at least 120, nobody left out"),
+        ('name = "Bang"\nminimum = 120', "Published 120 rows in 1 group of at least 120, none suppressed"),
     ],
 )
 def test_releases_of_every_kind_are_described(patients: Path, reticent: Command, method: str, said: str) -> None:
@@ -298,5 +298,5 @@ def test_groups_of_people_with_several_rows_are_counted_in_people(place: Path, r
         'sensitive = ["ill"]\n[[definition]]\nname = "KAnonymity"\nk = 5\n[method]\nname = "Mondrian"\n'
     )
     shown = reticent("publish", "policy.toml", "-o", "release")
-    assert "Published 120 rows in 6 groups of at least 10 people, nobody left out." in shown.out, shown.err
+    assert "Published 120 rows in 6 groups of at least 10 people, none suppressed." in shown.out, shown.err
     assert "No adversary was run on it" in shown.out

@@ -22,7 +22,7 @@ def keys(patients: Path, reticent: Command) -> Path:
         "--expires", "9998-12-31", "--root", "head.key",
     )  # fmt: skip
     assert made.code == 0, made.err
-    assert "It lacks 1 signatures of root keys: reticent keys sign trust.json --root ROOT.key" in made.out
+    assert "1 more root signatures are needed: reticent keys sign trust.json --root ROOT.key" in made.out
     assert reticent("keys", "list", "trust.json").code == 1
     assert reticent("keys", "sign", "trust.json", "--root", "deputy.key", "--json").json["missing_signatures"] == 0
     return patients

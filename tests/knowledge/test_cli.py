@@ -89,7 +89,7 @@ def test_the_curve_of_a_release_holds_or_not(call, release):
     assert "1 fact reaches 2/3" in text
     code, text = call("curve", release)
     assert code == 0
-    assert "2 facts make somebody certain" in text
+    assert "2 facts make an adversary certain" in text
 
 
 def test_the_curve_is_drawn(call, release, tmp_path):

@@ -98,4 +98,4 @@ def test_the_commands_tell_the_steward(place: Path) -> None:
     assert told["exposed"][0]["quasi"]["zip"] == ZIP
     attacked = run("attack", place / "release", "--raw", place / "policy.toml").stdout
     assert ZIP in attacked or JOB in attacked
-    assert "for your eyes only" in attacked
+    assert "internal; do not publish" in attacked

@@ -236,7 +236,7 @@ def test_files_that_are_no_text_and_folders_that_are_not_there_are_named(reticen
         (("check", "--schema", "binary.sql", *pair), "binary.sql is not valid UTF-8 (byte 2)"),
         (("check", *OPTIONS, "--view", "binary.sql"), "binary.sql is not valid UTF-8"),
         (("verify", "binary.sql"), "binary.sql is not valid UTF-8"),
-        (("witness", "--schema", "schema.sql", *pair, "--sqlite", "no/x.db"), "There is no folder no"),
+        (("witness", "--schema", "schema.sql", *pair, "--sqlite", "no/x.db"), "The folder no for x.db does not exist"),
     ]:
         code, _, said = reticent(*words)
         assert code == 2

@@ -90,7 +90,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
             "Attack",
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
             tone_of(not succeeding),
-            [CardTable(heads, rows, "What adversaries achieve (for your eyes only)")],
+            [CardTable(heads, rows, "Success of the attacks (internal; do not publish)")],
             notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs] or [_NOBODY],
         )
 

@@ -1,4 +1,4 @@
-"""The command line: one thin module a command; the work happens in the rooms that they call."""
+"""The command line: one thin module per command. The work is done in the packages that they call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """The ``reticent`` command."""
+    """Run the ``reticent`` command."""
     from reticent.cli.app import app_for
     from reticent.cli.console import run
 

@@ -1,4 +1,4 @@
-"""All commands in one place. Command modules are cheap to import; what they do is imported when they run."""
+"""The table of all commands. Command modules are cheap to import; they import their dependencies when they run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _GROUPS = (
 
 
 def app_for(words: Sequence[str] = ()) -> typer.Typer:
-    """The command line; of all commands only the one that the first of ``words`` names, if it does: describing all of them takes longer than many run."""
+    """Build the command line. If ``words[0]`` names a command, build only that one: describing all commands takes longer than many of them run."""
     app = typer.Typer(
         name="reticent",
         help="Share data about people without giving anybody away.",

@@ -1,4 +1,4 @@
-"""``reticent apply``: rows that came later, recoded as a release recoded the first ones."""
+"""``reticent apply``: recode new rows with the recoding of an existing release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reticent.cli.options import ReadingOptions
 
 
 def apply(
-    release: Annotated[Path, typer.Argument(help="The folder of a release, with its private side.")],
+    release: Annotated[Path, typer.Argument(help="The folder of a release, including its private files.")],
     data: Annotated[
         str, typer.Argument(help="The new rows: any file that `reticent inspect` reads, or the address of a database.")
     ],
@@ -25,19 +25,20 @@ def apply(
     unseen: Annotated[
         str,
         typer.Option(
-            help="How to treat a value that the release does not cover: error, or suppress (leave its row out)."
+            help="What to do with a value that the release does not cover: error, or suppress (drop its row)."
         ),
     ] = "error",
     policy: Annotated[
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the release: the new rows are read as its section data says (types, missing values).",
+            help="The policy of the release; its [data] section says how the new rows are read (types, missing values).",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Recode rows that came later as a release recoded the first ones. What is written was not judged: it is not a release.
+    """Recode new rows with the recoding of an existing release. The output was not checked against any definition: it
+    is not a release.
 
     Example: reticent apply release new.csv --policy policy.toml -o recoded.csv
     """
@@ -59,5 +60,5 @@ def apply(
     left_out = rows.height - recoded.height
     notes = source.codebook().notes()
     figures = {"output": output, "rows": recoded.height, "left_out": left_out, "notes": list(notes)}
-    said = f"{recoded.height:,} rows in {output}, {left_out:,} left out. They were not judged: this is not a release."
+    said = f"{recoded.height:,} rows in {output}, {left_out:,} suppressed. The rows were not checked: this is not a release."
     answer(PlainResult.saying(said, figures, notes=[f"Note: {note}" for note in notes]), as_json)

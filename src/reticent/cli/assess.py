@@ -1,4 +1,6 @@
-"""``reticent assess``: the risk as it stands; with ``--advise``, which definition covers which threat, and which models cover an application."""
+"""``reticent assess``: the disclosure risk of the unmodified table; with ``--advise``, which definition covers which
+threat and which models cover an application.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def assess(
         str | None,
         typer.Option(
             "--definition",
-            help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'; a data file without one is held to KAnonymity(2).",
+            help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'. Default for a data file: KAnonymity(2).",
         ),
     ] = None,
     nulls: Annotated[str | None, typer.Option(help="What a missing value means: refuse, drop or category.")] = None,
@@ -50,36 +52,32 @@ def assess(
         list[str] | None,
         typer.Option(
             "--knows",
-            help="What somebody may know: quasi, exclusions, others, distribution, population, alternatives; repeat for more.",
+            help="What the adversary may know: quasi, exclusions, others, distribution, population, alternatives; repeat for more.",
         ),
     ] = None,
     measure: Annotated[
         str,
-        typer.Option(
-            "--measure", help="What counts as a disclosure: that something becomes likely, excluded, or changed."
-        ),
+        typer.Option("--measure", help="What counts as a disclosure: a belief becomes likely, excluded, or changed."),
     ] = "likely",
     near: Annotated[
         bool,
-        typer.Option("--near", help="Also protect values near the true one, such as the neighbourhood."),
+        typer.Option("--near", help="Also protect values near the true one, such as the same neighbourhood."),
     ] = False,
     failing_rows: Annotated[
         Path | None,
-        typer.Option(
-            "--failing-rows", help="Write the rows that do not pass, with their numbers, to this new CSV file."
-        ),
+        typer.Option("--failing-rows", help="Write the failing rows with their row numbers to this new CSV file."),
     ] = None,
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """How exposed are the people in a table as it stands? Exits with 1 when it could not go out as it is.
+    """Measure the disclosure risk of a table before any change. Exits with 1 if it could not be published unchanged.
 
     Example: reticent assess policy.toml, or: reticent assess people.csv --quasi age --quasi zip --sensitive illness
     """
     from reticent.propose import diversity_audits, exposures, risk_views
 
     application = application_of(protect, knows or [], measure, near)
-    with working("Counting who stands alone ...", as_json) as context:
+    with working("Counting unique rows ...", as_json) as context:
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls, reading.said())
         found = exposures(rows, definitions, groups, context=context)
         risks, audits = risk_views(rows, context=context), diversity_audits(rows, context=context)
@@ -98,24 +96,24 @@ def assess(
     if failing_rows is not None:
         written = _write_failing(failing_rows, rows, definitions)
         figures["failing_rows"] = {"file": str(failing_rows), "rows": written}
-        notes.append(f"{written:,} rows that do not pass are in {failing_rows} (for your eyes only).")
+        notes.append(f"{written:,} failing rows are in {failing_rows} (internal; do not publish).")
     if advise or application is not None:
         figures["advice"] = advice_on(definitions, application)
     if rows.unpublished:
-        notes.append(f"Without a role, so not published: {', '.join(rows.unpublished)}.")
+        notes.append(f"Not published, because no role is set: {', '.join(rows.unpublished)}.")
     tables = [part for pair in zip(found, risks, strict=True) for part in _tables(*pair, bool(rows.sensitive))]
     tables += advice_tables(figures["advice"]) if "advice" in figures else []
     tables += [_diversity(audits), *(part for each in risks for part in _driving(each, len(risks) > 1))]
     title, *sentences = (line for exposure in found for line in _verdicts(exposure))
     lone = [each for risk in risks for each in risk.lone]
     named = ", ".join(f"{each.column} {each.value}" for each in lone)
-    more = [f"Values that one person alone has, the first of them (for your eyes only): {named}."] if lone else []
+    more = [f"Examples of values that only one person has (internal; do not publish): {named}."] if lone else []
     card = Card(title, tone=tone_of(ok), tables=tables, sentences=sentences, notes=notes, more=more)
     answer(PlainResult(figures, card, ok), as_json, details)
 
 
 def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...]) -> int:
-    """Write the rows that do not pass, numbered as they stand in the table; only their owner may read the file."""
+    """Write the failing rows with their row numbers to ``target``, readable by the owner alone; return how many."""
     import polars as pl
 
     from reticent.base.files import write_new
@@ -147,7 +145,7 @@ def _load(
     nulls: str | None,
     reading: Mapping[str, Any],
 ) -> tuple[Table, tuple[Definition, ...]]:
-    """The rows, and the definitions that they are held to."""
+    """Return the rows and the definitions to check."""
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
     from reticent.policy import Policy, definition_from_text, read
@@ -161,7 +159,7 @@ def _load(
             )
         if not quasi:
             raise PolicyError(
-                f"{policy} is not a policy, so name the columns that others may know: --quasi age --quasi sex. "
+                f"{policy} is not a policy, so name the columns that an adversary may know: --quasi age --quasi sex. "
                 f"Or let `reticent inspect {policy}` propose a policy."
             )
         rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse", **reading)
@@ -178,50 +176,50 @@ def _load(
 
 
 def _verdicts(exposure: Exposure) -> Iterator[str]:
-    """Whether it could go out as it is, in a sentence, and every definition's verdict."""
-    said = "Safe as it stands" if exposure.holds else "Not safe as it stands"
+    """Yield one sentence on whether the table could be published unchanged, then the verdict on each definition."""
+    said = "Safe to publish unchanged" if exposure.holds else "Not safe to publish unchanged"
     yield (
-        f"{said}: an attacker who knows {', '.join(exposure.columns)} of everybody sees {exposure.groups:,} groups in "
+        f"{said}: an attacker who knows {', '.join(exposure.columns)} of every person sees {exposure.groups:,} groups in "
         f"{exposure.rows:,} rows."
     )
     for each in exposure.assessments:
-        yield f"- {'True' if each.holds else 'Not true'}: {each.sentence}"
+        yield f"- {'True' if each.holds else 'False'}: {each.sentence}"
 
 
 def _tables(exposure: Exposure, risk: Risk, sensitive: bool) -> Iterator[CardTable]:
-    """The figures of a set of columns, every definition's verdict, what sets people apart; as details why, and who is most exposed."""
+    """Yield the tables of an assessment: figures, verdicts, identifying columns; as details the reasons and the most exposed groups."""
     facts = [
         ("smallest group (k)", f"{exposure.k:,}"),
-        ("rows that stand alone", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
-        ("people picked out correctly", f"{float(exposure.success):.1%}"),
+        ("unique rows", f"{exposure.unique_rows:,} ({exposure.unique_rows / exposure.rows:.1%})"),
+        ("people re-identified correctly", f"{float(exposure.success):.1%}"),
     ]
     if exposure.estimate is not None:
         facts += [
-            ("people that the rows stand for, by weight", f"{float(exposure.estimate.people):,.0f}"),
-            ("largest chance of a match among these", f"{float(exposure.estimate.risk.journalist.highest):.1%}"),
-            ("alone among these, of rows that stand alone", f"{float(exposure.estimate.confirmed):.1%}"),
+            ("population represented, by weight", f"{float(exposure.estimate.people):,.0f}"),
+            ("highest chance of a match in this population", f"{float(exposure.estimate.risk.journalist.highest):.1%}"),
+            ("unique rows also unique in the population", f"{float(exposure.estimate.confirmed):.1%}"),
         ]
     if sensitive:
         facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
-    yield CardTable(("figure", "value"), facts, "As it stands")
+    yield CardTable(("figure", "value"), facts, "The unmodified table")
     verdicts = [
         (str(each.definition), "holds" if each.holds else "does not hold", each.value) for each in exposure.assessments
     ]
-    yield CardTable(("definition", "verdict", "achieved"), verdicts, "What was asked for")
+    yield CardTable(("definition", "verdict", "achieved"), verdicts, "Definitions to satisfy")
     drivers = [(each.column, round(each.adds), each.drives) for each in risk.columns[:_DRIVERS_SHOWN] if each.adds]
-    heads = ("column", "alone by it, on average", "fewer alone without it")
-    yield CardTable(heads, drivers, "What sets people apart most")
+    heads = ("column", "unique through it, on average", "fewer unique without it")
+    yield CardTable(heads, drivers, "Most identifying columns")
     reasons = [
         (str(each.definition), _why(each, group))
         for each, group in zip(exposure.assessments, exposure.worst, strict=True)
         if not each.holds
     ]
-    yield CardTable(("definition", "why"), reasons, "Why not (for your eyes only)", detail=True)
+    yield CardTable(("definition", "why"), reasons, "Why not (internal; do not publish)", detail=True)
     exposed = [
         (group.people, _who(group), ", ".join(f"{value} {count}" for value, count in group.histogram.items()))
         for group in exposure.exposed
     ]
-    named = "The most exposed (for your eyes only)"
+    named = "Most exposed groups (internal; do not publish)"
     yield CardTable(("people", "who", "sensitive values"), exposed, named, detail=True)
 
 
@@ -230,7 +228,7 @@ def _who(group: ExposedGroup) -> str:
 
 
 def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
-    """The sentence of the witness, and the group that it is about."""
+    """Return the sentence of the witness, followed by the worst group."""
     if assessment.witness is None or worst is None:
         return ""
     return f"{assessment.witness.text} Worst: {_who(worst)}."
@@ -248,12 +246,18 @@ def _diversity(audits: tuple[DiversityAudit, ...]) -> CardTable:
         )
         for each in audits
     ]
-    heads = ("column", "rows that share a value", "by 95 %", "effective l, of at most", "surest, and ruling one out")
-    return CardTable(heads, rows, "How diverse the groups are (for your eyes only)", detail=True)
+    heads = (
+        "column",
+        "rows whose group has one value",
+        "one value for 95 %",
+        "effective l, table's own",
+        "highest belief, also after one exclusion",
+    )
+    return CardTable(heads, rows, "Diversity of the groups (internal; do not publish)", detail=True)
 
 
 def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
-    """What drives the risk: columns, their values, and columns together."""
+    """Yield tables of what drives the risk: single columns, their values, and combinations of columns."""
     columns = [
         (each.column, each.values, each.alone, round(each.adds), each.drives, f"{float(each.success_without):.1%}")
         for each in risk.columns
@@ -261,10 +265,10 @@ def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
     heads = (
         "column",
         "values",
-        "alone by it alone",
-        "by it, on average",
-        "fewer alone without it",
-        "picked out without it",
+        "unique by it alone",
+        "unique through it, on average",
+        "fewer unique without it",
+        "re-identified without it",
     )
     whose = f" from {', '.join(risk.together.columns)}" if several else ""
     yield CardTable(heads, columns, f"Which columns drive the risk{whose}", detail=True)
@@ -272,31 +276,31 @@ def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
         (f"{each.column} {each.value}", each.rows, f"{each.alone:,} ({float(each.share):.0%})", each.drives)
         for each in risk.values
     ]
-    yield CardTable(("value", "rows", "alone", "alone by it"), values, "Which values (for your eyes only)", detail=True)
+    yield CardTable(
+        ("value", "rows", "alone", "unique through it"), values, "Which values (internal; do not publish)", detail=True
+    )
     sets = [
         (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", each.alone)
         for each in risk.sets
     ]
-    title = f"Which columns together, up to {risk.largest_set}"
+    title = f"Which combinations of columns, up to {risk.largest_set}"
     yield CardTable(("columns", "distinction", "separation", "alone"), sets, title, detail=True)
 
 
 def application_of(protect: str | None, knows: list[str], measure: str, near: bool) -> Application | None:
-    """The form that was filled in; None where nothing is said about what to protect."""
+    """Return the application that the options describe; None without ``--protect``."""
     from reticent.belief import Application
     from reticent.errors import PolicyError
 
     if protect is None:
         if knows or near or measure != "likely":
-            raise PolicyError(
-                "--knows, --measure and --near say how something is protected: add --protect, such as attribute."
-            )
+            raise PolicyError("--knows, --measure and --near need --protect, such as --protect attribute.")
         return None
     return Application(cast(Any, protect), frozenset(cast(Any, knows or ["quasi"])), cast(Any, measure), near)
 
 
 def advice_on(definitions: tuple[Definition, ...], application: Application | None) -> dict[str, Any]:
-    """What the definitions cover of the four concerns, all models, and which of them cover the application."""
+    """Return which of the four concerns the definitions cover, all models, and which models cover the application."""
     from dataclasses import asdict
 
     from reticent.belief import ADVICE, CONCERNS, judge, uncovered
@@ -332,12 +336,12 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
 
 
 def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:
-    """The advice for people: what is covered, and by which models."""
+    """Return the advice as tables: what is covered, and by which models."""
     concerns = [
-        (concern, what, ", ".join(advice["covered"][concern]) or "nothing that was asked for")
+        (concern, what, ", ".join(advice["covered"][concern]) or "no requested definition")
         for concern, what in advice["concerns"].items()
     ]
-    title = "What must not be learned, and what stands against it"
+    title = "What must not be learned, and which definition prevents it"
     covered = CardTable(("concern", "what", "covered by"), concerns, title)
     if "application" in advice:
         return [covered, _application_table(advice["application"])]
@@ -352,21 +356,19 @@ def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:
         )
         for each in advice["models"]
     ]
-    heads = ("model", "covers", "definition", "against somebody who", "who must not reach", "leaves open")
+    heads = ("model", "covers", "definition", "against an adversary who", "and must not reach", "leaves open")
     return [covered, CardTable(heads, models, "Which definition covers which threat")]
 
 
 def _application_table(application: Mapping[str, Any]) -> CardTable:
     rows = [
         (
-            f"{each['model']}{' (asked for)' if each['chosen'] else ''}",
+            f"{each['model']}{' (requested)' if each['chosen'] else ''}",
             each["definition"] if each["available"] else "explained only",
             "yes" if each["covers"] else "no: " + "; ".join(each["reasons"]),
         )
         for each in application["models"]
     ]
     nearness = ", or what is near it" if application["near"] else ""
-    title = (
-        f"Who protects {application['protect']}{nearness} against somebody who knows {', '.join(application['knows'])}"
-    )
+    title = f"Models that protect {application['protect']}{nearness} against an adversary who knows {', '.join(application['knows'])}"
     return CardTable(("model", "definition", "covers it"), rows, title)

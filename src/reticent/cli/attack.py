@@ -21,33 +21,31 @@ def attack(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="The folder of a release; a policy (.toml): its table before publication; or with --original a file of synthetic records."
+            help="The folder of a release; a policy (.toml), to attack its table before publication; or, with --original, a file of synthetic records."
         ),
     ] = None,
     original: Annotated[
         str | None,
         typer.Option(
             "--original",
-            help="The table that synthetic records were made from, whoever made them: a data file, or its policy (.toml) for the roles of columns.",
+            help="The table that the synthetic records were made from, by any tool: a data file, or its policy (.toml) for the roles of columns.",
         ),
     ] = None,
     quasi: QuasiOption = None,
     sensitive: Annotated[
         list[str] | None,
-        typer.Option(
-            "--sensitive", help="With --original: a column to guess; repeat for several (default: every one)."
-        ),
+        typer.Option("--sensitive", help="With --original: a column to guess; repeat for several (default: all)."),
     ] = None,
     control: Annotated[
         Path | None,
         typer.Option(
             "--control",
-            help="People who are not in the data, with all columns: what is found out about them too does not count as a leak.",
+            help="A control group of people who are not in the data, with all columns: what is inferred about them as well is not counted as a leak.",
         ),
     ] = None,
     raw: Annotated[
         Path | None,
-        typer.Option("--raw", help="The policy of the original table: attacks it too, and looks up its own people."),
+        typer.Option("--raw", help="The policy of the original table: also attacks it, and looks up its own people."),
     ] = None,
     model: Annotated[
         str,
@@ -61,12 +59,13 @@ def attack(
             "--limit",
             min=0,
             max=1,
-            help="Exit with 1 if an adversary hits more than this share of people (with --original: beyond the comparison).",
+            help="Exit with 1 if an attack succeeds on more than this share of people (with --original: in excess of the control group).",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let adversaries try: who is found, whose value is given away, and what that takes. For the steward's eyes.
+    """Attack a release: who is re-identified, whose sensitive value is disclosed, and what knowledge that takes. For
+    the steward; do not publish the result.
 
     Example: reticent attack release --raw policy.toml
 
@@ -95,10 +94,10 @@ def attack(
         return
     if control is not None and listed.people is None and raw is None and original is None:
         raise PolicyError(
-            "--control is compared with people in the data: add --raw, --original, or --people with their sensitive value."
+            "--control needs people in the data to compare with: add --raw, --original, or --people with their sensitive value."
         )
     if original is not None and (raw is not None or listed.people is not None):
-        raise PolicyError("--original says who is in the data: leave out --raw and --people.")
+        raise PolicyError("--original already names the people in the data: remove --raw and --people.")
     if original is None and (quasi or sensitive):
         raise PolicyError("--quasi and --sensitive are roles of the columns of synthetic records: add --original.")
     checked_model(model)
@@ -120,7 +119,8 @@ def attack(
                 model=cast(Any, model),
                 context=context,
             )
-    # What synthetic records tell about everybody does not count as a leak, so only what goes beyond the comparison counts.
+    # What synthetic records reveal about the whole population is not a leak: only success in excess of the control
+    # counts.
     worst = max(
         (each.share - (original is not None) * (each.baseline or 0) for each in found if each.judged), default=0.0
     )

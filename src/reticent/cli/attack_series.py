@@ -1,4 +1,4 @@
-"""``reticent attack --history``: what somebody learns who follows people through the releases of a series."""
+"""``reticent attack --history``: what an adversary learns by tracking people through the releases of a series."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TrackingOptions:
     """A history of releases to attack."""
 
     history: Annotated[
-        Path | None, typer.Option("--history", help="The folder of a history: follow its people through all releases.")
+        Path | None, typer.Option("--history", help="The folder of a history: track its people through all releases.")
     ] = None
     ledger: Annotated[
         Path | None,
@@ -38,42 +38,47 @@ class TrackingOptions:
         str | None,
         typer.Option(
             "--mode",
-            help="With --history: exact (counts worlds), fixpoint (rules out values; any size), join (groups unknown). Default: exact up to 2,000 people and where worlds can be counted, else fixpoint.",
+            help="With --history: exact (counts possible worlds), fixpoint (rules out values; any size), join (groups unknown). Default: exact for up to 2,000 people if the worlds can be counted, else fixpoint.",
         ),
     ] = None
     knows_change: Annotated[
         bool,
         typer.Option(
-            "--knows-change/--no-knows-change", help="Whether a sensitive update shows that the value changed."
+            "--knows-change/--no-knows-change", help="Whether the adversary sees that a sensitive value was updated."
         ),
     ] = True
     returns: Annotated[
-        str, typer.Option("--returns", help="Values of people who return: unknown, or unchanged if you declared that.")
+        str,
+        typer.Option(
+            "--returns",
+            help="Sensitive values of people who return: unknown, or unchanged if your series declares that.",
+        ),
     ] = "unknown"
     person: Annotated[
-        list[str] | None, typer.Option("--person", help="A person to explain, by the key; repeat for several.")
+        list[str] | None, typer.Option("--person", help="The key of a person to explain; repeat for several.")
     ] = None
     beside: Annotated[
         str | None,
         typer.Option(
             "--beside",
-            help="Attack the same tables published in a weaker way too: separate (each release on its own), m-invariance, tau.",
+            help="Also attack the same tables published with weaker protection: separate (each release on its own), m-invariance, tau.",
         ),
     ] = None
     page: Annotated[
         Path | None,
-        typer.Option("--page", help="Write figures over time as an HTML page. For the steward: never publish it."),
+        typer.Option("--page", help="Write figures over time as an HTML page. Internal; do not publish it."),
     ] = None
     relative: Annotated[
-        bool, typer.Option("--relative", help="With --page and --beside: draw ln(figure / figure of the weaker way).")
+        bool,
+        typer.Option("--relative", help="With --page and --beside: draw ln(figure / figure of the weaker protection)."),
     ] = False
 
     def check(self, target: str | None, others: dict[str, Any]) -> None:
-        """Options of the other kinds of targets make no sense here, and the other way round."""
+        """Refuse options that do not apply to the kind of target."""
         given = [name for name, value in others.items() if value]
         if self.history is not None and (target is not None or given):
             extra = "a release" if target is not None else given[0]
-            raise PolicyError(f"--history is attacked on its own: leave out {extra}.")
+            raise PolicyError(f"--history cannot be combined with {extra}. Remove it.")
         mine = {
             "--mode": self.mode,
             "--ledger": self.ledger,
@@ -85,7 +90,7 @@ class TrackingOptions:
         }
         alone = [name for name, value in mine.items() if value]
         if self.history is None and alone:
-            raise PolicyError(f"{alone[0]} is about a series of releases: add --history.")
+            raise PolicyError(f"{alone[0]} applies to a series of releases: add --history.")
         if self.relative and (self.page is None or self.beside is None):
             raise PolicyError("--relative compares two series on a page: add --page and --beside.")
         if self.history is None and target is None:
@@ -93,14 +98,14 @@ class TrackingOptions:
 
 
 def attack_history(options: TrackingOptions, as_json: bool) -> None:
-    """Run the attack and print who is exposed."""
+    """Attack the history and print who is exposed."""
     from reticent.attacks import waiting
     from reticent.methods.series import History
 
     assert options.history is not None
     if not (options.history / "history.json").exists():
-        raise PolicyError(f"{options.history} is not the folder of a history (no history.json in it).")
-    with working("Following people ...", as_json) as context:
+        raise PolicyError(f"{options.history} is not the folder of a history: it has no history.json.")
+    with working("Tracking people ...", as_json) as context:
         history = History.open(options.history, ledger=options.ledger)
         series = history.series
         learned = {"this series": _learned(series, options, context)}
@@ -161,7 +166,7 @@ def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:
 
 
 def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context: Context) -> list[dict[str, Any]]:
-    """What is learned about the people asked for, or about a few of those who are worst off, in each series."""
+    """Return, for each series, what is learned about the requested people, or about some of the most exposed."""
     from reticent.attacks.tracking import explain
 
     told = []
@@ -182,17 +187,19 @@ def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context
 
 
 def _worst(learned: Learned, m: int) -> list[Any]:
-    """A few people to tell about: disclosed ones first, then those above the limit."""
+    """Return a few people to explain: disclosed ones first, then those above the limit."""
     above = learned.above(Fraction(1, m))
     return list(dict.fromkeys([*learned.disclosed[:_EXAMPLES], *above[:_EXAMPLES]]))[:_EXAMPLES]
 
 
 def _key(learned: Learned, text: str) -> Any:
-    """The key that is written like this."""
+    """Return the key whose text is ``text``."""
     people = learned.tracks.people
     found = people.filter(people.cast(str) == text)
     if not len(found):
-        raise PolicyError(f"No release holds the person {text!r}. Give a key as it is in the key column.", value=text)
+        raise PolicyError(
+            f"No release holds the person {text!r}. Write the key exactly as in the key column.", value=text
+        )
     return found[0]
 
 
@@ -217,7 +224,7 @@ def _write_page(
 
 
 def _card(figures: dict[str, Any], ok: bool) -> Card:
-    """Who is exposed in each series, and what is learned about a few people."""
+    """Return the card: who is exposed in each series, and what is learned about some people."""
     from reticent.attacks.tracking import WORDS
 
     rows = [
@@ -233,7 +240,7 @@ def _card(figures: dict[str, Any], ok: bool) -> Card:
         for name, each in figures["series"].items()
     ]
     heads = ("series", "people", "releases", "disclosed", "narrowed", f"above 1/{figures['m']}", "greatest chance")
-    notes = ["Disclosed: the value is certain. Narrowed: some value that the group shows is ruled out."]
+    notes = ["Disclosed: the value is certain. Narrowed: at least one value of the published group is ruled out."]
     for each in figures["people"]:
         lines = [f"{each['person']} in {WORDS.get(each['series'], each['series'])}:"]
         lines += [f"  - {clue['text']}" for clue in each["reasons"]] or ["  - No value can be ruled out."]
@@ -242,13 +249,13 @@ def _card(figures: dict[str, Any], ok: bool) -> Card:
             lines.append(f"  Release {number}: {told}")
         notes.append("\n".join(lines))
     if figures["page"] is not None:
-        notes.append(f"The figures over time are in {figures['page']} (for the steward: do not publish it).")
+        notes.append(f"The figures over time are in {figures['page']} (internal; do not publish).")
     waited = figures["waiting"]
     if waited["waited"]:
         notes.append(
             f"Not covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waited['waited']))} is certain of {waited['disclosed']:,} values; the greatest chance is "
             f"{float(waited['highest']):.3g}. With balance = 'blocks' nobody waits."
         )
-    title = "Nobody's value has" if ok else "Some people's values have"
-    exposed = CardTable(heads, rows, "Who is exposed to somebody who follows people (for your eyes only)")
+    title = "No sensitive value has" if ok else "Some sensitive values have"
+    exposed = CardTable(heads, rows, "Exposure to an adversary who tracks people (internal; do not publish)")
     return Card(f"{title} a chance above 1/{figures['m']}.", tone=tone_of(ok), tables=[exposed], notes=notes)

@@ -1,4 +1,4 @@
-"""``reticent audit``: exact answers or refusals that say nothing, and offline checking of a query log."""
+"""``reticent audit``: exact answers or simulatable denials, and offline checking of a query log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from reticent.audit.service import AuditService
 
 Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
-User = Annotated[str, typer.Option("--user", help="A user of the policy; otherwise the steward asks.")]
+User = Annotated[
+    str, typer.Option("--user", help="The user who asks; must be listed in the policy (default: the steward).")
+]
 Noise = Annotated[bool, typer.Option("--allow-noise", help="Accept a noisy answer where the exact one is denied.")]
 
 
@@ -24,7 +26,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "audit",
-        "Audited SQL: exact answers, or refusals that reveal nothing.",
+        "Audited SQL: exact answers, or denials that reveal nothing.",
         {
             "ask": ask,
             "would-answer": would_answer,
@@ -44,14 +46,15 @@ def ask(
     user: User = "steward",
     allow_noise: Noise = False,
     url: Annotated[
-        str | None, typer.Option("--url", help="Ask a running service instead, such as http://localhost:8000.")
+        str | None,
+        typer.Option("--url", help="Send the query to a running service instead, such as http://localhost:8000."),
     ] = None,
     token: Annotated[
         str | None, typer.Option("--token", envvar="RETICENT_TOKEN", help="With --url: your token.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a question: an exact answer, or a refusal that is the same whatever the protected values are.
+    """Run an audited query. The answer is exact, or denied; a denial never depends on the protected values.
 
     Example: reticent audit ask audit.toml "SELECT SUM(salary) FROM staff WHERE department = 'sales'"
     """
@@ -67,10 +70,10 @@ def ask(
 
 def would_answer(
     policy: Policy,
-    sql: Annotated[str, typer.Argument(help="A question, as for ask.")],
+    sql: Annotated[str, typer.Argument(help="A query, as for ask.")],
     as_json: Json = False,
 ) -> None:
-    """Say what would be decided on a question. Nothing is asked and nothing remembered.
+    """Show how a query would be decided. It is not run and not recorded.
 
     Example: reticent audit would-answer audit.toml "SELECT MAX(salary) FROM staff"
     """
@@ -84,25 +87,27 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Listen beyond this machine in plain text, without TLS.")
+        bool, typer.Option("--insecure", help="Accept connections from other machines without TLS (plain text).")
     ] = False,
     hosts: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A name by which requests may call the service; may be repeated."),
+        typer.Option("--allow-host", help="A host name that requests may use; repeat for several."),
     ] = None,
     request_log: Annotated[
         Path | None,
-        typer.Option("--request-log", help="Append a line a request to this file: time, user, path, status, decision."),
+        typer.Option(
+            "--request-log", help="Append one line per request to this file: time, user, path, status, decision."
+        ),
     ] = None,
     metrics: Annotated[
-        bool, typer.Option("--metrics", help="Show counts of requests at /metrics, in the text format of Prometheus.")
+        bool, typer.Option("--metrics", help="Serve request counts at /metrics in the Prometheus text format.")
     ] = False,
     json_log: Annotated[
-        bool, typer.Option("--json-log", help="Write the server's own log as JSON lines, without texts of errors.")
+        bool, typer.Option("--json-log", help="Write the server's own log as JSON lines, without error messages.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Serve the audited table over HTTP, with a page to try questions on.
+    """Serve the audited table over HTTP, with a web page for trying queries.
 
     Example: reticent audit serve audit.toml --port 8000
     """
@@ -119,8 +124,8 @@ def serve(
         figures = {"url": url, "table": described["table"], "reserved_denied": denied}
         figures |= {} if warning is None else {"warning": warning}
         notes = [] if warning is None else [f"Warning: {warning}"]
-        notes += [f"A reserved question is denied: {text}" for text in denied]
-        said = f"Serving table {described['table']} at {url} (questions: /v1/query, page: /)."
+        notes += [f"A reserved query is denied: {text}" for text in denied]
+        said = f"Serving table {described['table']} at {url} (queries: /v1/query, page: /)."
         answer(PlainResult.saying(said, figures, notes=notes), as_json)
         run(
             lambda: _service(policy),
@@ -134,14 +139,14 @@ def serve(
 
 def log(
     policy: Policy,
-    user: Annotated[str | None, typer.Option("--user", help="Only the questions of this user.")] = None,
-    limit: Annotated[int, typer.Option(help="How many of the latest questions to show.", min=1, max=1_000_000)] = 50,
+    user: Annotated[str | None, typer.Option("--user", help="Only the queries of this user.")] = None,
+    limit: Annotated[int, typer.Option(help="How many of the latest queries to show.", min=1, max=1_000_000)] = 50,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write all exact answers to this file, for reticent audit check.")
+        Path | None, typer.Option("--export", help="Write all exact answers to this file, for `reticent audit check`.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show who asked what and what was decided, from the ledger.
+    """Show the queries recorded in the ledger, who sent them and how they were decided.
 
     Example: reticent audit log audit.toml --export log.jsonl
     """
@@ -177,17 +182,18 @@ def log(
 
 def check(
     log_file: Annotated[
-        Path, typer.Argument(metavar="LOG", help="A log of questions and answers, one JSON object per line.")
+        Path, typer.Argument(metavar="LOG", help="A log of queries and answers, one JSON object per line.")
     ],
-    column: Annotated[str | None, typer.Option(help="Which column to check, where the log names several.")] = None,
-    people: Annotated[int | None, typer.Option(help="How many people there are, where the log does not say.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column to check, if the log has several.")] = None,
+    people: Annotated[int | None, typer.Option(help="The number of people, if the log does not state it.")] = None,
     lower: Annotated[str | None, typer.Option(help="A public lower bound of all values.")] = None,
     upper: Annotated[str | None, typer.Option(help="A public upper bound of all values.")] = None,
     boolean: Annotated[bool, typer.Option("--boolean", help="Every value is 0 or 1.")] = False,
     distinct: Annotated[bool, typer.Option("--distinct", help="No two people share a value.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say whom a log of answered questions exposes, with a proof for everybody. Exit code 1 if there is anybody.
+    """Find the people whose values a log of answered queries discloses, with a proof for each. Exits with 1 if there
+    are any.
 
     Example: reticent audit check log.jsonl --lower 0
     """
@@ -207,7 +213,7 @@ def check(
 
 
 def sync(policy: Policy, as_json: Json = False) -> None:
-    """Compare the table with what was registered: new and changed values become new variables of the auditors.
+    """Compare the table with its registered state: new and changed values become new variables of the auditors.
 
     Example: reticent audit sync audit.toml
     """
@@ -222,7 +228,7 @@ def token(
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke all tokens of the user instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a token for a user of the HTTP service. It is shown once; only a keyed hash is kept.
+    """Create a token for a user of the HTTP service. It is shown once; only a keyed hash is kept.
 
     Example: reticent audit token audit.toml alice
     """
@@ -241,7 +247,7 @@ def stories(
     ] = 400,
     as_json: Json = False,
 ) -> None:
-    """Tell the three stories of refusals that leak, each attack played against a leaky auditor and against ours.
+    """Demonstrate three attacks on denials that leak, each run against a leaky auditor and against this one.
 
     Example: reticent audit stories
     """
@@ -262,7 +268,7 @@ def stories(
         )
         for story in told
     ]
-    card = Card("Refusals that leak, and refusals that do not", tone=tone_of(exposed == 0), tables=tables)
+    card = Card("Denials that leak, and denials that do not", tone=tone_of(exposed == 0), tables=tables)
     answer(PlainResult({"stories": [asdict(story) for story in told]}, card, exposed == 0), as_json)
 
 
@@ -288,15 +294,15 @@ def _described(entry: Any) -> dict[str, Any]:
 
 
 def _replied(reply: dict[str, Any]) -> PlainResult:
-    """A reply with its card: a cell for each answer, and why others were denied."""
+    """Return a reply with its card: one line per answer, and the reasons of denials."""
     rows = reply["rows"]
     if not rows:
-        return PlainResult.saying("Nobody meets the condition.", reply, reply["ok"])
+        return PlainResult.saying("No row meets the condition.", reply, reply["ok"])
     groups, labels = list(rows[0]["group"]), [each["label"] for each in rows[0]["answers"]]
     cells = [[*map(str, row["group"].values()), *(_cell(each) for each in row["answers"])] for row in rows]
     reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
     card = Card(
-        "Answered" if reply["ok"] else "Not everything was answered",
+        "Answered" if reply["ok"] else "Some queries were denied",
         tone=tone_of(reply["ok"]),
         tables=[CardTable([*groups, *labels], cells)],
         notes=[f"Denied: {reason}" for reason in reasons],

@@ -1,4 +1,4 @@
-"""``reticent belief``: what somebody who reasons perfectly concludes from a release about the people of a stated population."""
+"""``reticent belief``: the posterior of a Bayesian adversary who sees a release and knows a stated population."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from reticent.belief import Person, Tests
 
-LIMITS = (
-    "The release is taken for a simple random sample of the population that was given, and the adversary for somebody who knows that "
-    "population's joint counts exactly. Other populations give other beliefs, and a coarser release may disclose what a finer one did not."
-)
-NOT_COUNTED = "Beliefs marked with ~ are not counted world by world: several published groups cover the person, or the bucket is large."
+LIMITS = "The release is assumed to be a simple random sample of the given population, and the adversary to know the joint counts of that population exactly. Other populations give other beliefs, and a coarser release may disclose what a finer one did not."
+NOT_COUNTED = "Beliefs marked with ~ are not computed by counting possible worlds, because several published groups cover the person or the bucket is large."
 
 
 def belief(
@@ -28,12 +25,12 @@ def belief(
         str,
         typer.Option(
             "--population",
-            help="The population, quasi columns and the sensitive column, one row per person: a file, or a policy (.toml).",
+            help="The population: quasi-identifiers and the sensitive column, one row per person; a file, or a policy (.toml).",
         ),
     ],
     where: Annotated[
         list[str] | None,
-        typer.Option("--where", help="Only people with this quasi value, such as age=31; repeat for more."),
+        typer.Option("--where", help="Only people with this quasi-identifier value, such as age=31; repeat for more."),
     ] = None,
     sensitive: SensitiveOption = None,
     delta: Annotated[str | None, typer.Option("--delta", help="Report beliefs above 1 - delta.")] = None,
@@ -51,7 +48,8 @@ def belief(
     shown: Annotated[int, typer.Option("--show", min=0, help="How many of the strongest beliefs to show.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """What could somebody conclude who knows the population? Exits with 1 when a test that was asked for finds a disclosure.
+    """Compute the beliefs of an adversary who knows the population. Exits with 1 if a requested test finds a
+    disclosure.
 
     Example: reticent belief release --population people.csv --where age=31 --delta 0.1
     """
@@ -59,7 +57,7 @@ def belief(
     from reticent.io import people_of
     from reticent.policy import Policy
 
-    with working("Weighing every possibility ...", as_json) as context:
+    with working("Computing posterior beliefs ...", as_json) as context:
         tests = Tests(delta, epsilon, _rho(rho))
         table_itself = Policy.read(raw).table() if raw is not None else None
         asked = _where(where or [])
@@ -82,7 +80,7 @@ def belief(
 
 
 def _target(given: str) -> Any:
-    """What the beliefs are drawn from: the folder of a release, or the table of a policy."""
+    """Return the source of the beliefs: the folder of a release, or the table of a policy."""
     if Path(given).is_file() and not given.endswith(".toml"):
         raise PolicyError(
             f"{given} is neither the folder of a release nor a policy. Let `reticent inspect {given}` write a policy, and give that."
@@ -129,7 +127,7 @@ def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
 
 
 def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each kind of person."""
+    """Return one row for each kind of person."""
     return list({tuple(row["quasi"].items()): row for row in rows}.values())
 
 
@@ -144,11 +142,13 @@ def _card(figures: dict[str, Any]) -> Card:
         )
         for row in figures["beliefs"]
     ]
-    left = f"{figures['left_out']} more people of the population fit no published group, or have no value that theirs shows."
+    left = f"{figures['left_out']} more people of the population match no published group, or have a value that their group does not publish."
     return Card(
         f"{figures['disclosures']} disclosures about {figures['people_disclosed']} of {figures['people']} people; "
-        f"{figures['news']} of them were not known before.",
+        f"{figures['news']} of them are new knowledge.",
         tone=tone_of(not figures["disclosures"]),
-        tables=[CardTable(("who", "value", "before", "after", "disclosure"), rows, "Beliefs (for your eyes only)")],
+        tables=[
+            CardTable(("who", "value", "before", "after", "disclosure"), rows, "Beliefs (internal; do not publish)")
+        ],
         notes=[*([left] if figures["left_out"] else []), figures["limits"]],
     )

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = False) -> None:
-    """Add a signature to the certificate of a release, after every claim was checked again.
+    """Add a signature to the certificate of a release, after every claim was verified again.
 
     Example: reticent certificate sign release --sign ben.key
     """
@@ -35,7 +35,7 @@ def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = Fals
         found = verify(release, context=context)
     if found.failures:
         first = found.failures[0]
-        raise DataError(f"Nothing was signed: the release does not hold ({first.name}: {first.detail}).")
+        raise DataError(f"Nothing was signed, because the release failed verification ({first.name}: {first.detail}).")
     path, certificate = open_certificate(release)
     signed = countersigned(certificate, private_keys(keys))
     write_whole(path, readable(signed))
@@ -51,11 +51,11 @@ def export(
         bool, typer.Option("--dsse", help="An in-toto statement about the files, in a DSSE envelope.")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the envelope goes; by default it is printed.")
+        Path | None, typer.Option("--output", "-o", help="The file to write (default: print it).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Export the certificate as an in-toto statement in a DSSE envelope, signed with your key, for tools of the supply-chain world.
+    """Export the certificate as an in-toto statement in a DSSE envelope, signed with your key, for supply-chain tools.
 
     Example: reticent certificate export release --dsse --sign office.key -o release.dsse.json
     """
@@ -73,4 +73,4 @@ def export(
     if output is None and not as_json:
         typer.echo(text)
         return
-    answer(PlainResult.saying(f"The envelope is {output}.", {"output": output, "envelope": envelope}), as_json)
+    answer(PlainResult.saying(f"Wrote the envelope to {output}.", {"output": output, "envelope": envelope}), as_json)

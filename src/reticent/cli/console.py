@@ -1,6 +1,6 @@
-"""How every command speaks: one JSON object for machines, rich tables for people, and errors without tracebacks.
+"""Output of all commands: one JSON object for programs, rich tables for people, and errors without tracebacks.
 
-Command modules import nothing heavy at their top, so that ``reticent --help`` answers at once.
+Command modules import nothing heavy at module level, so that ``reticent --help`` answers at once.
 """
 
 from __future__ import annotations
@@ -29,27 +29,24 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 
-Details = Annotated[bool, typer.Option("--details", help="Show everything that was found, not only one screen.")]
+Details = Annotated[bool, typer.Option("--details", help="Show all results, not only one screen.")]
 
 HOLDS, DOES_NOT_HOLD, BAD_INPUT, INTERNAL_FAILURE = 0, 1, 2, 3
 _SAFE_INTEGER = 2**53
 _STYLES: Mapping[Tone, str] = {"good": "bold green", "doubtful": "bold yellow", "bad": "bold red", "plain": ""}
 _MOMENT, _PATIENCE = 0.1, 1.0
-_LOOK_FIRST = (
-    "If a release was being made, look for its folder before you try again: it is there whole, or not at all; `reticent ledger list` shows "
-    "what was recorded."
-)
+_LOOK_FIRST = "If a release was being written, check for its folder before you try again: it is complete or absent; `reticent ledger list` shows what was recorded."
 
 
 def console() -> Console:
-    """The terminal, for people."""
+    """Return the terminal for human-readable output."""
     from rich.console import Console
 
     return Console(highlight=False, markup=False, soft_wrap=False)
 
 
 def answer(result: Result, as_json: bool, details: bool = False) -> None:
-    """Print a command's result: its plain data as one JSON object, or its card; ``result.ok`` decides the exit code: 0 or 1."""
+    """Print the result of a command: its plain data as one JSON object, or its card. The exit code is 0 if ``result.ok``, else 1."""
     if as_json:
         typer.echo(json.dumps(jsonable({"ok": result.ok, **result.as_dict()}), ensure_ascii=False, indent=2))
     else:
@@ -59,9 +56,9 @@ def answer(result: Result, as_json: bool, details: bool = False) -> None:
 
 
 def show_card(card: Card, details: bool = False) -> None:
-    """Draw a card on the terminal; what is a detail only if details are asked for."""
+    """Print a card on the terminal; parts marked as details only if ``details`` is set."""
     screen, text = console(), card.title
-    # Statements and tokens are copied from the terminal: they are not broken into lines.
+    # Statements and tokens are copied from the terminal: they are not wrapped.
     screen.print(text, style=_STYLES[card.tone], soft_wrap="\n" in text or " " not in text)
     for sentence in card.sentences:
         screen.print(sentence)
@@ -81,7 +78,7 @@ def show_card(card: Card, details: bool = False) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
-    """A rich table under its title; nothing in a cell is read as markup."""
+    """Return a rich table with a title; cells are not parsed as markup."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
@@ -96,7 +93,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 
 
 def jsonable(value: Any) -> Any:
-    """``value`` with fractions as ``"10/19"``, integers beyond 2^53 as text, and numpy scalars as plain numbers."""
+    """Return ``value`` with fractions as ``"10/19"``, integers beyond 2^53 as text, and numpy scalars as plain numbers."""
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -116,11 +113,11 @@ def jsonable(value: Any) -> Any:
 
 @contextmanager
 def working(message: str, as_json: bool) -> Iterator[Context]:
-    """Show how far the block has come, on a terminal only, and let Ctrl-C stop it between two steps.
+    """Show progress of the block on a terminal, and let Ctrl-C stop it between two steps.
 
-    What takes long gets the context: its events are shown as a share and an estimate of the time left, where these are known. A first
-    Ctrl-C ends the block with :class:`reticent.errors.Cancelled` at its next step; a second one, or one that no step follows within a second,
-    interrupts it at once.
+    Long computations receive the context; their events are shown as a percentage and an estimate of the remaining time
+    where these are known. A first Ctrl-C ends the block with :class:`reticent.errors.Cancelled` at its next step; a
+    second one, or one that no step follows within a second, interrupts it at once.
     """
     from reticent.base.context import Context
 
@@ -133,7 +130,7 @@ def working(message: str, as_json: bool) -> Iterator[Context]:
 
 
 class _Interrupts:
-    """Whether Ctrl-C was pressed. It has state because signals come when they like."""
+    """Record whether Ctrl-C was pressed. Mutable: the signal handler sets it."""
 
     def __init__(self) -> None:
         self._pressed = False
@@ -150,7 +147,7 @@ class _Interrupts:
             signal.signal(signal.SIGINT, self._before)
 
     def asked(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         self._looked = time.monotonic()
         return self._pressed
 
@@ -161,7 +158,7 @@ class _Interrupts:
 
 
 class _Progress:
-    """One line on the terminal: the stage, its share and the time left as far as known. It has state because it moves."""
+    """One progress line on the terminal: stage, percentage and remaining time. Mutable: it is redrawn with each event."""
 
     def __init__(self, message: str) -> None:
         from rich.console import Console
@@ -182,7 +179,7 @@ class _Progress:
         self._drawn.stop()
 
     def show(self, event: Event) -> None:
-        """Show an event; of many in a moment, the first."""
+        """Show an event; of several in quick succession, only the first."""
         now, same = time.monotonic(), event.stage == self._stage
         if same and now - self._last < _MOMENT:
             return
@@ -198,19 +195,19 @@ class _Progress:
 
 @cache
 def _command_of(app: typer.Typer) -> Any:
-    """The command line of an app, which takes a tenth of a second to build."""
+    """Return the click command of an app. Building it takes a tenth of a second."""
     return typer.main.get_command(app)
 
 
 def run(app: typer.Typer) -> int:
-    """Run the command line and turn every outcome into an exit code: 0, 1, 2, or 3 for our own failure."""
+    """Run the command line and turn every outcome into an exit code: 0, 1, 2, or 3 for an internal error."""
     as_json = "--json" in sys.argv
-    for place, word in enumerate(sys.argv[1:], start=1):
+    for position, word in enumerate(sys.argv[1:], start=1):
         if not word.isascii() and any(0xD800 <= ord(character) < 0xE000 for character in word):
             shown = word.encode("utf-8", "replace").decode()
             _complain(
                 "UsageError",
-                f"Argument {place} ({shown!r}) is not valid UTF-8. Rename the file, or check the terminal's encoding.",
+                f"Argument {position} ({shown!r}) is not valid UTF-8. Rename the file, or check the terminal's encoding.",
                 as_json,
             )
             return BAD_INPUT
@@ -237,7 +234,7 @@ def run(app: typer.Typer) -> int:
             return BAD_INPUT
         _complain(
             "InternalError",
-            f"Reticent failed on its own account: {type(error).__name__}: {error}. {_LOOK_FIRST} "
+            f"Internal error in Reticent: {type(error).__name__}: {error}. {_LOOK_FIRST} "
             "Please report this with the command that you ran; RETICENT_TRACEBACK=1 shows where it happened.",
             as_json,
         )

@@ -1,4 +1,4 @@
-"""``reticent demo``: the whole way on built-in data."""
+"""``reticent demo``: the whole workflow on built-in data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Do not pause between the steps.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Watch it happen: a hospital register is attacked, published, attacked again and verified.
+    """Run a guided tour: a hospital register is attacked, published, attacked again and verified.
 
     Example: reticent demo -o tour
     """
@@ -68,7 +68,7 @@ def _greet(screen: Console) -> None:
 
     words = Text.assemble(
         ("Share data about people without giving anybody away.\n", "bold"),
-        "A register is attacked, published, attacked again, and checked by a stranger.",
+        "A register is attacked, published, attacked again, and checked as any recipient can.",
     )
     screen.print(Panel(words, title="Reticent", title_align="left", border_style="cyan", padding=(1, 2)))
 
@@ -114,7 +114,7 @@ def _farewell(folder: Path, seconds: float) -> Card:
             f"  reticent query {folder}/release \"age >= 60 and diagnosis = 'stroke'\"",
             f"  reticent publish {folder}/policy.toml -o stricter --definition 'KAnonymity(20)' --ledger stricter.sqlite",
             "  reticent inspect YOUR-OWN-FILE.csv",
-            f"  reticent workbench {folder}/policy.toml    (the same by clicks, in your browser)",
+            f"  reticent workbench {folder}/policy.toml    (the same in your browser)",
         ],
-        notes=[f"\n{seconds:.1f} seconds, everything on this machine."],
+        notes=[f"\n{seconds:.1f} seconds, all on this machine."],
     )

@@ -1,4 +1,4 @@
-"""``reticent dossier``: the evidence about a release, under the headings of a regulator or review board."""
+"""``reticent dossier``: the evidence about a release, arranged under the headings of a regulation or review board."""
 
 from __future__ import annotations
 
@@ -20,26 +20,27 @@ def dossier(
         typer.Option(
             "--output",
             "-o",
-            help="Where it goes: .html, .pdf (printed by a browser) or .json (default: dossier-REGIME.html).",
+            help="The file to write: .html, .pdf (printed by a browser) or .json (default: dossier-REGIME.html).",
         ),
     ] = None,
     policy: Annotated[
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the original table: adversaries run before and after, and its section dossier is used.",
+            help="The policy of the original table: runs the attacks before and after publication, and uses its [dossier] section.",
         ),
     ] = None,
     statements: Annotated[
         Path | None,
         typer.Option(
             "--statements",
-            help="A TOML file with what the steward states; wins over the section dossier of the policy.",
+            help="A TOML file with the steward's statements; overrides the [dossier] section of the policy.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Put certificate, risk figures, attacks, utility, data flow and residual risks under the headings that a regime uses. It is evidence, not a determination.
+    """Arrange certificate, risk figures, attacks, utility, data flow and residual risks under the headings of a regime.
+    The result is evidence, not a legal determination.
 
     Example: reticent dossier release --for gdpr --policy policy.toml -o dossier.pdf
     """
@@ -55,4 +56,4 @@ def dossier(
     with working("Gathering evidence ...", as_json) as context:
         made = gathered(release, regime, raw=None if told is None else told.table(), statements=said, context=context)
         made.save(target)
-    answer(PlainResult.beside(made, {"output": target}, [f"The dossier is {target}."]), as_json)
+    answer(PlainResult.beside(made, {"output": target}, [f"Wrote the dossier to {target}."]), as_json)

@@ -1,4 +1,4 @@
-"""``reticent gate``: a policy or a release against limits, for pipelines."""
+"""``reticent gate``: check a policy or a release against limits, for CI pipelines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reticent.cli.console import Json, answer, working
 
 def gate(
     target: Annotated[
-        Path, typer.Argument(help="A policy (.toml): what it would publish; or the folder of a release.")
+        Path, typer.Argument(help="A policy (.toml), to check what it would publish, or the folder of a release.")
     ],
     limits: Annotated[Path, typer.Option("--limits", help="The limits (.toml) that must be met.")],
     junit: Annotated[Path | None, typer.Option("--junit", help="Also write the result as JUnit XML.")] = None,
@@ -20,7 +20,7 @@ def gate(
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write a summary in Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a policy or a release against limits. Exits with 1 when one is not met; prints no value of the data.
+    """Check a policy or a release against limits. Exits with 1 if one is not met; prints no data values.
 
     Example: reticent gate policy.toml --limits limits.toml
 
@@ -28,7 +28,7 @@ def gate(
     """
     from reticent.gates import gate as check_limits
 
-    # Events may name values (those of a definition's parameters): no progress is shown.
+    # Progress events may contain values (in the parameters of a definition), so none are shown.
     with working("Checking limits ...", as_json=True) as context:
         found = check_limits(target, limits, context=context)
     found.write(junit=junit, sarif=sarif, markdown=markdown)

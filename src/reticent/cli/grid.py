@@ -1,4 +1,4 @@
-"""``reticent grid``: what a sample on a public grid promises, before there is a table."""
+"""``reticent grid``: the guarantee of a sample on a public grid, computed before there is any data."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "grid",
-        "A public grid: samples and noisy counts that hide whether somebody is there.",
+        "Public grids: samples and noisy counts that hide whether a person is in the data.",
         {"plan": plan},
     )
 
 
 def plan(
-    sample: Annotated[str, typer.Option("--sample", help="The chance of every row to be sampled.")] = "0.2",
+    sample: Annotated[str, typer.Option("--sample", help="The sampling probability of each row.")] = "0.2",
     epsilon: Annotated[
-        str, typer.Option("--epsilon", help="How much one row more may change a chance: by e^epsilon.")
+        str, typer.Option("--epsilon", help="One added row may change a probability by a factor of e^epsilon.")
     ] = "1",
-    delta: Annotated[str | None, typer.Option("--delta", help="Find the least number of rows for this delta.")] = None,
-    least: Annotated[int | None, typer.Option("--least", help="Find delta for cells with so many rows.")] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", help="Find the minimum number of rows for this delta.")
+    ] = None,
+    least: Annotated[int | None, typer.Option("--least", help="Find delta for this minimum number of rows.")] = None,
     as_json: Json = False,
 ) -> None:
-    """How many sampled rows a cell must have to be shown, or what delta a number of rows gives.
+    """Compute the minimum number of sampled rows for a cell to be published, or the delta of a given minimum.
 
     Example: reticent grid plan --sample 0.2 --epsilon 1 --delta 1e-6
     """

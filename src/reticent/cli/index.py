@@ -1,4 +1,4 @@
-"""``reticent index``: a spatial index of a table, saved once and cut for any k."""
+"""``reticent index``: a spatial index of a table, saved once and partitioned for any k."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "index",
-        "A spatial index of a table (method Bang): built once, then cut for any k.",
+        "A spatial index of a table (method Bang): built once, then partitioned for any k.",
         {"build": build, "show": show, "cut": cut, "flat": flat},
     )
 
@@ -32,7 +32,8 @@ def build(
     policy: PolicyArgument,
     output: Annotated[Path, typer.Option("-o", "--output", help="The folder to save the index in. Keep it private.")],
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="People of the smallest block: the smallest k that can be cut.")
+        int | None,
+        typer.Option("--k", min=1, help="Minimum number of people per block: the smallest k that the index supports."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older index.")] = False,
     as_json: Json = False,
@@ -49,36 +50,36 @@ def build(
         index = method.build(chosen.table(context=context), context)
         context.step("merging blocks")
         index.save(output, overwrite=force)
-    said = f"Saved in {output}. Keep the folder private: it holds the points of the table with their counts."
+    said = f"Saved in {output}. Keep the folder private: it holds the distinct quasi-identifier combinations of the table with their counts."
     answer(PlainResult.saying(said, {"folder": output, **_told(index)}), as_json)
 
 
 def show(folder: IndexArgument, as_json: Json = False) -> None:
-    """Show what a saved index was built of. Its files are checked against their hashes.
+    """Describe a saved index: its table, settings and size. Its files are checked against their hashes.
 
     Example: reticent index show people.index
     """
     from reticent.methods.bang import open_index
 
     told = _told(open_index(folder))
-    words = {"points": "not kept: more than fit into memory", "sensitive": "none", "settings": "the usual ones"}
+    words = {"points": "not stored: they exceed the memory limit", "sensitive": "none", "settings": "the defaults"}
     card = Card(f"Index {folder}", {name: value or words.get(name, value) for name, value in told.items()})
     answer(PlainResult({"folder": folder, **told}, card), as_json)
 
 
 def cut(
     folder: IndexArgument,
-    k: Annotated[int, typer.Option("--k", help="The fewest people of a class.")],
+    k: Annotated[int, typer.Option("--k", help="The minimum number of people per class.")],
     as_json: Json = False,
 ) -> None:
-    """Show what a cut of a saved index would be: its classes and what they lose. Nothing is published or recorded.
+    """Show the classes that a saved index gives for k, and their information loss. Nothing is published or recorded.
 
     Example: reticent index cut people.index --k 40
     """
     from reticent.methods.bang import open_index
 
     told = _cut(open_index(folder).draft(k))
-    answer(PlainResult({"folder": folder, **told}, Card(f"Cut of {folder} for k = {k}", told)), as_json)
+    answer(PlainResult({"folder": folder, **told}, Card(f"Classes of {folder} for k = {k}", told)), as_json)
 
 
 def flat(
@@ -86,9 +87,9 @@ def flat(
     output: Annotated[Path, typer.Option("-o", "--output", help="The CSV file to write.")],
     as_json: Json = False,
 ) -> None:
-    """Write a release whose classes are one region each as one flat table, with a column for the level: for spreadsheets.
+    """Write a release whose classes are nested regions as one flat table with a level column, for spreadsheets.
 
-    Filter every column and keep the rows of the greatest level. It is made of the public files alone.
+    Filter every column, then keep the rows with the highest level. Only the public files are used.
 
     Example: reticent index flat release -o flat.csv
     """
@@ -99,12 +100,12 @@ def flat(
 
     rows = flat_rows(open_public(release))
     write_whole(output, csv_blocks(rows.schema, [rows]))
-    said = f"{rows.height:,} rows in {output}: of the rows that fit somebody, those of the greatest level are about that person's class."
+    said = f"{rows.height:,} rows in {output}: of the rows that match a person, those with the highest level describe that person's class."
     answer(PlainResult.saying(said, {"file": output, "rows": rows.height, "columns": rows.columns}), as_json)
 
 
 def _method(policy: Policy, k: int | None) -> Bang:
-    """The policy's own Bang, without a saved index, or one with the usual settings."""
+    """Return the Bang method of the policy without a saved index, or one with default settings."""
     from dataclasses import replace
 
     from reticent.methods.bang import Bang

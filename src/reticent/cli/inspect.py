@@ -1,4 +1,4 @@
-"""``reticent inspect``: what is in a table, and a policy to begin with."""
+"""``reticent inspect``: profile a table and propose a first policy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ def inspect(
     reading: ReadingOptions,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Where the proposed policy is written (default: policy.toml); - prints it."
-        ),
+        typer.Option("--output", "-o", help="The policy file to write (default: policy.toml); - prints it."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing policy.")] = False,
     details: Details = False,
     template: Annotated[
         str | None,
         typer.Option(
-            help="A purpose to propose for: hipaa-safe-harbor, public-use, ema-prci, cms-11 or research. Its first note says what it does not settle."
+            help="A purpose to propose for: hipaa-safe-harbor, public-use, ema-prci, cms-11 or research. The first note says what it does not cover."
         ),
     ] = None,
     as_json: Json = False,
@@ -74,12 +72,12 @@ def inspect(
     answer(PlainResult.beside(inspected, {"policy": written}, notes), as_json, details)
 
 
-def _unwritten(inspected: Inspection, place: Path, *, asked: bool) -> str | None:
-    """Write the policy. Why it cannot be written where nobody asked for it is told, and what was found is shown all the same."""
+def _unwritten(inspected: Inspection, path: Path, *, asked: bool) -> str | None:
+    """Write the policy. If it fails and no file was requested, return the reason as a note, so that the profile is still shown."""
     try:
-        inspected.save(place)
+        inspected.save(path)
     except OSError as error:
-        why = f"The policy could not be written to {place}: {error.strerror or error}. Name a file with -o, or print it with -o -."
+        why = f"The policy could not be written to {path}: {error.strerror or error}. Name a file with -o, or print it with -o -."
         if asked:
             raise DataError(why) from None
         return why

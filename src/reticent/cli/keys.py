@@ -1,4 +1,4 @@
-"""``reticent keys``: the keys that certificates are signed with, and the trust file that names them."""
+"""``reticent keys``: the signing keys of certificates, and the trust file that lists them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Expires = Annotated[
     typer.Option("--expires", help="The date from which recipients refuse the file, such as 2027-01-31."),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Where the new version goes; by default it replaces the file.")
+    Path | None, typer.Option("--output", "-o", help="The file to write (default: replace the trust file).")
 ]
 
 
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "keys",
-        "Keys to sign certificates with, and the trust file that says which of them count.",
+        "Signing keys of certificates, and the trust file that lists the accepted ones.",
         {
             "generate": generate,
             "init": init,
@@ -50,13 +50,11 @@ def register(app: typer.Typer) -> None:
 
 
 def generate(
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder that the two files are written to.")
-    ] = Path("."),
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The folder for the two files.")] = Path("."),
     name: Annotated[str, typer.Option(help="The name of the files.")] = "reticent",
     as_json: Json = False,
 ) -> None:
-    """Make a pair of keys: NAME.key stays with you, NAME.pub goes to everybody.
+    """Generate a key pair: keep NAME.key private, distribute NAME.pub.
 
     Example: reticent keys generate -o keys --name statistics-office
     """
@@ -65,7 +63,7 @@ def generate(
     made = generate_keys(folder, name)
     said = (
         f"Keep {made.private} to yourself: reticent publish policy.toml -o release --sign {made.private}\n"
-        f"Give {made.public} to everybody: reticent verify release --key {made.public}\n"
+        f"Distribute {made.public}: reticent verify release --key {made.public}\n"
         f"Fingerprint: {made.fingerprint}"
     )
     answer(PlainResult.saying(said, asdict(made)), as_json)
@@ -73,13 +71,13 @@ def generate(
 
 def init(
     trust: Annotated[Path, typer.Argument(help="The trust file to write.")],
-    publisher: Annotated[str, typer.Option("--publisher", help="Whose keys these are.")],
+    publisher: Annotated[str, typer.Option("--publisher", help="The name of the publisher.")],
     keys: Annotated[
         list[str], typer.Option("--key", help="HOLDER=FILE.pub: a key that signs certificates; repeat for several.")
     ],
     root_keys: Annotated[
         list[str],
-        typer.Option("--root-key", help="HOLDER=FILE.pub: a key that vouches for this file; repeat for several."),
+        typer.Option("--root-key", help="HOLDER=FILE.pub: a root key that signs this file; repeat for several."),
     ],
     expires: Annotated[str, typer.Option("--expires", help="The date from which recipients refuse the file.")],
     threshold: Annotated[int, typer.Option("--threshold", help="How many holders must sign a certificate.")] = 1,
@@ -87,7 +85,7 @@ def init(
         int, typer.Option("--root-threshold", help="How many root keys must sign this file.")
     ] = 1,
     log_keys: Annotated[
-        list[str] | None, typer.Option("--log-key", help="HOLDER=FILE.pub: a key that signs heads of the log.")
+        list[str] | None, typer.Option("--log-key", help="HOLDER=FILE.pub: a key that signs log heads.")
     ] = None,
     until: Annotated[
         str | None, typer.Option("--until", help="The date until which the keys are valid (default: --expires).")
@@ -95,9 +93,10 @@ def init(
     roots: Roots = None,
     as_json: Json = False,
 ) -> None:
-    """Make the first version of a trust file; root holders sign it here (--root) or later (`reticent keys sign`).
+    """Create the first version of a trust file. Root holders sign it now (--root) or later (`reticent keys sign`).
 
-    Example: reticent keys init trust.json --publisher office --root-key head=head.pub --key ann=ann.pub --key ben=ben.pub --threshold 2 --expires 2027-01-31 --root head.key
+    Example: reticent keys init trust.json --publisher office --root-key head=head.pub --key ann=ann.pub --key
+    ben=ben.pub --threshold 2 --expires 2027-01-31 --root head.key
     """
     from reticent.release.trust import TrustFile, time_of
 
@@ -118,7 +117,8 @@ def init(
 
 
 def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
-    """List the keys of a trust file with their periods, and whether root keys vouch for it. Exits with 1 if they do not, or if it has expired.
+    """List the keys of a trust file with their validity periods, and check its root signatures. Exits with 1 if too few
+    are valid, or if the file has expired.
 
     Example: reticent keys list trust.json
     """
@@ -138,7 +138,7 @@ def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
 def rotate(
     trust: TrustArgument,
     holder: Annotated[str, typer.Argument(help="The holder whose key is replaced.")],
-    key: Annotated[str, typer.Argument(help="The new public key: a .pub file, or its 64 digits.")],
+    key: Annotated[str, typer.Argument(help="The new public key: a .pub file, or its 64 hexadecimal digits.")],
     until: Annotated[
         str | None,
         typer.Option("--until", help="The date until which the new key is valid (default: the file's expiry)."),
@@ -149,7 +149,8 @@ def rotate(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Replace the key of a holder. What the old key signed before stays valid. A root key is replaced at once, and old and new root keys sign.
+    """Replace the key of a holder. Earlier signatures of the old key stay valid. A root key is replaced at once; old
+    and new root keys must sign.
 
     Example: reticent keys rotate trust.json ann ann-2027.pub --root head.key
     """
@@ -168,13 +169,17 @@ def revoke(
         str,
         typer.Option(
             "--reason",
-            help="retired: nobody else has it, what it signed before stays valid. compromised: somebody else may have it, so only what a log had before stays valid.",
+            help="retired: the key did not leak, so its earlier signatures stay valid. compromised: the key may have leaked, so only what was in a log before stays valid.",
         ),
     ],
-    on: Annotated[str | None, typer.Option("--on", help="The date from which it is refused (default: now).")] = None,
+    on: Annotated[
+        str | None, typer.Option("--on", help="The date from which the key is refused (default: now).")
+    ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", help="Which key of the holder (default: the newest): a .pub file, or its 64 digits."),
+        typer.Option(
+            "--key", help="Which key of the holder (default: the newest): a .pub file, or its 64 hexadecimal digits."
+        ),
     ] = None,
     expires: Expires = None,
     roots: Roots = None,
@@ -206,7 +211,7 @@ def renew(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Issue the file again with a later expiry, so that recipients know that nothing was kept from them.
+    """Issue the file again with a later expiry date, so that recipients know that no newer version was withheld.
 
     Example: reticent keys renew trust.json --expires 2028-01-31 --root head.key
     """
@@ -217,7 +222,7 @@ def renew(
 
 
 def sign(trust: TrustArgument, roots: Roots = None, as_json: Json = False) -> None:
-    """Add the signature of a root key to a trust file that lacks some.
+    """Add the signature of a root key to a trust file that needs more signatures.
 
     Example: reticent keys sign trust.json --root deputy.key
     """
@@ -230,10 +235,11 @@ def sign(trust: TrustArgument, roots: Roots = None, as_json: Json = False) -> No
 
 def update(
     trust: Annotated[Path, typer.Argument(help="The trust file that you have.")],
-    newer: Annotated[list[Path], typer.Argument(help="The newer version, or several in their order.")],
+    newer: Annotated[list[Path], typer.Argument(help="The newer version, or several in order.")],
     as_json: Json = False,
 ) -> None:
-    """Take over a newer trust file from the publisher, if the root keys of the one that you have vouch for it. An older one is refused.
+    """Replace your trust file with a newer one from the publisher, if the root keys of yours signed it. An older one is
+    refused.
 
     Example: reticent keys update trust.json downloads/trust.json
     """
@@ -246,13 +252,13 @@ def update(
         found.save(trust)
     versions = (mine.body.version, found.body.version)
     figures = {"trust": trust, "from_version": versions[0], "version": versions[1]}
-    text = "is the newest already" if versions[0] == versions[1] else f"replaces version {versions[0]}"
+    text = "is already the newest" if versions[0] == versions[1] else f"replaces version {versions[0]}"
     said = f"{trust}: version {versions[1]} {text}; it expires at {found.body.expires}."
     answer(PlainResult.saying(said, figures), as_json)
 
 
 def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
-    """Sign a version with the root keys at hand, write it, and tell what is missing."""
+    """Sign a version with the given root keys, write it, and report missing signatures."""
     from reticent.release import private_keys
 
     signed = made.signed_by(private_keys(roots))
@@ -261,14 +267,14 @@ def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_
     figures = {"trust": path, "version": signed.body.version, "missing_signatures": missing}
     text = f"{path}: version {signed.body.version}, expires at {signed.body.expires}."
     if missing:
-        text += f"\nIt lacks {missing} signatures of root keys: reticent keys sign {path} --root ROOT.key"
+        text += f"\n{missing} more root signatures are needed: reticent keys sign {path} --root ROOT.key"
     else:
-        text += "\nRoot keys vouch for it. Recipients take it over with: reticent keys update THEIRS THIS"
+        text += "\nEnough root keys signed it. Recipients install it with: reticent keys update THEIRS THIS"
     answer(PlainResult.saying(text, figures), as_json)
 
 
-def _card(found: TrustFile, problem: str | None) -> Card:
-    body = found.body
+def _card(trust: TrustFile, problem: str | None) -> Card:
+    body = trust.body
     rows: list[tuple[str, ...]] = [("root", each.holder, each.key, "", "", "") for each in body.root.keys]
     rows += [
         (
@@ -289,12 +295,12 @@ def _card(found: TrustFile, problem: str | None) -> Card:
     return Card(
         f"{body.publisher}: trust file version {body.version}, issued {body.issued}, expires {body.expires}",
         tables=[CardTable(("for", "holder", "public key", "valid from", "until", "revoked"), rows, "Keys")],
-        notes=(needs, problem or "Root keys vouch for it."),
+        notes=(needs, problem or "Enough root keys signed it."),
     )
 
 
 def _public_keys(given: list[str], option: str) -> dict[str, str]:
-    """Public keys by holder, from ``HOLDER=FILE``."""
+    """Return the public keys by holder, parsed from ``HOLDER=FILE``."""
     keys: dict[str, str] = {}
     for each in given:
         holder, equals, place = each.partition("=")
@@ -309,7 +315,7 @@ def _public_keys(given: list[str], option: str) -> dict[str, str]:
 
 
 def _digits(given: str) -> str:
-    """A public key in hexadecimal."""
+    """Return a public key in hexadecimal."""
     from reticent.release import public_key
 
     return public_key(given).public_bytes_raw().hex()

@@ -1,4 +1,4 @@
-"""``reticent knowledge``: what facts about people can disclose, which facts, and what-if."""
+"""``reticent knowledge``: worst-case disclosure by background knowledge, the worst facts, and what-if."""
 
 from __future__ import annotations
 
@@ -21,37 +21,39 @@ if TYPE_CHECKING:
     from reticent.table import Table
 
 ThresholdOption = Annotated[
-    str | None, typer.Option("--c", help="The certainty that must not be reached, such as 0.6 or 2/3.")
+    str | None, typer.Option("--c", help="The belief that must not be reached, such as 0.6 or 2/3.")
 ]
 FactsOption = Annotated[str, typer.Option("--k", help="How many facts, such as 3; for a curve also 0..10.")]
 _MOST_FACTS = 10_000
 
 LIMITS = (
-    "One sensitive column; certain facts only, no probabilities; each release is judged alone; every assignment of a "
+    "One sensitive column; certain facts only, no probabilities; each release is judged on its own; every assignment of a "
     "group's values to its people counts as equally likely."
 )
 
 
 @dataclass(frozen=True)
 class SubjectOptions:
-    """The table or the release that is measured."""
+    """Options that name the table or the release to measure."""
 
     source: Annotated[
         str,
-        typer.Argument(help="A policy (.toml), the folder of a release, or a data file with --quasi and --sensitive."),
+        typer.Argument(
+            help="A policy (.toml), the folder of a release, or a data file together with --quasi and --sensitive."
+        ),
     ]
     quasi: QuasiOption = None
     sensitive: SensitiveOption = None
     level: Annotated[
-        list[str] | None, typer.Option("--level", help="Measure a quasi column at a level of its hierarchy: age=3.")
+        list[str] | None, typer.Option("--level", help="Measure a quasi-identifier at a level of its hierarchy: age=3.")
     ] = None
 
     def open(self, key: str | None = None) -> Table | PublicSide:
-        """The table, or the public side of the release."""
+        """Return the table, or the public side of the release."""
         return table_or_release(self.source, self.quasi, self.sensitive, key)
 
     def subject(self) -> tuple[Subject, Table | PublicSide]:
-        """What is measured, and what it was made from."""
+        """Return the subject of the measurement, and the table or release that it was made from."""
         from reticent.knowledge import Subject
         from reticent.table import Table
 
@@ -59,11 +61,11 @@ class SubjectOptions:
         if isinstance(given, Table):
             return Subject.of(given, self.levels(), self.sensitive), given
         if self.level or self.quasi:
-            raise PolicyError("A release is measured as it was published: leave out --level and --quasi.")
+            raise PolicyError("A release is measured as published: remove --level and --quasi.")
         return Subject.of(given, column=self.sensitive), given
 
     def levels(self) -> dict[str, int]:
-        """The level of every column that --level names."""
+        """Return the level of each column named by --level."""
         found = {}
         for each in self.level or []:
             name, _, number = each.rpartition("=")
@@ -73,7 +75,7 @@ class SubjectOptions:
         return found
 
     def threshold(self, c: str | None) -> Fraction | None:
-        """The certainty that --c names, or that the policy promises not to reach."""
+        """Return the belief limit given by --c, or else by the policy's definition."""
         from reticent.worst_case import as_probability
 
         if c is not None:
@@ -87,10 +89,10 @@ class SubjectOptions:
         return min((each.threshold for each in promised), default=None)
 
     def required_threshold(self, c: str | None) -> Fraction:
-        """The same, where there must be one."""
+        """Return the belief limit; raise if neither --c nor the policy gives one."""
         found = self.threshold(c)
         if found is None:
-            raise PolicyError("Name the certainty that must not be reached, such as --c 0.6.")
+            raise PolicyError("Pass the belief that must not be reached, such as --c 0.6.")
         return found
 
 
@@ -99,7 +101,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "knowledge",
-        "Worst-case background knowledge: how sure can somebody become who knows k facts about people?",
+        "Worst-case background knowledge: the highest belief of an adversary who knows k facts about people.",
         {
             "curve": curve,
             "explain": explain,
@@ -119,7 +121,8 @@ def curve(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """How sure can somebody become who knows 0, 1, 2 ... facts? With --c, exits with 1 when that is reached.
+    """Compute the highest belief of an adversary who knows 0, 1, 2 ... facts. With --c, exits with 1 if that belief is
+    reached.
 
     Example: reticent knowledge curve release/ --k 0..10 --c 0.6 --chart curve.svg
     """
@@ -127,7 +130,7 @@ def curve(
     from reticent.worst_case import certainty_point, negation_curve
     from reticent.worst_case import curve as measured
 
-    with working("Measuring the worst that facts can do ...", as_json):
+    with working("Computing worst-case beliefs ...", as_json):
         subject, given = about.subject()
         most, threshold = most_facts(k), about.threshold(c)
         known, negated = measured(subject.buckets, most), negation_curve(subject.buckets, most)
@@ -153,11 +156,12 @@ def explain(
     c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
-    """The worst k facts in words, the groups they attack, the number they yield, and the l-diversity counterpart.
+    """Show the worst k facts in words, the groups they concern, the resulting belief, and the same for negated facts
+    (l-diversity).
 
     Example: reticent knowledge explain release/ --k 2
     """
-    with working("Looking for the worst facts ...", as_json):
+    with working("Searching for the worst facts ...", as_json):
         subject, given = about.subject()
         threshold = about.threshold(c)
         found = subject.explain(most_facts(k))
@@ -190,17 +194,20 @@ def whatif(
         typer.Option("--know", help="A fact: 'Ed=flu', '!Ed=flu', 'Hannah=flu -> Charlie=flu', 'Ed in {flu, gout}'."),
     ] = None,
     ask: Annotated[
-        str | None, typer.Option("--ask", help="What is asked: 'Charlie=flu'. Without it: the surest statement.")
+        str | None,
+        typer.Option(
+            "--ask", help="The statement to evaluate: 'Charlie=flu' (default: the one with the highest belief)."
+        ),
     ] = None,
     people: Annotated[
-        str | None, typer.Option("--people", help="For a release: a file with names and the quasi columns.")
+        str | None, typer.Option("--people", help="For a release: a file with names and the quasi-identifiers.")
     ] = None,
     key: Annotated[str | None, typer.Option("--key", help="The column of names.")] = None,
     budget: Annotated[int | None, typer.Option("--budget", min=1, help="Work allowed for an exact answer.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="The random seed of the estimate when --budget is exceeded.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """What does somebody believe who knows exactly these facts? Exits with 1 when they contradict the release.
+    """Compute the belief of an adversary who knows exactly these facts. Exits with 1 if they contradict the release.
 
     Example: reticent knowledge whatif policy.toml --know "Hannah=flu -> Charlie=flu" --ask Charlie=flu
     """
@@ -208,7 +215,7 @@ def whatif(
     from reticent.knowledge import what_if
     from reticent.worst_case import BUDGET
 
-    with working("Going through the possible worlds ...", as_json) as context:
+    with working("Counting possible worlds ...", as_json) as context:
         given = about.open(key)
         candidates = DataSource(people).read(None) if people is not None else None
         found = what_if(
@@ -243,14 +250,14 @@ def breaking_point(
     c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
-    """How many facts does it take to become that sure, and how many to be certain?
+    """Compute how many facts are needed to reach the belief --c, and how many for certainty.
 
     Example: reticent knowledge breaking-point release/ --c 0.6
     """
     from reticent.worst_case import breaking_point as broken_at
     from reticent.worst_case import certainty_point
 
-    with working("Counting the facts that it takes ...", as_json):
+    with working("Counting the facts needed ...", as_json):
         subject, given = about.subject()
         threshold = about.required_threshold(c)
         figures = {
@@ -269,13 +276,14 @@ def monitor(
     c: ThresholdOption = None,
     as_json: Json = False,
 ) -> None:
-    """Would the table still be safe with new rows? Warns at the first that makes it unsafe, and then exits with 1.
+    """Check whether the table stays safe as new rows arrive. Warns at the first row that makes it unsafe, and then
+    exits with 1.
 
     Example: reticent knowledge monitor policy.toml --level age=3 --add new.csv --k 2 --c 0.6
     """
     from reticent.knowledge import watch
 
-    with working("Following the table as it grows ...", as_json):
+    with working("Adding rows ...", as_json):
         given = about.open()
         threshold = about.required_threshold(c)
         arriving, outside = arrivals(add, about.source)
@@ -293,18 +301,18 @@ def monitor(
 
 
 def most_facts(k: str) -> int:
-    """The largest number of facts in ``3`` or ``0..10``."""
+    """Return the largest number of facts in ``3`` or ``0..10``."""
     low, dots, high = k.partition("..")
     if not low.strip().isdecimal() or (dots and (not high.strip().isdecimal() or int(low) != 0)):
         raise PolicyError(f"--k must be a number of facts such as 3, or a range from 0 such as 0..10, but it is {k!r}.")
     most = int(high if dots else low)
     if most > _MOST_FACTS:
-        raise PolicyError(f"--k must be at most {_MOST_FACTS:,}: more facts tell nobody apart, but it is {k}.")
+        raise PolicyError(f"--k must be at most {_MOST_FACTS:,}: more facts change nothing. It is {k}.")
     return most
 
 
 def private_lists(source: str) -> dict[str, Any]:
-    """The steward's lists of people, where the folder of a release still has its private side."""
+    """Return the steward's lists of people, if the release folder still has its private files."""
     import polars as pl
 
     folder = Path(source) / "private"
@@ -313,7 +321,7 @@ def private_lists(source: str) -> dict[str, Any]:
 
 
 def arrivals(add: str | None, source: str) -> tuple[Any, int]:
-    """The new rows, recoded where they join a release, and how many fall outside its groups."""
+    """Return the new rows, recoded if they join a release, and how many match none of its groups."""
     from reticent.io import Source as DataSource
 
     if add is None:
@@ -332,7 +340,7 @@ def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
 
     notes = [LIMITS]
     if isinstance(given, Table) and given.key is None:
-        notes.append("No key was declared: one row is taken for one person.")
+        notes.append("No key was declared: each row counts as one person.")
     return {
         "sensitive": subject.sensitive,
         "groups": len(subject.groups),
@@ -362,29 +370,31 @@ def _curves(figures: dict[str, Any]) -> Card:
         said = f"Below {shown(figures['c'])} with {figures['k']} facts: {verdict} (margin {shown(figures['margin'])}). "
         said += _points(figures)
     else:
-        said = f"{_facts(figures['certainty_point'], 'makes', 'make')} somebody certain."
+        said = f"{_facts(figures['certainty_point'], 'makes', 'make')} an adversary certain."
     return Card(
-        f"How sure of somebody's {figures['sensitive']} ({figures['groups']:,} groups, {figures['rows']:,} people)",
+        f"Highest belief in a person's {figures['sensitive']} ({figures['groups']:,} groups, {figures['rows']:,} people)",
         tone=tone_of(figures.get("holds")),
         tables=[CardTable(("facts known", "any facts", "'does not have' facts only"), rows)],
         notes=[said, *figures["notes"]],
     )
 
 
-def _explained(found: Explanation) -> Card:
-    facts = found.facts()
+def _explained(explanation: Explanation) -> Card:
+    facts = explanation.facts()
     rows = [
         (str(group), text, ", ".join(f"{value} {count}" for value, count in histogram.items()))
-        for group, text, histogram in found.attacked()
+        for group, text, histogram in explanation.attacked()
     ]
     replayed = (
-        f"Replayed in the exact solver: {found.replayed()}. Whoever only rules values out reaches {found.negations.disclosure}: "
-        f"{'; '.join(found.facts(negations=True)) or 'without any facts'}."
+        f"Replayed in the exact solver: {explanation.replayed()}. An adversary who only rules out values reaches {explanation.negations.disclosure}: "
+        f"{'; '.join(explanation.facts(negations=True)) or 'without any facts'}."
     )
     return Card(
-        (f"The worst {found.k} facts:" if found.k > 1 else "The worst fact:") if facts else "Without any facts:",
-        tables=[CardTable(("group", "who", "values"), rows, "The groups that they are about (for your eyes only)")],
-        sentences=[*(f"  - {fact}" for fact in facts), f"Then {found.conclusion()}."],
+        (f"The worst {explanation.k} facts:" if explanation.k > 1 else "The worst fact:")
+        if facts
+        else "Without any facts:",
+        tables=[CardTable(("group", "who", "values"), rows, "The groups concerned (internal; do not publish)")],
+        sentences=[*(f"  - {fact}" for fact in facts), f"Then {explanation.conclusion()}."],
         notes=[replayed],
     )
 
@@ -392,8 +402,10 @@ def _explained(found: Explanation) -> Card:
 def _points(figures: dict[str, Any]) -> str:
     broken = figures["breaking_point"]
     certain = figures["certainty_point"]
-    reached = "more facts than were tried are needed to reach" if broken is None else _facts(broken, "reaches", "reach")
-    return f"{reached} {shown(figures['c'])}; {_facts(certain, 'makes', 'make')} somebody certain."
+    reached = (
+        "more facts than were computed are needed to reach" if broken is None else _facts(broken, "reaches", "reach")
+    )
+    return f"{reached} {shown(figures['c'])}; {_facts(certain, 'makes', 'make')} an adversary certain."
 
 
 def _facts(number: int, one: str, many: str) -> str:

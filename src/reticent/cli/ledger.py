@@ -1,4 +1,4 @@
-"""``reticent ledger``: what was given out, and withdrawing what never left."""
+"""``reticent ledger``: the record of disclosures; withdraw entries that were never written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from reticent.ledger import Entry, Ledger
 
 Newest = Annotated[
-    Path | None, typer.Option("--newest", help="A second file that keeps the newest position (RETICENT_LEDGER_NEWEST).")
+    Path | None,
+    typer.Option(
+        "--newest", help="The rollback guard: a second file with the newest position (RETICENT_LEDGER_NEWEST)."
+    ),
 ]
 Dataset = Annotated[str, typer.Argument(help="The name of the data set.")]
 Reason = Annotated[str, typer.Option("--reason", help="The reason; it stays on record.")]
@@ -29,13 +32,13 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "ledger",
-        "What was given out about each data set; withdraw what was never written.",
+        "The record of disclosures of each data set; withdraw entries that were never written.",
         {"list": list_entries, "show": show, "budget": budget, "withdraw": withdraw, "accept": accept},
     )
 
 
 def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
-    """List everything that was given out or is reserved, by data set.
+    """List everything that was released or is reserved, by data set.
 
     Example: reticent ledger list
     """
@@ -49,7 +52,7 @@ def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Js
 
 
 def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
-    """Show every entry of a data set: what it was judged beside, its hashes, and why one was withdrawn.
+    """Show every entry of a data set: the earlier entries it was judged with, its hashes, and why it was withdrawn.
 
     Example: reticent ledger show patients
     """
@@ -69,24 +72,21 @@ def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, a
 
 def budget(
     dataset: Annotated[
-        str | None, typer.Argument(help="The name of the data set; without it all accounts are shown.")
+        str | None, typer.Argument(help="The name of the data set; without it, all budgets are shown.")
     ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="Open the account with this total of epsilon.")
-    ] = None,
-    delta: Annotated[str, typer.Option("--delta", help="The total of delta.")] = "0",
-    unit: Annotated[str | None, typer.Option("--unit", help="Who is protected: row, person or household.")] = None,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help="Set the total epsilon of the budget.")] = None,
+    delta: Annotated[str, typer.Option("--delta", help="The total delta of the budget.")] = "0",
+    unit: Annotated[str | None, typer.Option("--unit", help="The protected unit: row, person or household.")] = None,
     relation: Annotated[
-        str | None, typer.Option("--relation", help="Neighbours differ by one unit: replace, or add/remove.")
+        str | None,
+        typer.Option("--relation", help="How neighbouring tables differ in one unit: replace, or add/remove."),
     ] = None,
-    reason: Annotated[
-        str, typer.Option("--reason", help="Why an open account gets other totals; it stays on record.")
-    ] = "",
+    reason: Annotated[str, typer.Option("--reason", help="Why an existing budget is changed; it is recorded.")] = "",
     ledger: LedgerOption = None,
     newest: Newest = None,
     as_json: Json = False,
 ) -> None:
-    """Show what all noisy releases of a data set may cost together, and what they cost so far; or open the account.
+    """Show the privacy budget of a data set and what was spent of it; or set the budget.
 
     Example: reticent ledger budget patients --epsilon 3 --delta 1e-6 --unit person --relation replace
     """
@@ -94,12 +94,12 @@ def budget(
 
     if epsilon is None:
         if delta != "0" or unit or relation or reason:
-            raise PolicyError("An account is opened with --epsilon, the total; without it the account is shown.")
+            raise PolicyError("Pass --epsilon, the total, to set a budget. Without options the budget is shown.")
         with _opened(ledger, newest) as book:
             found = book.accounts.all() if dataset is None else [book.accounts.of(dataset)]
     else:
         if dataset is None:
-            raise PolicyError("Name the data set whose account is to be opened.")
+            raise PolicyError("Name the data set whose budget is to be set.")
         given = {"epsilon": epsilon, "delta": delta, "unit": unit, "relation": relation}
         declared = DeclaredBudget.of(
             {name: value for name, value in given.items() if value is not None}, "reticent ledger budget"
@@ -112,7 +112,7 @@ def budget(
         answer(PlainResult.beside(found[0], accounts), as_json)
         return
     cards = [each.card() for each in found]
-    title = f"{len(cards)} accounts" if cards else "No data set has an account. The first noisy release opens one."
+    title = f"{len(cards)} accounts" if cards else "No data set has a budget. The first noisy release sets one."
     tables = [
         part for card in cards for part in (CardTable(("", ""), list(card.facts.items()), card.title), *card.tables)
     ]
@@ -127,7 +127,7 @@ def withdraw(
     newest: Newest = None,
     as_json: Json = False,
 ) -> None:
-    """Take back an entry that was reserved but never written; only you know that nothing of it left the house.
+    """Withdraw an entry that was reserved but never written. Only you can know that nothing of it was disclosed.
 
     Example: reticent ledger withdraw patients 2 --reason "the disk was full"
     """
@@ -142,32 +142,32 @@ def withdraw(
 
 
 def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
-    """Go on with a ledger that is older than it was, because a backup was put back deliberately.
+    """Accept a ledger that was restored from a backup and is older than its last known state.
 
-    What was given out since the backup is unknown, so every data set gets an entry that says so: nothing more is given out about it unless
-    that is allowed explicitly.
+    Disclosures since the backup are unknown, so every data set gets an entry to that effect: further releases are
+    refused unless allowed explicitly.
 
     Example: reticent ledger accept --reason "restored the backup of Monday"
     """
     with _opened(ledger, newest, accept=reason) as book:
         marked = book.restored
     said = (
-        f"{len(marked)} data sets are marked: what was given out about them since the backup is unknown."
+        f"{len(marked)} data sets are marked: their disclosures since the backup are unknown."
         if marked
-        else "The ledger is the newest there is; nothing was changed."
+        else "The ledger is up to date; nothing was changed."
     )
     answer(PlainResult.saying(said, {"entries": [each.as_dict() for each in marked]}), as_json)
 
 
 @contextmanager
 def _opened(path: Path | None, newest: Path | None, accept: str | None = None, make: bool = False) -> Iterator[Ledger]:
-    """The ledger, which must be there: looking at one does not make it, unless something is to be written (``make``)."""
+    """Open an existing ledger. A missing one is created only if something is to be written (``make``)."""
     from reticent.ledger import Ledger, LedgerLocation
 
     place = LedgerLocation.of(path, newest)
     if not make and not place.path.exists():
         raise LedgerError(
-            f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER; one is made when something is first published."
+            f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER. The first publication creates it."
         )
     with Ledger(place, accept=accept) as book:
         yield book

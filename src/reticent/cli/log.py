@@ -20,7 +20,7 @@ LogSign = Annotated[
     Path, typer.Option("--sign", help="The private key (.key) of the log; not one that signs certificates.")
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Also write it to this file.")]
-HeadOption = Annotated[Path | None, typer.Option("--head", help="A head that was seen before.")]
+HeadOption = Annotated[Path | None, typer.Option("--head", help="An earlier head of the log.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def init(
     name: Annotated[str, typer.Option("--name", help="What the log is called.")],
     as_json: Json = False,
 ) -> None:
-    """Begin an empty log.
+    """Create an empty log.
 
     Example: reticent log init releases.log.json --name "Statistics office" --sign notary.key
     """
@@ -56,12 +56,11 @@ def add(
     log: LogArgument,
     release: ReleaseArgument,
     sign: LogSign,
-    new_key: Annotated[
-        bool, typer.Option("--new-key", help="The log changes to this key; it signed no head before.")
-    ] = False,
+    new_key: Annotated[bool, typer.Option("--new-key", help="Switch the log to this new signing key.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Add the certificate of a release, and sign the new head. One that is in the log already stays where it is.
+    """Append the certificate of a release, and sign the new head. A certificate that is already in the log is not added
+    again.
 
     Example: reticent log add releases.log.json release --sign notary.key
     """
@@ -74,7 +73,7 @@ def add(
 
 
 def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None:
-    """Show the signed head of a log. A recipient keeps it, and compares the log with it next time.
+    """Show the signed head of a log. Recipients keep it to check later that the log was only appended to.
 
     Example: reticent log head releases.log.json -o head.json
     """
@@ -90,14 +89,15 @@ def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None
 
 def prove(
     log: LogArgument,
-    release: Annotated[Path | None, typer.Argument(help="The release that is to be shown to be in the log.")] = None,
+    release: Annotated[Path | None, typer.Argument(help="The release to prove membership of.")] = None,
     older: Annotated[
-        Path | None, typer.Option("--head", help="Instead: the older head that the log is to be shown to continue.")
+        Path | None, typer.Option("--head", help="Instead: the older head to prove consistency with.")
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the proof goes.")] = Path("proof.json"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file for the proof.")] = Path("proof.json"),
     as_json: Json = False,
 ) -> None:
-    """Write a proof that a release is in the log, or that the log continues an older head. It is checked without the log.
+    """Write a proof that a release is in the log, or that the log continues an older head. The proof can be checked
+    without the log.
 
     Example: reticent log prove releases.log.json release -o proof.json
     """
@@ -106,7 +106,7 @@ def prove(
     from reticent.release.trust import LogHead, ReleaseLog
 
     if (release is None) == (older is None):
-        raise PolicyError("Name a release (it is in the log) or --head (the log continues that head), one of the two.")
+        raise PolicyError("Pass either a release (to prove membership) or --head (to prove consistency).")
     found = ReleaseLog.read(log)
     proof: LogProof
     if release is not None:
@@ -123,16 +123,18 @@ def prove(
 def check(
     file: Annotated[Path, typer.Argument(help="A log, or a proof.")],
     release: Annotated[
-        Path | None, typer.Option("--release", help="The release that the log must have, or the proof be about.")
+        Path | None,
+        typer.Option("--release", help="The release that must be in the log, or that the proof must be about."),
     ] = None,
     older: HeadOption = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="The log's public key: a .pub file, or its 64 digits.")
+        str | None, typer.Option("--key", help="The log's public key: a .pub file, or its 64 hexadecimal digits.")
     ] = None,
     trust: Annotated[Path | None, typer.Option("--trust", help="The trust file that names the log's keys.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a log or a proof: every hash, the signature of the head, and an older head. Exits with 1 if anything does not fit.
+    """Check a log or a proof: every hash, the signature of the head, and consistency with an older head. Exits with 1
+    if a check fails.
 
     Example: reticent log check releases.log.json --key notary.pub --head head.json
     """
@@ -161,7 +163,7 @@ def check(
         for number, each in enumerate(entries, start=1)
     ]
     listed = CardTable(("entry", "added", "data set", "release", "certificate"), rows, "Entries")
-    answer(PlainResult(figures, Card(f"{file} holds: {newest.words}. {whose}", tables=[listed])), as_json)
+    answer(PlainResult(figures, Card(f"{file} is valid: {newest.words}. {whose}", tables=[listed])), as_json)
 
 
 def _certificate(release: Path) -> Any:
@@ -171,7 +173,7 @@ def _certificate(release: Path) -> Any:
 
 
 def _check_proof_of(proof: LogProof, release: Path | None, older: Path | None) -> None:
-    """Refuse a proof of something else than what was asked."""
+    """Refuse a proof about another release or head than the requested one."""
     from reticent.release.trust import LogHead
 
     entry = getattr(proof, "entry", None)
@@ -182,7 +184,7 @@ def _check_proof_of(proof: LogProof, release: Path | None, older: Path | None) -
 
 
 def _whose(newest: LogHead, key: str | None, trust: Path | None) -> str:
-    """Who signed the head; keys that are not theirs are a :class:`DataError`."""
+    """Return who signed the head. Raise :class:`DataError` if the signature is not by an accepted key."""
     from reticent.release import public_key
     from reticent.release.trust import TrustFile, head_signers
 

@@ -1,4 +1,4 @@
-"""``reticent mcp``: the server for assistants, and the decisions of people on what it asks for."""
+"""``reticent mcp``: the MCP server for AI assistants, and people's decisions on their publication requests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _Number = Annotated[str, typer.Argument(help="The number of the request, such as
 
 
 def register(app: typer.Typer) -> None:
-    """Add the server, and the commands beside it."""
+    """Add the server and its companion commands."""
     group = typer.Typer(
-        help="Serve figures and names to assistants (Model Context Protocol), never data; a person confirms publications.",
+        help="Serve statistics and column names, never data, to AI assistants (Model Context Protocol). A person confirms publications.",
         invoke_without_command=True,
     )
     group.callback()(serve)
@@ -34,7 +34,8 @@ def serve(
     invoked: typer.Context,
     root: Annotated[Path, typer.Option("--root", help="The folder whose files the tools may open.")] = Path("."),
 ) -> None:
-    """Serve assistants on standard input and output (Model Context Protocol): figures and names, never data. A client starts this.
+    """Serve assistants on standard input and output (Model Context Protocol): statistics and column names, never data.
+    Started by an MCP client.
 
     Example: reticent mcp --root studies
     """
@@ -43,12 +44,12 @@ def serve(
     from reticent.mcp import RequestFolder, create_server
 
     if not root.is_dir():
-        raise PolicyError(f"--root must be a folder, but {str(root)!r} is none.")
+        raise PolicyError(f"--root must be a folder, but {str(root)!r} is not one.")
     create_server(root, RequestFolder()).run("stdio")
 
 
 def requests(as_json: Json = False) -> None:
-    """List the publications that assistants asked for, and how they were decided.
+    """List the publications requested by assistants, and how they were decided.
 
     Example: reticent mcp requests
     """
@@ -62,7 +63,7 @@ def requests(as_json: Json = False) -> None:
 
 
 def approve(number: _Number, ledger: LedgerOption = None) -> None:
-    """Look at what an assistant asks to publish, and publish it after confirming on this terminal.
+    """Review a publication requested by an assistant, and publish it after confirmation on this terminal.
 
     Example: reticent mcp approve 1f3a9c02
     """
@@ -73,7 +74,7 @@ def approve(number: _Number, ledger: LedgerOption = None) -> None:
     from reticent.release import certificate_hash
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise PolicyError("A publication is confirmed by a person: run this in a terminal, not through a pipe.")
+        raise PolicyError("A person must confirm a publication: run this in a terminal, not through a pipe.")
     folder = RequestFolder()
     request = _pending(folder, number)
     request.check_unchanged()
@@ -82,17 +83,19 @@ def approve(number: _Number, ledger: LedgerOption = None) -> None:
     word = secrets.token_hex(2)
     typed = typer.prompt(f"Type {word} to publish this, anything else to stop")
     if typed.strip() != word:
-        console().print(f"Nothing was published. The request still waits; `reticent mcp decline {number}` ends it.")
+        console().print(
+            f"Nothing was published. The request is still pending; `reticent mcp decline {number}` declines it."
+        )
         raise typer.Exit(1)
     request.check_unchanged()
     with working("Publishing ...", as_json=False) as context:
         made = publish_policy(policy, request.output, sign=request.sign, ledger=ledger, context=context)
     folder.decide(request, "published", certificate_hash(made.release.certificate))
-    console().print(f"Published to {made.path}. The assistant is told that it was, and the certificate's hash.")
+    console().print(f"Published to {made.path}. The assistant is notified and receives the certificate's hash.")
 
 
 def decline(number: _Number, as_json: Json = False) -> None:
-    """Decline what an assistant asked to publish.
+    """Decline a publication requested by an assistant.
 
     Example: reticent mcp decline 1f3a9c02
     """
@@ -107,7 +110,7 @@ def decline(number: _Number, as_json: Json = False) -> None:
 def _pending(folder: Any, number: str) -> PublicationRequest:
     request: PublicationRequest = folder.find(number)
     if request.state != "pending":
-        raise PolicyError(f"Request {number} was {request.state} already.")
+        raise PolicyError(f"Request {number} was already {request.state}.")
     return request
 
 
@@ -117,7 +120,7 @@ def _show(request: PublicationRequest, policy: Any) -> None:
     facts = {
         "policy": f"{request.policy} (sha256 {request.policy_hash[:16]}...)",
         "source": source,
-        "data set": policy.sections.dataset or "without a name: the ledger does not remember it",
+        "data set": policy.sections.dataset or "none: the ledger does not track it",
         "guarantee": str(policy.definition),
         "quasi columns": ", ".join(roles.quasi),
         "sensitive columns": ", ".join(roles.sensitive),

@@ -1,4 +1,4 @@
-"""``reticent noise``: plan joint noise, try it on this machine, and take part in it as one of several hosts."""
+"""``reticent noise``: plan jointly generated noise, try it on this machine, and take part in it as one of several hosts."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from reticent.methods.randomize import ViewDomain
     from reticent.noise import JointAnswer, NoisePlan
 
-EpsilonOption = Annotated[str, typer.Option("--epsilon", help="How much one row may change the chance of an answer: by a factor of e^epsilon.")]  # fmt: skip
-DeltaOption = Annotated[str, typer.Option("--delta", help="The chance that is left out of that.")]
+EpsilonOption = Annotated[str, typer.Option("--epsilon", help="One row may change the probability of an answer by a factor of e^epsilon.")]  # fmt: skip
+DeltaOption = Annotated[str, typer.Option("--delta", help="The probability with which epsilon may be exceeded.")]
 QueryOption = Annotated[str, typer.Option("--query", help="count, histogram or sum.")]
-LawOption = Annotated[str, typer.Option("--law", help="binomial (coins of all parties) or exponential (less noise, more rounds).")]  # fmt: skip
-LevelOption = Annotated[str, typer.Option("--level", help="byzantine (parties may lie) or semi-honest (they only look).")]  # fmt: skip
+LawOption = Annotated[str, typer.Option("--law", help="binomial (coin flips of all parties) or exponential (less noise, more rounds).")]  # fmt: skip
+LevelOption = Annotated[str, typer.Option("--level", help="byzantine (parties may deviate) or semi-honest (parties follow the protocol but are curious).")]  # fmt: skip
 BitsOption = Annotated[int, typer.Option("--bits", help="For a sum: how many bits a value has.")]
 
 _MADE_UP_ROWS, _MADE_UP_CELLS = 25, 6
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "noise",
-        "Noise that nobody holds: parties who do not trust each other compute a noisy answer together.",
+        "Distributed noise generation: parties who do not trust each other compute a noisy answer jointly, and none of them knows the noise.",
         {"plan": plan, "run": run, "keys": keys, "party": party},
     )
 
@@ -42,14 +42,14 @@ def plan(
     epsilon: EpsilonOption = "1",
     delta: DeltaOption = "1e-6",
     parties: Annotated[int, typer.Option("--parties", help="How many parties take part.")] = 7,
-    faults: Annotated[int, typer.Option("--faults", help="How many of them may lie, collude or crash.")] = 2,
+    faults: Annotated[int, typer.Option("--faults", help="How many of them may deviate, collude or crash.")] = 2,
     query: QueryOption = "count",
     law: LawOption = "binomial",
     bits: BitsOption = 1,
     level: LevelOption = "byzantine",
     as_json: Json = False,
 ) -> None:
-    """What a promise costs: exact numbers of coins and rounds, beside the bounds of the literature.
+    """Compute the cost of a guarantee: exact numbers of coins and rounds, compared with the bounds of the literature.
 
     Example: reticent noise plan --epsilon 1 --delta 1e-6 --parties 4 --faults 1 --query histogram
     """
@@ -59,12 +59,12 @@ def plan(
 
 
 def run(
-    data: Annotated[Path | None, typer.Argument(help="Rows of all parties; without it rows are made up.")] = None,
-    party: Annotated[str, typer.Option("--party", help="The column that says whose row it is.")] = "party",
-    parties: Annotated[int, typer.Option("--parties", help="Without data: how many parties to make up.")] = 4,
+    data: Annotated[Path | None, typer.Argument(help="Rows of all parties (default: synthetic rows).")] = None,
+    party: Annotated[str, typer.Option("--party", help="The column that names the party of each row.")] = "party",
+    parties: Annotated[int, typer.Option("--parties", help="Without data: the number of parties.")] = 4,
     query: QueryOption = "count",
-    where: Annotated[str | None, typer.Option("--where", help="For a count: the condition that rows meet.")] = None,
-    column: Annotated[str | None, typer.Option("--column", help="For a sum: a column of whole numbers.")] = None,
+    where: Annotated[str | None, typer.Option("--where", help="For a count: the condition on the rows.")] = None,
+    column: Annotated[str | None, typer.Option("--column", help="For a sum: an integer column.")] = None,
     domain: Annotated[
         Path | None, typer.Option("--domain", help="For a histogram: the values of its columns (.toml or .json).")
     ] = None,
@@ -72,7 +72,7 @@ def run(
     epsilon: EpsilonOption = "1",
     delta: DeltaOption = "1e-6",
     faults: Annotated[
-        int | None, typer.Option("--faults", help="How many may lie (default: as many as can be borne).")
+        int | None, typer.Option("--faults", help="How many may deviate (default: the maximum tolerated).")
     ] = None,
     law: LawOption = "binomial",
     level: LevelOption = "byzantine",
@@ -81,7 +81,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Try a joint answer: every party is a process of its own on this machine.
+    """Compute a joint answer on this machine, with one process per party.
 
     Example: reticent noise run --parties 5 --query histogram --behave "2=lie in shares"
     """
@@ -108,14 +108,12 @@ def run(
 
 
 def keys(
-    folder: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder that the two files are written to.")
-    ] = Path("."),
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The folder for the two files.")] = Path("."),
     name: Annotated[str, typer.Option("--name", help="The name of the party, as in every config.")] = "party",
     days: Annotated[int, typer.Option("--days", help="How many days the certificate is valid.")] = 825,
     as_json: Json = False,
 ) -> None:
-    """Make a party's private key and certificate: NAME.key stays here, NAME.crt goes to the other parties.
+    """Create a party's private key and certificate: keep NAME.key here, send NAME.crt to the other parties.
 
     Example: reticent noise keys -o keys --name "St. Anna"
     """
@@ -123,7 +121,7 @@ def keys(
 
     made = make_party_keys(folder, name, days)
     said = (
-        f"Keep {made.private} to yourself; only its owner can read it.\nGive {made.certificate} to the other parties.\n"
+        f"Keep {made.private} to yourself; the file is readable by its owner only.\nGive {made.certificate} to the other parties.\n"
         f"Fingerprint, to compare by telephone: {made.fingerprint}"
     )
     figures = {"private": made.private, "certificate": made.certificate, "fingerprint": made.fingerprint}
@@ -154,7 +152,7 @@ def party(
             read.release(result, figures, frame, _unstoppable(context)).save(output)
     if result is None:
         left = {"total": None, "shared_with": list(read.names[: read.plan.parties]), "rounds": figures.rounds}
-        said = "The rows were shared with the facilitators, who have the answer."
+        said = "The rows were secret-shared with the facilitators, who compute and hold the answer."
         answer(PlainResult.saying(said, left), as_json)
         return
     total: Any = list(result.numbers) if read.domain is not None else result.numbers[0]
@@ -184,22 +182,22 @@ def party(
 
 
 def _unstoppable(context: Context) -> Context:
-    """What was opened is charged and known: from here on nothing stops."""
+    """Return a context that cannot be cancelled: the answer is already opened and charged to the budget."""
     from reticent.base.context import never
 
     return replace(context, stop=never)
 
 
 def _check_output(output: Path, plan: NoisePlan) -> None:
-    """Refuse a folder that could not be written, before anything is computed and charged."""
+    """Refuse an output folder that cannot be written before anything is computed and charged."""
     if plan.query != "histogram":
-        raise PolicyError("--output is for a histogram: a count or a sum is one number, which is printed.")
+        raise PolicyError("--output needs a histogram: a count or a sum is one number, which is printed.")
     if output.exists() or output.is_symlink():
-        raise PolicyError(f"{output} exists already. Name a new folder.")
+        raise PolicyError(f"{output} exists already. Choose a new folder.")
 
 
 def _made_up(parties: int, query: str, bits: int) -> tuple[list[str], list[list[int]]]:
-    """Rows for a trial: nobody's, drawn at random."""
+    """Return random synthetic rows for a trial."""
     import secrets
 
     if not 1 <= parties <= 64:
@@ -212,7 +210,7 @@ def _made_up(parties: int, query: str, bits: int) -> tuple[list[str], list[list[
 def _read(
     data: Path, party: str, query: str, where: str | None, column: str | None, domain: ViewDomain | None
 ) -> tuple[list[str], list[list[int]]]:
-    """Every party's rows as whole numbers, by the name of the party."""
+    """Return every party's rows as integers, by party name."""
     from reticent.errors import DataError, did_you_mean
     from reticent.io import read_frame
     from reticent.methods.counts import encoded
@@ -221,7 +219,7 @@ def _read(
     if party not in frame.columns:
         raise DataError(f"{data} has no column {party!r} (--party).{did_you_mean(party, frame.columns)}", column=party)
     if frame[party].null_count():
-        raise DataError(f"Column {party!r} of {data} has nulls: some rows are nobody's.", column=party)
+        raise DataError(f"Column {party!r} of {data} has nulls: some rows belong to no party.", column=party)
     names = frame[party].unique().sort().to_list()
     rows = [encoded(frame.filter(frame[party] == name), query, where, column, domain) for name in names]
     return [str(name) for name in names], rows
@@ -250,7 +248,7 @@ def _behaviours(given: list[str] | None) -> dict[int, str]:
 
 
 def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -> int | list[int]:
-    """The answer without noise, which is nobody's secret when rows are made up."""
+    """Return the answer without noise; it is not secret because the rows are synthetic."""
     counted = [value for number, own in enumerate(rows, 1) if number in included for value in own]
     return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)
 
@@ -258,7 +256,7 @@ def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -
 def _answered(made: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None) -> Card:
     plan = made.plan
     promise = (
-        f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: holds if at most {max(1, plan.faults)} of {plan.parties} parties are at fault. "
+        f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: valid if at most {max(1, plan.faults)} of {plan.parties} parties are faulty. "
         f"Standard error {made.standard_error:.1f}. {made.seconds:.1f} seconds."
     )
     blamed = [
@@ -269,9 +267,9 @@ def _answered(made: JointAnswer, names: list[str], true: int | list[int] | None,
 
 
 def _total(total: int | list[int], true: int | list[int] | None, domain: ViewDomain | None) -> Card:
-    """A noisy number, or a noisy count for each cell, beside the true ones where these are made up."""
+    """Return a card with the noisy number, or the noisy count of each cell, next to the true ones if the rows are synthetic."""
     if isinstance(total, int):
-        return Card(f"Noisy answer: {total:,}" + ("" if true is None else f" (true: {true:,}; the rows are made up)"))
+        return Card(f"Noisy answer: {total:,}" + ("" if true is None else f" (true: {true:,}; synthetic rows)"))
     import numpy as np
 
     labels = (
@@ -280,7 +278,7 @@ def _total(total: int | list[int], true: int | list[int] | None, domain: ViewDom
         else [", ".join(str(value) for value in row) for row in domain.unpack(np.arange(len(total))).rows()]
     )
     if isinstance(true, list):
-        table = CardTable(("cell", "noisy count", "true (made up)"), list(zip(labels, total, true, strict=True)))
+        table = CardTable(("cell", "noisy count", "true (synthetic)"), list(zip(labels, total, true, strict=True)))
     else:
         table = CardTable(("cell", "noisy count"), list(zip(labels, total, strict=True)))
     return Card("Noisy histogram", tables=[table])

@@ -1,7 +1,7 @@
-"""Options and arguments that several commands share: one name, one help text, one meaning.
+"""Options and arguments shared by several commands: one name, one help text, one meaning.
 
-A frozen dataclass of such options goes together: a command that takes one as a parameter takes all of its options. Commands are added with
-:func:`add_commands`, which spreads them.
+Related options form a frozen dataclass: a command that has one as a parameter gets all of its options.
+:func:`add_commands` expands them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PolicyArgument = Annotated[Path, typer.Argument(help="The policy (.toml).")]
 ReleaseArgument = Annotated[Path, typer.Argument(help="The folder of a release.")]
 TargetArgument = Annotated[
-    str, typer.Argument(help="The folder of a release, or a policy (.toml): its table before publication.")
+    str, typer.Argument(help="The folder of a release, or a policy (.toml) for its table before publication.")
 ]
 LedgerOption = Annotated[
     Path | None, typer.Option("--ledger", help="The ledger file (default: RETICENT_LEDGER, or the user's own).")
@@ -37,34 +37,41 @@ SignOption = Annotated[
     typer.Option("--sign", help="The private key (.key) to sign the certificate with; repeat for several."),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--insecure-seed", help="For tests only: draws that anybody can repeat.")
+    int | None, typer.Option("--insecure-seed", help="For tests only: reproducible, hence insecure, random numbers.")
 ]
-QuasiOption = Annotated[list[str] | None, typer.Option("--quasi", help="A quasi column; repeat for several.")]
-SensitiveOption = Annotated[str | None, typer.Option("--sensitive", help="The sensitive column, if there are several.")]
+QuasiOption = Annotated[
+    list[str] | None, typer.Option("--quasi", help="A quasi-identifier column; repeat for several.")
+]
+SensitiveOption = Annotated[
+    str | None, typer.Option("--sensitive", help="Which sensitive column, if there are several.")
+]
 
 
 @dataclass(frozen=True)
 class DraftOptions:
-    """What replaces the settings of a policy when a release is drafted."""
+    """Options that override the settings of a policy when a release is drafted."""
 
     definition: Annotated[
         str | None, typer.Option("--definition", help="Such as 'KAnonymity(5) & EntropyLDiversity(l=3)'.")
     ] = None
     method: Annotated[
-        str | None, typer.Option("--method", help="Another method than the policy's, such as Mondrian or Anatomy.")
+        str | None,
+        typer.Option("--method", help="The method to use instead of the policy's, such as Mondrian or Anatomy."),
     ] = None
     suppression: Annotated[
-        str | None, typer.Option("--suppression", help="The share of rows that may be left out, such as 0.05.")
+        str | None, typer.Option("--suppression", help="The share of rows that may be suppressed, such as 0.05.")
     ] = None
     objective: Annotated[
         str | None, typer.Option("--objective", help="What to minimize: loss, discernibility, kl ...")
     ] = None
     release_format: Annotated[
-        str | None, typer.Option("--format", help="generalize, or bucketize: exact values, linked by bucket.")
+        str | None, typer.Option("--format", help="generalize, or bucketize (exact values, linked by bucket only).")
     ] = None
     values: Annotated[
         str | None,
-        typer.Option("--values", help="What groups show: sets, ranges, hierarchy, labels, or typical values."),
+        typer.Option(
+            "--values", help="How group values are published: sets, ranges, hierarchy, labels, or typical values."
+        ),
     ] = None
     seconds: Annotated[
         float | None,
@@ -73,12 +80,12 @@ class DraftOptions:
     engine: Annotated[
         str | None,
         typer.Option(
-            "--engine", help="local: rows in memory; streaming: a table larger than memory; spark: on a cluster."
+            "--engine", help="local (rows in memory), streaming (a table larger than memory) or spark (on a cluster)."
         ),
     ] = None
 
     def overrides(self) -> dict[str, Any]:
-        """The keywords of :func:`reticent.policy.publish_policy` and ``preview_policy``."""
+        """Return the keyword arguments for :func:`reticent.policy.publish_policy` and ``preview_policy``."""
         method = {
             "name": None if self.method is None else _method_name(self.method),
             "suppression": self.suppression,
@@ -91,42 +98,42 @@ class DraftOptions:
 
 
 def _method_name(given: str) -> str:
-    """The name of a method in its own spelling, whatever the case it was typed in."""
+    """Return the canonical spelling of a method name, matched case-insensitively."""
     return next((name for name in METHODS if name.lower() == given.lower()), given)
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How a file or a database is read, where that cannot be found out or is found out wrongly."""
+    """Options for reading a file or a database, where automatic detection is impossible or wrong."""
 
-    database_table: Annotated[str | None, typer.Option("--table", help="The table of a database.")] = None
+    database_table: Annotated[str | None, typer.Option("--table", help="The table to read from a database.")] = None
     query: Annotated[str | None, typer.Option("--query", help="A query to a database instead of a table.")] = None
     delimiter: Annotated[
-        str | None, typer.Option("--delimiter", help="The delimiter of a CSV file, if the guess is wrong.")
+        str | None, typer.Option("--delimiter", help="The delimiter of a CSV file, if detection fails.")
     ] = None
     encoding: Annotated[
-        str | None, typer.Option("--encoding", help="The encoding of a CSV file, if the guess is wrong.")
+        str | None, typer.Option("--encoding", help="The encoding of a CSV file, if detection fails.")
     ] = None
-    sheet: Annotated[
-        str | None, typer.Option("--sheet", help="The sheet of a spreadsheet, where several have rows.")
-    ] = None
+    sheet: Annotated[str | None, typer.Option("--sheet", help="The sheet of a spreadsheet, if several have rows.")] = (
+        None
+    )
     labels: Annotated[
         str | None,
-        typer.Option("--labels", help="text or codes: how columns with value labels are read (SPSS, Stata, SAS)."),
+        typer.Option("--labels", help="How columns with value labels are read (SPSS, Stata, SAS): text or codes."),
     ] = None
     header: Annotated[
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether a text file or sheet has a line of column names, if the guess is wrong.",
+            help="Whether a text file or sheet has a header line, if detection fails.",
         ),
     ] = None
     skip_rows: Annotated[
-        int | None, typer.Option("--skip-rows", help="How many lines stand above the table, if the guess is wrong.")
+        int | None, typer.Option("--skip-rows", help="The number of lines above the table, if detection fails.")
     ] = None
 
     def said(self) -> dict[str, Any]:
-        """What was said, as keywords of :class:`reticent.io.Source`, ``rt.read`` and ``rt.inspect``."""
+        """Return the options that were given, as keyword arguments of :class:`reticent.io.Source`, ``rt.read`` and ``rt.inspect``."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         named = {"table": given.pop("database_table"), **given}
         return {name: value for name, value in named.items() if value is not None}
@@ -134,7 +141,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class PeopleOptions:
-    """A list of people to look up."""
+    """Options that name a list of people to look up."""
 
     people: Annotated[
         Path | None, typer.Option("--people", help="A list of people to look up: CSV, Parquet, Arrow or DuckDB.")
@@ -145,17 +152,17 @@ class PeopleOptions:
 
     def __post_init__(self) -> None:
         if self.who is not None and self.people is None:
-            raise PolicyError("--who names a column of the list of people: add --people.")
+            raise PolicyError("--who names a column of --people: add --people.")
 
     def read(self) -> pl.DataFrame | None:
-        """The list, if there is one."""
+        """Return the list of people; None if there is none."""
         from reticent.io import Source
 
         return None if self.people is None else Source(str(self.people)).read()
 
 
 def table_or_path(given: str) -> Table | str:
-    """The table of a policy, or the path as it was given: the folder of a release, or a data file."""
+    """Return the table of a policy, or the given path (the folder of a release, or a data file)."""
     from reticent.policy import Policy
 
     return Policy.read(given).table() if given.endswith(".toml") else given
@@ -164,7 +171,7 @@ def table_or_path(given: str) -> Table | str:
 def table_or_release(
     source: str, quasi: list[str] | None = None, sensitive: str | None = None, key: str | None = None
 ) -> Table | PublicSide:
-    """The table of a policy or a data file, or the public side of a release; the options replace what the policy says."""
+    """Return the table of a policy or a data file, or the public side of a release. The options override the policy."""
     from reticent.policy import Policy, read
 
     if Path(source).is_dir():
@@ -197,7 +204,7 @@ def add_group(app: typer.Typer, name: str, help: str, commands: Mapping[str, Cal
 
 
 def add_commands(app: typer.Typer, commands: Mapping[str, Callable[..., None]]) -> None:
-    """Add commands by name; a parameter that is a group of options stands for these options."""
+    """Add commands by name, expanding each parameter that is a dataclass of options."""
     for name, command in commands.items():
         app.command(name)(_spread(command))
 

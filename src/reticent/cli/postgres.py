@@ -1,4 +1,4 @@
-"""``reticent postgres``: a release's recoding as a view in the database that has the rows."""
+"""``reticent postgres``: the recoding of a release as a view in the database that holds the rows."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def register(app: typer.Typer) -> None:
 
 def views(
     policy: PolicyArgument,
-    release: Annotated[Path, typer.Option("--release", help="A release of the policy, made by Lattice.")],
-    name: Annotated[str, typer.Option("--name", help="The view, such as reporting.visits.")],
+    release: Annotated[Path, typer.Option("--release", help="A release of the policy, made with the method Lattice.")],
+    name: Annotated[str, typer.Option("--name", help="The name of the view, such as reporting.visits.")],
     table: Annotated[
         str | None, typer.Option("--table", help="The table with the rows, such as raw.visits (default: the policy's).")
     ] = None,
@@ -31,7 +31,8 @@ def views(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the statements to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the statements of a view that shows a table's rows as a release recodes them: security_barrier, grants, the certificate's hash as comment.
+    """Print the SQL of a view that recodes a table as a release does, with security_barrier, grants, and the
+    certificate's hash as a comment.
 
     Example: reticent postgres views policy.toml --release release --name reporting.visits --grant analysts -o views.sql
     """

@@ -1,4 +1,4 @@
-"""``reticent preview``: what a release would be, and what other methods would cost. Nothing is recorded."""
+"""``reticent preview``: what would be published, and the cost of other methods. Nothing is recorded."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ def preview(
     policy: PolicyArgument,
     draft: DraftOptions,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Also show what the other methods would cost, each with its defaults.")
+        bool,
+        typer.Option("--compare", help="Also show the information loss of the other methods, each with its defaults."),
     ] = False,
     attacks: Annotated[
-        bool, typer.Option("--attacks/--no-attacks", help="Run the adversaries, before and after.")
+        bool, typer.Option("--attacks/--no-attacks", help="Run the attacks on the table before and after.")
     ] = True,
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """Show what `publish` would publish: rows, groups, loss by column, attacks. Nothing is recorded or written.
+    """Show what `publish` would publish: rows, groups, information loss per column, attacks. Nothing is recorded or
+    written.
 
     Example: reticent preview policy.toml --suppression 0.05 --compare
     """
@@ -41,7 +43,7 @@ def preview(
 def show_preview(
     policy: Policy, draft: DraftOptions, compare: bool, attacks: bool, details: bool, as_json: bool
 ) -> None:
-    """Make the preview of a policy and print it; ``reticent publish --dry-run`` prints the same."""
+    """Draft the release of a policy and print its preview; also used by ``reticent publish --dry-run``."""
     from reticent.policy import compare_policy, preview_policy
     from reticent.release import methods_compared
     from reticent.reports import MechanismPreview
@@ -80,10 +82,13 @@ def show_preview(
 
 def _error_card(found: MechanismPreview, others: PreviewComparison | None) -> Card:
     return Card(
-        f"A preview by {found.method.get('name')}. Nothing was drawn: this is the error that a release would have.",
+        f"A preview by {found.method.get('name')}. Nothing was sampled: this is the error that a release would have.",
         tables=[CardTable(("figure", "value"), list(found.utility.items()), "Expected error"), *_others_table(others)],
         sentences=[found.error.words, *found.sentences],
-        notes=[*_problems(others), "Nothing was recorded or written. `reticent publish` draws and publishes it, once."],
+        notes=[
+            *_problems(others),
+            "Nothing was recorded or written. `reticent publish` samples and publishes it, once.",
+        ],
     )
 
 
@@ -118,7 +123,7 @@ def _card(
             columns_table(losses, found.recoding, found.table, loss),
             rows_table(found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN)),
             *([] if compared is None else [methods_table(compared)]),
-            CardTable(("measure", "value"), list(found.utility.items()), "What it would cost", detail=True),
+            CardTable(("measure", "value"), list(found.utility.items()), "Information loss", detail=True),
             CardTable(("adversary", "before", "after", "anyway", "succeeds"), hits, "Attacks"),
             *_others_table(others),
         ],
@@ -134,7 +139,7 @@ def _card(
 
 
 def _others_table(others: PreviewComparison | None) -> list[CardTable]:
-    """What other methods would cost, each that is possible."""
+    """Return a table of the other feasible methods with their information loss."""
     if others is None:
         return []
     rows = [
@@ -154,7 +159,7 @@ def _others_table(others: PreviewComparison | None) -> list[CardTable]:
 
 
 def _problems(others: PreviewComparison | None) -> list[str]:
-    """Why methods are not possible."""
+    """Return why methods are not feasible."""
     if others is None:
         return []
     rows = others.table.filter(~others.table["possible"]).iter_rows(named=True)

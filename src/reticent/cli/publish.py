@@ -1,4 +1,4 @@
-"""``reticent publish``: search, certify, write."""
+"""``reticent publish``: search for a release, certify it, write it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def publish(
     draft: DraftOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A new folder for the release.")] = None,
     again: Annotated[
-        bool | None, typer.Option("--again", help="Allow another release of a data set that was released before.")
+        bool | None, typer.Option("--again", help="Allow a further release of a data set that was released before.")
     ] = None,
     sign: SignOption = None,
     report: Annotated[
@@ -39,7 +39,7 @@ def publish(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Also write the tables to this database (an address of SQLAlchemy, or env:NAME)."),
+        typer.Option("--to", help="Also write the tables to this database (an SQLAlchemy URL, or env:NAME)."),
     ] = None,
     to_table: Annotated[
         str | None, typer.Option("--to-table", help="The new table in the database of --to, such as reporting.visits.")
@@ -51,7 +51,8 @@ def publish(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", help="Read the rows from here instead of the policy's source: a file, an address, or env:NAME."
+            "--from",
+            help="Read the rows from here instead of the policy's source: a file, a database URL, or env:NAME.",
         ),
     ] = None,
     source_table: Annotated[
@@ -60,7 +61,7 @@ def publish(
     ledger: LedgerOption = None,
     log: Annotated[Path | None, typer.Option("--log", help="Also add the certificate to this log of releases.")] = None,
     log_key: Annotated[
-        Path | None, typer.Option("--log-key", help="The private key (.key) of the log (default: that of --sign).")
+        Path | None, typer.Option("--log-key", help="The private key (.key) of the log (default: the key of --sign).")
     ] = None,
     dry_run: Annotated[
         bool,
@@ -69,7 +70,7 @@ def publish(
     details: Details = False,
     as_json: Json = False,
 ) -> None:
-    """Find the least distorted release that keeps the promise, certify it and write it.
+    """Find the least distorted release that satisfies the definition, certify it and write it.
 
     Example: reticent publish policy.toml -o release --report
     """
@@ -103,13 +104,13 @@ def publish(
 
 
 def _source(policy: Policy, location: str | None, named: str | None) -> Source | None:
-    """The source that replaces the policy's; None if none is named."""
+    """Return the source that overrides the policy's; None if none is given."""
     from reticent.errors import PolicyError
     from reticent.io import Source
 
     if location is None:
         if named is not None:
-            raise PolicyError("--from-table names a table of the database of --from: give both.")
+            raise PolicyError("--from-table names a table in the database of --from: pass both.")
         return None
     return Source.fitting(location, {**policy.reading, **({} if named is None else {"table": named})})
 
@@ -161,7 +162,10 @@ def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any
             *([] if compared is None else [methods_table(compared)]),
             CardTable(("column", "level"), levels, "Levels", detail=True),
             CardTable(
-                ("measure", "value"), list(release.utility.items()), "What it cost (for your eyes only)", detail=True
+                ("measure", "value"),
+                list(release.utility.items()),
+                "Information loss (internal; do not publish)",
+                detail=True,
             ),
         ],
         sentences=[
@@ -188,34 +192,33 @@ def _bound_notes(utility: Mapping[str, float]) -> Iterator[str]:
 
 
 def _search_notes(search: Mapping[str, Any]) -> Iterator[str]:
-    """Why a better release may exist."""
+    """Yield reasons why a better release may exist."""
     if "floor" in search:
         raised = ", ".join(f"{name} {level}" for name, level in search["floor"].items() if level)
         yield (
-            f"There are more distinct rows than the driver may hold, so the search began at coarser levels ({raised}): a less distorted release may exist. "
-            "RETICENT_MEMORY allows more."
+            f"The table has more distinct rows than fit in the driver's memory, so the search started at coarser levels ({raised}): a less distorted release may exist. Raise the limit with RETICENT_MEMORY."
         )
     if not search.get("proven", True):
-        yield f"The time was up: a better release may exist, but none below {shown(search['bound'])}."
+        yield f"The time limit was reached: a better release may exist, but none with a loss below {shown(search['bound'])}."
 
 
 def _farewell(found: Published, drawn: bool) -> Iterator[str]:
-    """What was not published, where everything is, and what to do next."""
+    """Yield what was not published, where the files are, and what to do next."""
     if found.table.unpublished:
-        yield f"Without a role, so not published: {', '.join(found.table.unpublished)}."
+        yield f"Not published, because no role is set: {', '.join(found.table.unpublished)}."
     yield from found.table.codebook.notes()
-    yield f"{found.path / 'public'} is for everybody, {found.path / 'private'} for you alone."
+    yield f"{found.path / 'public'} may be published; keep {found.path / 'private'} to yourself."
     if found.report is not None:
         yield f"The report is {found.report}."
     if found.log is not None:
         yield f"The certificate is in the log {found.log}."
-    yield f"Anybody can check it: reticent verify {found.path}"
+    yield f"Any recipient can verify it: reticent verify {found.path}"
     if found.report is None and not drawn:
-        yield f"No adversary was run on it; that is done by: reticent attack {found.path} --raw <the policy>"
+        yield f"It was not attacked yet; to do that: reticent attack {found.path} --raw <the policy>"
 
 
 def _worth(found: Published) -> LowUtility | None:
-    """Why the release is of little use, if it is. It is out already, so ways out are looked for only where that is quick."""
+    """Return why the release is of little use, if it is. It is already published, so alternatives are searched only where that is fast."""
     from reticent.propose import poor_worth
 
     private = found.release.private
@@ -224,20 +227,20 @@ def _worth(found: Published) -> LowUtility | None:
 
 
 def _paths(found: Published, files: Sequence[str]) -> Path | list[Path]:
-    """The file of a table, or its files."""
+    """Return the file of a table, or its files."""
     paths = [found.path / "public" / file for file in files]
     return paths[0] if len(paths) == 1 else paths
 
 
 def _groups(release: Release) -> dict[str, int] | None:
-    """How many groups there are and how many people are in the smallest; None where rows are not true rows."""
+    """Return the number of groups and the size of the smallest; None if the rows are not true rows."""
     if not release.private.evidence.groups:
         return None
     return {"count": len(release.groups), "smallest": int(release.groups.people.min())}
 
 
 def _levels(found: Published) -> list[tuple[str, int, int]]:
-    """Every column with its level and the coarsest there is; nothing where a method gives columns no single level."""
+    """Return each column with its level and its maximum level; empty if the method assigns no single level per column."""
     search = found.release.private.search
     if "chosen" not in search:
         return []

@@ -16,12 +16,12 @@ def query(
     estimator: Annotated[
         str,
         typer.Option(
-            help="uniform: the expected number if people are spread evenly; intersect: everybody who could meet it; people: rows behind distinct records."
+            help="uniform: the expected number if values are uniform within a group; intersect: all who could meet the condition; people: rows behind distinct records."
         ),
     ] = "uniform",
     as_json: Json = False,
 ) -> None:
-    """Count the rows of a release that meet a condition: between which numbers the answer lies for certain, and an estimate.
+    """Count the rows of a release that meet a condition: certain lower and upper bounds, and an estimate.
 
     Example: reticent query release "age between 30 and 40 and diagnosis = 'flu'"
     """

@@ -25,12 +25,12 @@ Domain = Annotated[
     ),
 ]
 Values = Annotated[
-    Path | None, typer.Option("--domain", help="The values of every column, if the plan has only their numbers.")
+    Path | None, typer.Option("--domain", help="The values of every column, if the plan has only their counts.")
 ]
 PublicNumber = Annotated[int, typer.Option("--n", help="The public number of records.")]
 PlanFile = Annotated[Path, typer.Option("--plan", help="The plan (.json).")]
 Duplicates = Annotated[
-    str, typer.Option(help="What repeated rows mean: refuse, dedupe, or count (needs a plan with --count).")
+    str, typer.Option(help="How repeated rows are treated: refuse, dedupe, or count (needs a plan with --count).")
 ]
 
 
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "randomize",
-        "Randomized views: no record proves anything, counts can be estimated.",
+        "Randomized views: every record is deniable, and counts can be estimated.",
         {
             "plan": plan,
             "publish": publish,
@@ -61,26 +61,26 @@ def plan(
     gamma: Annotated[str, typer.Option(help="The largest posterior belief that is allowed.")] = "1/5",
     preset: Annotated[str, typer.Option(help="tight, max-utility, paper or floor.")] = "tight",
     floor: Annotated[
-        str | None, typer.Option(help="With --preset floor: the least ratio of posterior to prior.")
+        str | None, typer.Option(help="With --preset floor: the minimum ratio of posterior to prior.")
     ] = None,
-    adversary: Annotated[str, typer.Option(help="independent, exclusive (link attacks) or both.")] = "independent",
+    adversary: Annotated[str, typer.Option(help="independent, exclusive (record linkage) or both.")] = "independent",
     views: Annotated[int, typer.Option(help="How many views will be published in all.")] = 1,
     frozen: Annotated[bool, typer.Option("--frozen", help="With --views: the data never change.")] = False,
     n_public: Annotated[
         int | None, typer.Option("--n-public", help="A rounded upper bound to publish instead of n.")
     ] = None,
     count: Annotated[
-        int | None, typer.Option(help="Add a column of how often a record occurs, capped at this.")
+        int | None, typer.Option(help="Add a column with the multiplicity of each record, capped at this.")
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option(help="A public distribution to draw noise from (.toml or .json): weights for each column."),
+        typer.Option(help="A public distribution of the noise records (.toml or .json): weights for each column."),
     ] = None,
-    rho: Annotated[str | None, typer.Option(help="The error constant that must be reached, at least 1.")] = None,
+    rho: Annotated[str | None, typer.Option(help="The required error constant, at least 1.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the plan to this file (.json).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Plan a view from public facts, before anybody touches the data.
+    """Plan a view from public facts, before the data are read.
 
     Example: reticent randomize plan --n 30162 --domain adult.toml --k 10 --gamma 1/5 -o plan.json
     """
@@ -114,7 +114,7 @@ def publish(
     insecure_seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a view by a plan; it is written in chunks, and the ledger before it leaves.
+    """Publish a view by a plan. It is recorded in the ledger first, and written in chunks.
 
     Example: reticent randomize publish scores.csv --plan plan.json -o view --dataset scores
     """
@@ -122,14 +122,14 @@ def publish(
     from reticent.methods.randomize import publish_to
 
     made = read_plan(plan_file)
-    with working("Drawing the view ...", as_json) as context:
+    with working("Sampling the view ...", as_json) as context:
         rows = publish_to(
             read_frame(data, **reading.said()), made, output, read_domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
             signing_key=sign, context=context,
         )  # fmt: skip
     rates = {"alpha": made.alpha, "beta": made.beta, "worst_posterior": made.worst_posterior}
-    warning = "Without --dataset the ledger cannot refuse a second view; two views give records away."
+    warning = "Without --dataset the ledger cannot refuse a second view; two views together disclose records."
     said, notes = f"Published {rows:,} rows to {output}.", [] if dataset else [warning]
     answer(PlainResult.saying(said, {"path": output, "rows": rows, **rates}, notes=notes), as_json)
 
@@ -141,14 +141,14 @@ def estimate(
     ],
     condition: Annotated[str, typer.Argument(help='A condition as in SQL, such as "score < 3*age".')],
     error: Annotated[str | None, typer.Option(help="The probability that the interval misses the true value.")] = None,
-    queries: Annotated[int, typer.Option(help="How many answers must hold simultaneously.")] = 1,
+    queries: Annotated[int, typer.Option(help="How many intervals must hold simultaneously.")] = 1,
     total: Annotated[str | None, typer.Option("--sum", help="Sum this column instead of counting.")] = None,
     average: Annotated[str | None, typer.Option("--average", help="Average this column instead of counting.")] = None,
     group_by: Annotated[
-        list[str] | None, typer.Option("--group-by", help="One estimate for each value of this column; may repeat.")
+        list[str] | None, typer.Option("--group-by", help="One estimate per value of this column; repeat for several.")
     ] = None,
     within: Annotated[
-        Path | None, typer.Option(help="Only records that agree with a row of this public table (.csv or .parquet).")
+        Path | None, typer.Option(help="Only records that match a row of this public table (.csv or .parquet).")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -161,7 +161,7 @@ def estimate(
     from reticent.methods.randomize import open_published, read_views
 
     if sum(map(bool, (total, average, group_by))) > 1:
-        raise PolicyError("Ask for one thing at a time: --sum, --average or --group-by, which counts.")
+        raise PolicyError("Pass only one of --sum, --average and --group-by (which counts).")
     asked = Condition.parse(condition) if within is None else Condition.parse(condition).within(read_frame(within))
     last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
     if group_by:
@@ -189,7 +189,8 @@ def audit(
     ],
     as_json: Json = False,
 ) -> None:
-    """The exact belief of an adversary after a view: for a record, or for a block of which exactly one record is true.
+    """Compute the exact posterior of an adversary who sees a view: for a record, or for a block of records of which
+    exactly one is true.
 
     Example: reticent randomize audit view --tuple '{"age": 25, "nationality": "British", "score": 99}' --prior 1/200
     """
@@ -227,7 +228,7 @@ def compare(
         **constants,
         "times_better": constants["rho2"] / made.rho,
     }
-    answer(PlainResult(found, Card("The plan beside FRAPP", found)), as_json)
+    answer(PlainResult(found, Card("The plan compared with FRAPP", found)), as_json)
 
 
 def republish(
@@ -244,7 +245,7 @@ def republish(
     insecure_seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the next view of a series; one more than was planned is refused.
+    """Publish the next view of a series; a view beyond the planned number is refused.
 
     Example: reticent randomize republish scores.csv --series views --plan plan.json
     """
@@ -262,7 +263,7 @@ def republish(
         raise PolicyError(f"{str(series)!r} holds no series yet. Start one with --plan.")
     else:
         opened = Series(read_plan(plan_file))
-    with working("Drawing the view ...", as_json) as context:
+    with working("Sampling the view ...", as_json) as context:
         grown = opened.publish(
             read_frame(data, **reading.said()), dataset, domain=read_domain(domain) if domain else None,
             duplicates=duplicates, ledger=ledger, insecure_seed=insecure_seed, context=context,
@@ -279,11 +280,11 @@ def republish(
 def chart(
     domain: Domain,
     n: PublicNumber,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture (.svg).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The image file (.svg).")],
     k: Annotated[str, typer.Option("--k", help="The prior belief, in multiples of the average density.")] = "10",
     as_json: Json = False,
 ) -> None:
-    """Draw error against gamma for the presets and FRAPP, with the zone where nothing can be had.
+    """Plot error against gamma for the presets and FRAPP, with the region that no method can reach.
 
     Example: reticent randomize chart --n 30162 --domain adult.toml -o errors.svg
     """
@@ -296,7 +297,7 @@ def chart(
 
 
 def read_domain(path: Path) -> ViewDomain:
-    """The domain that a file declares; ``[domain]`` may stand around it."""
+    """Return the domain that a file declares, with or without an enclosing ``[domain]`` table."""
     from reticent.methods.randomize import ViewDomain
 
     found = read_settings(path)
@@ -306,7 +307,7 @@ def read_domain(path: Path) -> ViewDomain:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """What a file (.json, else TOML) says about columns."""
+    """Return the settings per column of a file (.json, else TOML)."""
     from reticent.base.documents import parse_toml
 
     found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
@@ -316,7 +317,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan that a file holds."""
+    """Return the plan in a file."""
     from reticent.methods.randomize import Plan
 
     written = _read(path)
@@ -328,7 +329,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
-    """What a file of settings says; JSON, if nothing else is said."""
+    """Parse a settings file, as JSON by default."""
     from reticent.base.documents import parse_json, read_document
 
     try:
@@ -340,5 +341,5 @@ def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
 
 
 def _rates(made: Plan) -> dict[str, Any]:
-    """A plan without its domain, whose values may have been listed since."""
+    """Return a plan without its domain, whose values may have been listed since."""
     return {name: value for name, value in made.as_json().items() if name != "domain"}

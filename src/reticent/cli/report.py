@@ -1,4 +1,4 @@
-"""``reticent report``: one page about a release."""
+"""``reticent report``: one HTML page about a release."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def report(
     listed: PeopleOptions,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where the page goes; by default private/report.html of the release."),
+        typer.Option("--output", "-o", help="The file to write (default: private/report.html of the release)."),
     ] = None,
     public: Annotated[
-        bool, typer.Option("--public", help="Only what follows from the published files; may be shown to everybody.")
+        bool, typer.Option("--public", help="Use the published files only, so that the report may be published too.")
     ] = False,
     policy: Annotated[
         Path | None,
@@ -29,19 +29,20 @@ def report(
     regression: Annotated[
         str | None,
         typer.Option(
-            "--regression", help="Run this regression before and after, such as 'wage ~ age + sex'; needs --policy."
+            "--regression",
+            help="Compare this regression before and after publication, such as 'wage ~ age + sex'; needs --policy.",
         ),
     ] = None,
     coordinates: Annotated[
         Path | None,
         typer.Option(
             "--coordinates",
-            help="Where places lie (first column: place; latitude, longitude): a synthetic release is compared by distances, on a map; needs --policy.",
+            help="Coordinates of places (first column: place; then latitude, longitude), to compare a synthetic release by distances on a map; needs --policy.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the report on a release: verdict, promise, pictures, cost and what remains, one HTML file.
+    """Write the report on a release as one HTML file: verdict, guarantee, charts, information loss and residual risks.
 
     Example: reticent report release -o report.html
     """
@@ -51,13 +52,13 @@ def report(
     from reticent.reports import write_report, write_stewards_report
 
     if public and (policy or listed.people):
-        raise PolicyError("A public report tells nothing about the table: leave out --policy and --people.")
+        raise PolicyError("A public report must not use the table: remove --policy and --people.")
     if listed.people and not policy:
-        raise PolicyError("--people is looked up before and after, which needs the table: add --policy.")
+        raise PolicyError("--people needs the original table: add --policy.")
     if regression and not policy:
-        raise PolicyError("--regression is run before and after, which needs the table: add --policy.")
+        raise PolicyError("--regression needs the original table: add --policy.")
     if coordinates and not policy:
-        raise PolicyError("--coordinates are for comparing with the table, which needs the table: add --policy.")
+        raise PolicyError("--coordinates needs the original table: add --policy.")
     default = Path("report.html") if public else release / "private" / "report.html"
     target = output if output is not None else default
     with working("Drawing ...", as_json) as context:
@@ -77,5 +78,7 @@ def report(
             )
         else:
             write_report(release, target, public=public, context=context)
-    whose = "for everybody" if public else "for the steward: do not publish it"
-    answer(PlainResult.saying(f"The report is {target} ({whose}).", {"report": target, "public": public}), as_json)
+    whose = "for everybody" if public else "internal; do not publish"
+    answer(
+        PlainResult.saying(f"Wrote the report to {target} ({whose}).", {"report": target, "public": public}), as_json
+    )

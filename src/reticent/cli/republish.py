@@ -1,4 +1,4 @@
-"""``reticent republish``: the next release of a table that changes, safe beside all earlier ones."""
+"""``reticent republish``: the next release of a changing table, protected jointly with all earlier ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EVENTS = {
     "inserted": "new",
     "unchanged": "unchanged",
-    "quasi_updated": "quasi values changed",
+    "quasi_updated": "quasi-identifiers changed",
     "sensitive_updated": "sensitive value changed",
     "returned": "came back",
     "deleted": "left",
@@ -30,12 +30,12 @@ _EVENTS = {
 
 
 HistoryOption = Annotated[
-    Path, typer.Option("--history", help="The private folder of the series; made by the first release.")
+    Path, typer.Option("--history", help="The private folder of the series; created by the first release.")
 ]
 
 
 class _PublishesByDefault(typer.core.TyperGroup):
-    """A group whose first word may be left out: what is no command is the policy to publish."""
+    """A command group with a default command: a first word that is not a command is the policy to publish."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = not args or args[0] in self.commands or args[0] in ctx.help_option_names
@@ -63,26 +63,27 @@ def publish(
         Path | None,
         typer.Option(
             "--changes",
-            help="A file of changes instead of a snapshot: a column 'change' says insert, update or delete.",
+            help="A file of changes instead of a snapshot: its column 'change' is insert, update or delete.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Show what happened to whom and how many counterfeits it would take; write nothing."
+            "--dry-run",
+            help="Show who was inserted, updated or deleted, and how many counterfeits are needed; write nothing.",
         ),
     ] = False,
     retention: Annotated[
         int | None,
         typer.Option(
             "--retention",
-            help="Forget people so many releases after they left (0: never). Whoever returns later stays out.",
+            help="Forget people this many releases after they left (0: never). People who return later are suppressed.",
         ),
     ] = None,
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Publish a table that is exactly that of an earlier release; an old one is refused."
+            "--again", help="Publish a table that equals that of an earlier release, which is otherwise refused."
         ),
     ] = False,
     ledger: LedgerOption = None,
@@ -90,10 +91,12 @@ def publish(
     seed: SeedOption = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the next release of a table that changes: compare it with the last one, person by person, and keep every signature that must be kept.
+    """Publish the next release of a table that changes: compare it with the last one, person by person, and keep the
+    signatures that must persist.
 
-    The policy names TauSafety as its definition, with KAnonymity beside it if people are to look alike, and Republish as its method. The release appears below the history's folder; the folder itself is private. It is recorded in the
-    ledger that everything else is recorded in, and the history keeps to that ledger.
+    The policy names TauSafety as its definition, optionally with KAnonymity, and Republish as its method. The release
+    is written below the history's folder, which is private. It is recorded in the same ledger as other releases, and
+    the history stays bound to that ledger.
 
     Example: reticent republish policy.toml --history /secure/wards --data march.csv
     """
@@ -104,7 +107,7 @@ def publish(
     loaded = Policy.read(policy)
     source = None if data is None else Source.fitting(data, loaded.reading)
     given: dict[str, Any] = {}
-    with working("Comparing with the release before ...", as_json) as context:
+    with working("Comparing with the previous release ...", as_json) as context:
         if changes is None:
             series, rows = _opened(loaded, history, source, {"retention": retention, **_ledger(loaded, ledger)})
             given["frame"] = rows
@@ -129,19 +132,22 @@ def plan(
     ] = None,
     releases: Annotated[int, typer.Option("--releases", help="How many releases to plan.")] = 12,
     leave: Annotated[float, typer.Option("--leave", help="Share of people who leave with each release.")] = 0.05,
-    arrive: Annotated[float, typer.Option("--arrive", help="Share of people who arrive, of those there are.")] = 0.05,
+    arrive: Annotated[
+        float, typer.Option("--arrive", help="Share of people who arrive with each release, relative to those present.")
+    ] = 0.05,
     change: Annotated[
         float, typer.Option("--change", help="Share of people whose sensitive value changes with each release.")
     ] = 0.05,
     back: Annotated[
-        float, typer.Option("--back", help="Share of people who come back, as far as enough have left before.")
+        float, typer.Option("--back", help="Share of people who return with each release, if enough have left before.")
     ] = 0.0,
-    rehearsals: Annotated[int, typer.Option("--rehearsals", help="How many times each way is rehearsed.")] = 3,
+    rehearsals: Annotated[int, typer.Option("--rehearsals", help="How many times each protection is simulated.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show what a series will cost before anything is published: counterfeits of the coming releases, as rehearsed and at most, for each protection.
+    """Estimate the cost of a series before anything is published: counterfeits per release, simulated and at most, for
+    each protection.
 
-    Nothing is written. The figures are counted in the true values: keep them to yourself.
+    Nothing is written. The figures are computed from the true values: do not publish them.
 
     Example: reticent republish plan policy.toml --releases 12 --leave 0.05 --arrive 0.08 --change 0.07
     """
@@ -153,30 +159,31 @@ def plan(
     loaded = Policy.read(policy)
     rows = loaded.table(None if data is None else Source.fitting(data, loaded.reading))
     rates = UpdateRates(leave, arrive, change, back)
-    with working("Rehearsing releases ...", as_json) as context:
+    with working("Simulating releases ...", as_json) as context:
         found = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
     answer(found, as_json)
 
 
 def erase(
-    key: Annotated[str, typer.Argument(help="The person, by the key as it is in the key column.")],
+    key: Annotated[str, typer.Argument(help="The person's key, exactly as in the key column.")],
     history: HistoryOption,
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stays on record in the ledger, without the key.")],
+    reason: Annotated[str, typer.Option("--reason", help="The reason; it is recorded in the ledger, without the key.")],
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Erase a person from a history: of all its files a keyed hash remains, so that the person stays out of later releases. What was published cannot be taken back.
+    """Erase a person from a history. Only a keyed hash remains in its files, so that the person is suppressed in later
+    releases. What was published cannot be recalled.
 
     Example: reticent republish erase p17 --history /secure/wards --reason "asked for it on 3 May"
     """
     opened = _open_history(history, {} if ledger is None else {"ledger": ledger})
     opened.erase(key, reason)
-    said = "Erased. The next release is published without this person, who stays out of the series."
+    said = "Erased. This person is suppressed in the next and all later releases of the series."
     answer(PlainResult.saying(said, {"releases": len(opened)}), as_json)
 
 
 def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:
-    """The ledger that the command or the policy names, if one of them does."""
+    """Return the ledger named by the command or by the policy, if any."""
     from reticent.ledger import LedgerLocation
 
     said = policy.sections.release
@@ -185,7 +192,7 @@ def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:
 
 
 def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
-    """Open a history; what forgetting people means is said with the result."""
+    """Open a history; the warning about forgetting people is part of the result."""
     import warnings
 
     from reticent.methods.series import History
@@ -196,7 +203,7 @@ def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
 
 
 def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[str, Any]) -> tuple[History, Any]:
-    """The history that a policy describes, and the rows of the snapshot."""
+    """Return the history that a policy describes, and the rows of the snapshot."""
     from reticent.definitions import KAnonymity
     from reticent.errors import PolicyError
     from reticent.methods.series import MInvariance, TauSafety
@@ -205,12 +212,12 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
     asked = next((part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None)
     if asked is None:
         raise PolicyError(
-            f"{policy.file}: a series promises TauSafety, and the policy asks for {policy.definition}. Write [[definition]] name = 'TauSafety', m = 4."
+            f"{policy.file}: a series needs the definition TauSafety, but the policy has {policy.definition}. Write [[definition]] name = 'TauSafety', m = 4."
         )
     rows = policy.table(source)
     key = rows.key or (rows.identifiers[0] if len(rows.identifiers) == 1 else None)
     if key is None:
-        raise PolicyError(f"{policy.file}: name the column that tells people apart: [roles] key = 'person'.")
+        raise PolicyError(f"{policy.file}: name the column that identifies a person: [roles] key = 'person'.")
     refused = method.refusal(rows, policy.definition)
     if refused is not None:
         raise PolicyError(f"{policy.file}: {refused}")
@@ -224,36 +231,38 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
 
 
 def _republish(policy: Policy) -> Republish:
-    """The method of a policy about a series."""
+    """Return the Republish method of a policy for a series."""
     from reticent.errors import PolicyError
     from reticent.methods.series import Republish
 
     method = policy.named_method()
     if not isinstance(method, Republish):
         raise PolicyError(
-            f"{policy.file}: a series is published by Republish. Write [method] name = 'Republish', domain = [...]."
+            f"{policy.file}: a series needs the method Republish. Write [method] name = 'Republish', domain = [...]."
         )
     return method
 
 
 def _card(found: Mapping[str, Any], history: History) -> Card:
     if found.get("imported"):
-        return Card("The table is that of an imported release; nothing was published.")
+        return Card("The table equals that of an imported release; nothing was published.")
     made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
     if found.get("buckets"):
-        made += f", {found['buckets']:,} boxes of people who look alike"
+        made += f", {found['buckets']:,} groups with equal quasi-identifiers"
     if found["waiting"]:
-        made += f"; {found['waiting']:,} people wait for a later release (never tell how many)"
+        made += f"; {found['waiting']:,} people wait for a later release (do not publish this number)"
     sentences = []
     if found.get("dry_run"):
         title = f"Release {found['number']} would have {made}. Nothing was written."
     elif found["new"]:
         alike = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
         title = f"Release {found['number']}: {made}."
-        sentences = [f"It promises {history.settings.about_series} for all releases together{alike}: {found['folder']}"]
+        sentences = [
+            f"It satisfies {history.settings.about_series} for all releases together{alike}: {found['folder']}"
+        ]
     else:
-        title = f"The table is that of release {found['number']}, which was published already: {found['folder']}"
+        title = f"The table equals that of release {found['number']}, which was already published: {found['folder']}"
     events = [(_EVENTS[name], many) for name, many in found["events"].items()]
     warning = [f"Warning: {found['warning']} Now: {found.get('forgotten', 0):,} people."] if "warning" in found else []
-    since = CardTable(("what happened", "people"), events, "Since the release before")
+    since = CardTable(("what happened", "people"), events, "Since the previous release")
     return Card(title, tables=[since], sentences=sentences, notes=warning)

@@ -1,4 +1,4 @@
-"""``reticent scan``: files that do not belong in a repository."""
+"""``reticent scan``: find files that should not be in a repository."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def scan(
     paths: Annotated[list[Path], typer.Argument(help="Files, or folders to search.")],
     as_json: Json = False,
 ) -> None:
-    """Find files that look like records of people and are not part of a release, private sides, ledgers and signing keys. Exits with 1 if there are any.
+    """Find files that should not be committed: person records that are not part of a release, private folders of
+    releases, ledgers and signing keys. Exits with 1 if there are any.
 
     Example: reticent scan data/ exports/visits.csv
     """
@@ -31,6 +32,6 @@ def scan(
             notes=[way_out],
         )
         if found
-        else Card("Nothing that looks like unreleased records of people.")
+        else Card("Found no unreleased records of people.")
     )
     answer(PlainResult({"found": [asdict(each) for each in found]}, card, not found), as_json)

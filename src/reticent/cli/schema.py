@@ -12,10 +12,10 @@ from reticent.cli.console import Json, answer
 
 
 def schema(
-    name: Annotated[str | None, typer.Argument(help="manifest or certificate; both, if none is named.")] = None,
+    name: Annotated[str | None, typer.Argument(help="manifest or certificate; default: both.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the JSON Schema of manifest.json or certificate.json. What goes beyond structure is in docs/reference/release-format.md.
+    """Print the JSON Schema of manifest.json or certificate.json. Rules beyond structure are in docs/reference/release-format.md.
 
     Example: reticent schema manifest
     """

@@ -1,4 +1,4 @@
-"""Parts of the cards of a release, made or only previewed."""
+"""Parts of the cards of drafted and published releases."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _CONCLUSIONS_SHOWN = 6
 
 
 def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0) -> str:
-    """Rows, groups, those left out and those who wait for a later release, as the end of a sentence. Where there are no groups, how the rows were made is what was judged."""
+    """Return rows, groups, suppressed rows and rows waiting for a later release, as the end of a sentence. Without
+    groups, only the rows are counted: the sampling was judged, not the groups.
+    """
     if groups is None:
         return (
             _counted(rows, "row")
             if rows
-            else "no row at all: nothing can be shown under this promise. Use coarser cells, or a weaker promise"
+            else "no rows: nothing can be published under this definition. Use coarser cells or a weaker definition"
         )
-    left = f"{suppressed:,} left out" if suppressed else "nobody left out"
+    left = f"{suppressed:,} suppressed" if suppressed else "none suppressed"
     if waiting:
-        left = f"{_counted(waiting, 'new row')} waiting for a later release (never tell how many)"
+        left = f"{_counted(waiting, 'new row')} waiting for a later release (do not publish this number)"
     people = " people" if (groups.people != groups.sizes).any() else ""
     least = f"{int(groups.people.min()):,}{people}"
     return f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {least}, {left}"
@@ -41,15 +43,15 @@ def _counted(many: int, what: str) -> str:
 
 
 def columns_table(losses: Mapping[str, float], recoding: Recoding | None, rows: Table, loss: float | None) -> CardTable:
-    """What each quasi column becomes, by an example of the table itself, and the detail that it gives up."""
+    """Return a table of the quasi-identifiers: an example of the recoding from the table itself, and the information loss."""
     examples = recoded_examples(recoding, rows) if losses else {}
     cells = [(name, examples.get(name, ""), percent(value)) for name, value in losses.items()]
-    total = "" if loss is None else f" ({percent(loss)} of it given up in all, loss {loss:.3f})"
+    total = "" if loss is None else f" ({percent(loss)} lost overall, loss {loss:.3f})"
     return CardTable(("column", "for example", "given up"), cells, f"Detail{total}")
 
 
 def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
-    """For each quasi column a value of the table and what it is published as: ``34 -> 30-39``; a value that changes, if one does."""
+    """Return an example per quasi-identifier, ``34 -> 30-39``: a value of the table and its published form, if possible one that changes."""
     if recoding is None:
         return {}
     columns = list(dict.fromkeys([*rows.quasi, *(() if recoding.exact else recoding.names)]))
@@ -70,7 +72,7 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
 
 
 def conclusions(found: Analysis | None) -> list[str]:
-    """Which conclusions of regressions change, with coefficients and intervals; nothing where none could be fitted."""
+    """Return which conclusions of regressions change, with coefficients and intervals; empty if none could be fitted."""
     if found is None or not found.models:
         return []
     more = len(found.conclusions) - _CONCLUSIONS_SHOWN
@@ -82,7 +84,7 @@ def conclusions(found: Analysis | None) -> list[str]:
 
 
 def rows_table(frame: pl.DataFrame) -> CardTable:
-    """Some published rows, as many columns as fit."""
+    """Return a table of some published rows, with as many columns as fit."""
     columns: Sequence[str] = frame.columns[:_COLUMNS_SHOWN]
     more = len(frame.columns) - len(columns)
     cells = [[_short(row[name]) for name in columns] for row in frame.iter_rows(named=True)]

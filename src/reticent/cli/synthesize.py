@@ -1,4 +1,4 @@
-"""``reticent synthesize``: plan synthetic data from public facts, and audit a release that was given out."""
+"""``reticent synthesize``: plan synthetic data from public facts, and audit a published release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
     add_group(
         app,
         "synthesize",
-        "Synthetic data: every group's rows replaced by as many drawn ones, with a proven bound.",
+        "Synthetic data: the rows of each group are replaced by as many sampled ones, with a proven bound.",
         {"plan": plan, "audit": audit, "compare": compare},
     )
 
@@ -30,37 +30,36 @@ def plan(
         str,
         typer.Option(
             "--groups",
-            help="The public sizes of all groups: a file with a column 'size', or numbers with commas (12,40,40).",
+            help="The public sizes of all groups: a file with a column 'size', or comma-separated numbers (12,40,40).",
         ),
     ],
     domain: Annotated[
         str,
         typer.Option(
             "--domain",
-            help="The values that are possible: how many, or a file with one row for each, and perhaps columns 'weight' and 'keep'.",
+            help="The possible values: their number, or a file with one row per value and optional columns 'weight' and 'keep'.",
         ),
     ],
-    epsilon: Annotated[
-        list[str], typer.Option("--epsilon", help="The epsilon that is promised; repeat it to compare.")
-    ],
+    epsilon: Annotated[list[str], typer.Option("--epsilon", help="The epsilon of the guarantee; repeat to compare.")],
     delta: Annotated[
-        list[str], typer.Option("--delta", help="The delta that is promised; repeat it to compare. 0: none.")
+        list[str], typer.Option("--delta", help="The delta of the guarantee, 0 for pure epsilon; repeat it to compare.")
     ] = ["1e-5"],  # noqa: B006  # typer copies it
     mode: Annotated[str, typer.Option(help="tight (least noise), or thesis (the closed criterion).")] = "tight",
     delta_scope: Annotated[
         str, typer.Option(help="per_person, or whole_release: the risk that anybody at all is disclosed.")
     ] = "per_person",
-    rows_per_person: Annotated[int, typer.Option(help="How many rows a person has at most.", min=1)] = 1,
-    screen: Annotated[bool, typer.Option("--screen", help="Draw again what is not representative.")] = False,
+    rows_per_person: Annotated[int, typer.Option(help="The maximum number of rows per person.", min=1)] = 1,
+    screen: Annotated[bool, typer.Option("--screen", help="Resample groups that are not representative.")] = False,
     keep: Annotated[
         str | None,
         typer.Option(
-            help="Keep values that nobody of a group has with this public probability only; 'by value': with those in the column 'keep' of the domain."
+            help="Keep values that do not occur in a group with this public probability; 'by value': with those in the column 'keep' of the domain."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a promise costs, from public facts alone: noise, share of real data, plain meaning. No data are read.
+    """Show the cost of a guarantee from public facts alone: noise, share of real data, meaning in plain words. No data
+    are read.
 
     Example: reticent synthesize plan --groups sizes.csv --domain 25181 --epsilon 1 --epsilon 4.6 --delta 1e-5
     """
@@ -84,14 +83,15 @@ def audit(
     release: Annotated[Path, typer.Argument(help="The folder of a synthetic release.")],
     policy: Annotated[Path, typer.Option("--policy", help="The policy of the confidential table.")],
     parts: Annotated[
-        Path | None, typer.Option(help="The public partition that the release was made with (value, part).")
+        Path | None, typer.Option(help="The public partition used for the release (columns value, part).")
     ] = None,
-    epsilon: Annotated[str | None, typer.Option(help="Test for this epsilon instead of the promised one.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Test this epsilon instead of the certified one.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Test the actual output against the confidential table: which groups lie in their disclosure set. Private: do not publish the answer.
+    """Test the actual output against the confidential table: which groups fall into their disclosure set. Internal; do
+    not publish the result.
 
-    A release is audited after it was recorded; choosing among draws by their audits breaks the promise.
+    Audit a release only after it was recorded: choosing among samples by their audits breaks the guarantee.
 
     Example: reticent synthesize audit release --policy policy.toml
     """
@@ -108,13 +108,14 @@ def compare(
     release: Annotated[Path, typer.Argument(help="The folder of a synthetic release.")],
     policy: Annotated[Path, typer.Option("--policy", help="The policy of the confidential table.")],
     coordinates: Annotated[
-        Path | None, typer.Option(help="A file with places, their latitude and longitude: distances are compared too.")
+        Path | None, typer.Option(help="A file with places, latitude and longitude, to compare distances too.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare drawn rows with the true ones: how far shares are apart, and how well counting queries are answered. Private: do not publish it.
+    """Compare sampled rows with the true ones: differences of shares, and errors of counting queries. Internal; do not
+    publish the result.
 
-    A release is compared after it was recorded; choosing among draws by how good they look breaks the promise.
+    Compare a release only after it was recorded: choosing among samples by their quality breaks the guarantee.
 
     Example: reticent synthesize compare release --policy policy.toml
     """
@@ -131,21 +132,21 @@ def compare(
         found = flow_facts(Policy.read(policy).table(), open_public(release), places, context)
     if found is None:
         raise PolicyError(
-            "Drawn rows are compared with true ones where a release shows one drawn value beside the groups of the policy's table, in values of that table; this one does not."
+            "The comparison needs a release with one sampled column whose values and groups match the policy's table; this release has none."
         )
     parts = {
         name: [asdict(each) for each in getattr(found, name)] for name in ("levels", "queries", "distances", "short")
     }
     figures = {"private": True, "group": found.group, "value": found.value, **parts}
     card = Card(
-        "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
+        "For the steward only: computed from the confidential rows. Do not publish it, and do not choose among samples by it.",
         tables=[CardTable.of(name.capitalize(), rows) for name, rows in parts.items()],
     )
     answer(PlainResult(figures, card), as_json)
 
 
 def _sizes(given: str) -> list[int]:
-    """Sizes of groups: numbers with commas, or the column ``size`` of a file."""
+    """Return group sizes, from comma-separated numbers or the column ``size`` of a file."""
     if all(part.strip().isdigit() for part in given.split(",")):
         return [int(part) for part in given.split(",")]
     from reticent.methods.synthesize import declared_sizes
@@ -154,7 +155,7 @@ def _sizes(given: str) -> list[int]:
 
 
 def _domain(given: str) -> Any:
-    """A number of values, or the values of a file with their weights."""
+    """Return the number of possible values, or the values of a file with their weights."""
     if given.isdigit():
         return int(given)
     from reticent.methods.synthesize import declared_prior
@@ -163,7 +164,7 @@ def _domain(given: str) -> Any:
 
 
 def _compared(made: list[SynthesisPlan]) -> Card:
-    """Several promises beside each other."""
+    """Return a card that compares several guarantees."""
     first = made[0]
     rows = [
         (
@@ -177,7 +178,7 @@ def _compared(made: list[SynthesisPlan]) -> Card:
     ]
     return Card(
         f"{first.groups:,} groups, {first.rows:,} rows, {first.prior.size:,} values",
-        tables=[CardTable(("epsilon", "delta", "alpha", "real share", "certainty from even odds"), rows)],
+        tables=[CardTable(("epsilon", "delta", "alpha", "real share", "posterior from even odds"), rows)],
         notes=[
             f"epsilon {float(each.epsilon):g}, delta {float(each.delta):g}: {warning}"
             for each in made

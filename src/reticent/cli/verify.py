@@ -1,4 +1,4 @@
-"""``reticent verify``: every claim of a release, recomputed from its public side."""
+"""``reticent verify``: recompute every claim of a release from its public side."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from reticent.cli.console import Json, answer, working
 def verify(
     releases: Annotated[
         list[Path] | None,
-        typer.Argument(help="The folder of a release, or its public folder alone; those of a series, first to last."),
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 digits.")
-    ] = None,
-    trust: Annotated[
-        Path | None, typer.Option("--trust", help="A trust file: which keys count, and how many must have signed.")
-    ] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="A log of releases that must have this one.")] = None,
-    remember: Annotated[
-        Path | None,
-        typer.Option(
-            "--remember", help="A file for the last head of --log that was seen; compared with, then renewed."
+        typer.Argument(
+            help="The folder of a release, or its public folder alone; for a series, all folders from first to last."
         ),
     ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="The publisher's public key: a .pub file, or its 64 hexadecimal digits.")
+    ] = None,
+    trust: Annotated[
+        Path | None,
+        typer.Option("--trust", help="A trust file: which keys are accepted, and how many must have signed."),
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--log", help="A log that must contain this release.")] = None,
+    remember: Annotated[
+        Path | None,
+        typer.Option("--remember", help="A file with the last known head of --log; checked, then updated."),
+    ] = None,
     population: Annotated[
-        str | None, typer.Option("--population", help="A file of the population, for claims that compare with one.")
+        str | None, typer.Option("--population", help="A population file, for claims about a population.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Claims that are not judged by then are not re-checked.")
+        float | None,
+        typer.Option("--seconds", help="Time limit; claims not checked by then are reported as unchecked."),
     ] = None,
     page: Annotated[
         Path | None,
         typer.Option(
-            "--page", help="Write the recipient's verifier to this HTML file; without a release nothing else is done."
+            "--page", help="Write the browser verifier for recipients to this HTML file; no release is needed."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release again, from what everybody can see. Exits with 1 when anything does not hold.
+    """Verify a release from its public files alone. Exits with 1 if any claim fails.
 
     Example: reticent verify release --trust trust.json --log releases.log.json
 
@@ -59,7 +61,7 @@ def verify(
     if not releases:
         if page is None:
             raise typer.BadParameter("Name the folder of a release, or --page FILE.html for the recipient's verifier.")
-        said = f"The recipient's verifier is {page}: open it in a browser and drop a public folder into it."
+        said = f"Wrote the verifier to {page}: open it in a browser and drop a public folder onto it."
         answer(PlainResult.saying(said, {"page": page}), as_json)
         return
     with working("Recomputing every claim ...", as_json) as context:

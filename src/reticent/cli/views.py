@@ -1,4 +1,6 @@
-"""``reticent views``: may this view be granted while that query stays secret? And who may see which view, by an access policy and the ledger."""
+"""``reticent views``: decide whether granting a view discloses anything about a secret query; decide and record who may
+see which view by an access policy.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +28,22 @@ PolicyFile = Annotated[Path, typer.Option("--policy", help="The access policy (T
 
 @dataclass(frozen=True)
 class SchemaOptions:
-    """Where the tables are declared, and how queries are read."""
+    """Options for the declared tables and the query semantics."""
 
     schema: Annotated[Path | None, typer.Option("--schema", help="DDL statements, or JSON, TOML, YAML.")] = None
     postgres: Annotated[
         str | None, typer.Option("--postgres", help="Read the catalogue of this PostgreSQL (a URL).")
     ] = None
     duckdb: Annotated[Path | None, typer.Option("--duckdb", help="Read the catalogue of this DuckDB file.")] = None
-    dialect: Annotated[str, typer.Option("--dialect", help="The SQL dialect of all texts.")] = "postgres"
-    semantics: Annotated[str, typer.Option("--semantics", help="sql: duplicates as SQL keeps them; set; bag.")] = "sql"
+    dialect: Annotated[str, typer.Option("--dialect", help="The SQL dialect of all queries.")] = "postgres"
+    semantics: Annotated[
+        str, typer.Option("--semantics", help="Duplicate semantics: sql (as SQL does), set or bag.")
+    ] = "sql"
 
     def read(self) -> Schema | None:
-        """The declared tables, None where nothing declares them."""
+        """Return the declared tables; None if no option declares them."""
         if sum(item is not None for item in (self.schema, self.postgres, self.duckdb)) > 1:
-            raise PolicyError("Give one of --schema, --postgres and --duckdb, not several.")
+            raise PolicyError("Pass only one of --schema, --postgres and --duckdb.")
         if self.postgres is not None:
             from reticent.views.sql import from_postgres
 
@@ -53,34 +57,37 @@ class SchemaOptions:
         return load_schema(self.schema, self.dialect)
 
     def queries(self, given: str, name: str, single: bool = False) -> dict[str, str]:
-        """The queries that an option names: those of a file or directory, or the text itself."""
+        """Return the queries named by an option: those of a file or directory, or the text itself."""
         from reticent.views import is_path
         from reticent.views.sql import read_queries
 
         if not (" " in given.strip() or "\n" in given) or is_path(given):
             found = read_queries(Path(given), self.dialect)
             if single and len(found) != 1:
-                raise PolicyError(f"{given} holds {len(found)} queries. Give a file with exactly one.")
+                raise PolicyError(f"{given} holds {len(found)} queries. Pass a file with exactly one.")
             return {name: next(iter(found.values()))} if len(found) == 1 else found
         return {name: given}
 
 
 @dataclass(frozen=True)
 class ProofOptions:
-    """How a pair of queries is decided, and how long that may take."""
+    """Options for how a pair of queries is decided, and the limits of the search."""
 
-    keys: Annotated[str, typer.Option("--keys", help="exact, or conservative (the thesis's test).")] = "exact"
+    keys: Annotated[str, typer.Option("--keys", help="exact, or conservative (a sufficient test).")] = "exact"
     strict: Annotated[
-        bool, typer.Option("--strict", help="Answer UNKNOWN where ignored foreign keys tie the tables of a pair.")
+        bool, typer.Option("--strict", help="Answer UNKNOWN if ignored foreign keys link the tables of a pair.")
     ] = False
     foreign_keys: Annotated[
-        str, typer.Option("--foreign-keys", help="known to the adversary, or ignored (with a warning).")
+        str,
+        typer.Option(
+            "--foreign-keys", help="Whether foreign keys are known to the adversary, or ignored (with a warning)."
+        ),
     ] = "known"
     nodes: Annotated[int, typer.Option("--nodes", help="The largest number of search nodes per pair.", min=1)] = (
         1_000_000
     )
     seconds: Annotated[
-        float, typer.Option("--seconds", help="The longest search per pair, in seconds of processor time.")
+        float, typer.Option("--seconds", help="The time limit per pair, in seconds of processor time.")
     ] = 30.0
 
 
@@ -109,20 +116,21 @@ def register(app: typer.Typer) -> None:
 def check(
     secret: Secret,
     view: Annotated[
-        list[str], typer.Option("--view", help="The view: a file, or its text; several are seen together.")
+        list[str],
+        typer.Option("--view", help="The view: a file, or its text; repeat for several that are seen together."),
     ],
     setting: SchemaOptions,
     proof: ProofOptions,
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write a certificate here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Does showing the view disclose anything about the secret? Exit code 0 only when it is proved PRIVATE."""
+    """Decide whether the view discloses anything about the secret query. Exits with 0 only if it is proved PRIVATE."""
     from reticent.views import jointly
 
     texts = {**setting.queries(secret, "secret", single=True)}
     for item in view:
         texts.update(setting.queries(item, "view" if len(view) == 1 else f"view {len(texts)}"))
-    with working("Looking for a row that changes both answers ...", as_json) as context:
+    with working("Searching for a row that changes both answers ...", as_json) as context:
         checker, (hidden, *shown) = _prepared(texts, setting, proof, context=context)
         each = tuple(checker.check(hidden, query) for query in shown)
     verdict = jointly(each)
@@ -150,10 +158,10 @@ def matrix(
     setting: SchemaOptions,
     proof: ProofOptions,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report here (.json or .md).")] = None,
-    replay: Annotated[bool, typer.Option("--replay", help="Run every disclosing pair in SQLite or DuckDB.")] = False,
+    replay: Annotated[bool, typer.Option("--replay", help="Replay every disclosing pair in SQLite or DuckDB.")] = False,
     as_json: Json = False,
 ) -> None:
-    """All secrets against all views, for CI: exit code 0 only when every pair is proved PRIVATE."""
+    """Decide all secrets against all views, for CI. Exits with 0 only if every pair is proved PRIVATE."""
     from reticent.views import Matrix
     from reticent.views.sql import read_queries
 
@@ -176,21 +184,21 @@ def matrix(
 def grant(
     view: View,
     secret: Annotated[
-        list[str], typer.Option("--secret", help="A secret query: a file, or its text; several may be given.")
+        list[str], typer.Option("--secret", help="A secret query: a file, or its text; repeat for several.")
     ],
-    to: Annotated[str, typer.Option("--to", help="The user or role of the database who may query the view.")],
+    to: Annotated[str, typer.Option("--to", help="The database user or role that may query the view.")],
     name: Annotated[str, typer.Option("--name", help="The name of the view to create.")],
     setting: SchemaOptions,
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Write the SQL that grants a view safely, if it is PRIVATE against every secret: a security barrier, and no other rights."""
+    """Write the SQL that grants a view safely, if it is PRIVATE against every secret: with a security barrier and no other privileges."""
     from reticent.views import grant as make_grant
 
     texts = setting.queries(view, "view", single=True)
     for item in secret:
         texts.update(setting.queries(item, "secret" if len(secret) == 1 else f"secret {len(texts)}"))
-    with working("Looking for a row that changes both answers ...", as_json) as context:
+    with working("Searching for a row that changes both answers ...", as_json) as context:
         checker, (shown, *hidden) = _prepared(texts, setting, proof, context=context)
         verdicts = [checker.check(query, shown) for query in hidden]
     answer(make_grant(shown, verdicts, to, name, setting.dialect), as_json)
@@ -203,18 +211,18 @@ def explain(
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Why the two collide: table and pattern, the witness as small tables, and repairs that the engine proves."""
+    """Explain a disclosure: table and pattern, the witness as small tables, and repairs that are proved private."""
     from reticent.views import causes, possible_repairs
 
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
-    with working("Looking for causes and repairs ...", as_json) as context:
+    with working("Searching for causes and repairs ...", as_json) as context:
         checker, (hidden, shown) = _prepared(texts, setting, proof, context=context)
         verdict = checker.check(hidden, shown)
         why = () if verdict.private else causes(hidden, shown, checker.schema, context, proof.foreign_keys)
         mended = possible_repairs(verdict, hidden, shown, checker.schema, context, proof.foreign_keys)
     changes = [{"what": repair.what, "text": repair.text} for repair in mended]
     repaired = CardTable(
-        ("change", "view"), [tuple(each.values()) for each in changes], "Changes of the view that are private"
+        ("change", "view"), [tuple(each.values()) for each in changes], "Changed views that are private"
     )
     tables, answers = ([], []) if verdict.witness is None else _databases(verdict.witness, checker.schema)
     card = replace(verdict.card(), tables=[*tables, repaired], notes=[*(f"Note: {line}." for line in why), *answers])
@@ -227,7 +235,7 @@ def classify(
     setting: SchemaOptions,
     as_json: Json = False,
 ) -> None:
-    """The class of each query, which says how cheap its check is."""
+    """Show the class of each query, which determines the cost of its check."""
     texts: dict[str, str] = {}
     for item in queries:
         texts.update(setting.queries(item, f"query {len(texts) + 1}"))
@@ -254,10 +262,10 @@ def classify(
 def critical(
     query: Annotated[str, typer.Argument(help="The query: a file, or its text.")],
     setting: SchemaOptions,
-    row: Annotated[str | None, typer.Option("--row", help="Ask about one row: \"D(135,'flu')\".")] = None,
+    row: Annotated[str | None, typer.Option("--row", help="One row to test: \"D(135,'flu')\".")] = None,
     as_json: Json = False,
 ) -> None:
-    """Which rows of which tables can change the query's answer; with --row, whether this very row can."""
+    """Show which rows can change the query's answer (critical tuples); with --row, whether this row can."""
     from reticent.views import critical_rows, is_critical
 
     checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
@@ -284,13 +292,13 @@ def witness(
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Write the two databases that prove a disclosure, before and after the row, into a SQLite file."""
+    """Write the two databases that prove a disclosure, without and with the critical row, to a SQLite file."""
     from reticent.views import write_sqlite
 
     if sqlite.exists():
         raise PolicyError(f"{sqlite} exists already; name a new file.")
     if not sqlite.absolute().parent.is_dir():
-        raise PolicyError(f"There is no folder {sqlite.parent} to write {sqlite.name} to; make it first.")
+        raise PolicyError(f"The folder {sqlite.parent} for {sqlite.name} does not exist; create it first.")
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
     checker, (hidden, shown) = _prepared(texts, setting, proof)
     verdict = checker.check(hidden, shown)
@@ -302,10 +310,10 @@ def witness(
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="A certificate that `check --certificate` wrote.")],
+    certificate: Annotated[Path, typer.Argument(help="A certificate written by `check --certificate`.")],
     as_json: Json = False,
 ) -> None:
-    """Check a certificate again, from its texts alone."""
+    """Verify a certificate from its own text alone."""
     from reticent.views import read_certificate, read_text
     from reticent.views import verify as check_again
 
@@ -339,7 +347,7 @@ def _prepared(
 
 
 def _databases(witness: DatabaseWitness, schema: Schema) -> tuple[list[CardTable], list[str]]:
-    """The two databases of a witness, the row that is added marked, and how both answers change."""
+    """Return the two databases of a witness with the added row marked, and how both answers change."""
     tables, answers = [], []
     for side, added, row in (
         ("secret", witness.relation, witness.row),
@@ -362,12 +370,13 @@ def decide(
     policy: PolicyFile,
     view: View,
     role: Annotated[
-        list[str] | None, typer.Option("--role", help="An active role; all of the user's by default.")
+        list[str] | None,
+        typer.Option("--role", help="An active role; repeat for several (default: all of the user's)."),
     ] = None,
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """May this user see this view? Decided from texts, recorded in the ledger, never looking at data."""
+    """Decide whether a user may see a view. Decided from the queries alone, never from data, and recorded in the ledger."""
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
@@ -376,19 +385,19 @@ def decide(
 
 
 def collusion(
-    users: Annotated[list[str], typer.Argument(help="Users who pool what they may see.")],
+    users: Annotated[list[str], typer.Argument(help="Users who combine the views they may see.")],
     policy: PolicyFile,
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """What would these users learn together that one of them must not know?"""
+    """Find what these users would learn together that one of them must not know."""
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
         leaks = control.collusion(users)
     rows = [[leak.seer, leak.view, leak.victim, leak.secret, leak.verdict.status] for leak in leaks]
     names = ["seer", "view", "victim", "secret", "status"]
-    title = f"{len(leaks)} leaks" if leaks else "Together they learn nothing that one must not know."
+    title = f"{len(leaks)} leaks" if leaks else "Together they learn nothing that any of them must not know."
     card = Card(title, tone=tone_of(not leaks), tables=[CardTable(names, rows)])
     answer(PlainResult({"leaks": [dict(zip(names, row, strict=True)) for row in rows]}, card, not leaks), as_json)
 
@@ -398,7 +407,7 @@ def log(
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Every authorization that was granted or revoked, and every decision that was told."""
+    """Show every authorization that was granted or revoked, and every decision that was returned."""
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:

@@ -18,21 +18,21 @@ def workbench(
             metavar="[FILE | POLICY | RELEASE]", help="A file of rows, a policy, or the folder of a release."
         ),
     ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", help="The port; by default 8731, or the next that is free.")
-    ] = None,
+    port: Annotated[int | None, typer.Option("--port", help="The port (default: 8731, or the next free one).")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link and do not open a browser.")] = False,
     host: Annotated[
-        str, typer.Option("--host", help="Where to listen. Beyond this machine it needs a certificate and a password.")
+        str, typer.Option("--host", help="The address to listen on. Other machines need a certificate and a password.")
     ] = "127.0.0.1",
     certificate: Annotated[
         Path | None, typer.Option("--certificate", help="A TLS certificate (PEM), for --host.")
     ] = None,
     key: Annotated[Path | None, typer.Option("--key", help="The private key of the certificate (PEM).")] = None,
 ) -> None:
-    """Open the workbench: look at a file, choose what must stay private, and publish a certified release, in the browser.
+    """Open the workbench in the browser: look at a file, choose what must stay private, and publish a certified
+    release.
 
-    It listens on this machine only, and lets in the browser that opens the link. The password for --host is read from RETICENT_WORKBENCH_PASSWORD.
+    It listens on this machine only and admits the browser that opens the link. The password for --host is read from
+    RETICENT_WORKBENCH_PASSWORD.
 
     Example: reticent workbench patients.csv
     """

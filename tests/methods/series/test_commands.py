@@ -70,7 +70,7 @@ def test_months_are_published_one_after_the_other(reticent):
     code, again, _ = reticent("republish", "policy.toml", "--history", "h", "--data", "1.csv", "--json")
     assert (again["number"], again["new"]) == (2, False)
     code, _, said = reticent("republish", "policy.toml", "--history", "h", "--data", "2.csv")
-    assert "It promises TauSafety(m=2) for all releases together" in said
+    assert "It satisfies TauSafety(m=2) for all releases together" in said
     assert reticent("verify", "h/releases/0001", "h/releases/0002", "h/releases/0003", "--json")[1]["ok"]
     assert reticent("query", "h/releases/0003", "job = 'v1'", "--json")[1]["counterfeits"] >= 0
 

@@ -161,7 +161,7 @@ class Tracks:
         found = self._places.get(person)
         if found is None:
             raise PolicyError(
-                f"No release holds the person {person!r}. Give a key as it is in the key column.", value=person
+                f"No release holds the person {person!r}. Write the key exactly as in the key column.", value=person
             )
         return found
 

@@ -40,7 +40,7 @@ _BUDGET = "noise"
 _PAGE = 500
 _PUBLIC = "Counts follow from public columns alone."
 _ALLOW = "Nothing new is answered. The steward can allow it: beside = 'allow' in the audit policy."
-_EMPTY = "Nobody meets the condition, so there is nothing to aggregate."
+_EMPTY = "No row meets the condition, so there is nothing to aggregate."
 
 
 @dataclass(frozen=True)
