@@ -39,7 +39,7 @@ def test_people_are_shown_the_columns_the_roles_and_what_to_do_next(patients: Pa
         assert text in found.out
     assert found.out.count("\n") < 25
     told = reticent("inspect", "patients.csv", "-o", "proposed.toml", "--force", "--details").out
-    assert "the name says that it identifies a person" in told
+    assert "the name suggests that it identifies a person" in told
 
 
 def test_an_existing_policy_is_not_overwritten(patients: Path, reticent: Command) -> None:

@@ -36,7 +36,7 @@ def test_a_column_of_which_nothing_is_known_is_sensitive_and_has_a_guarantee() -
     assert _roles(found) == {"age": "quasi", "sex": "quasi", "zqv": "sensitive", "income": "sensitive"}
     assert found.columns[2].reason == "unclear: nothing says whether others know it"
     assert "zqv" in column_guarantees(found.columns, frame)
-    assert any(note.startswith("Nothing says whether others know 'zqv'; in doubt") for note in found.notes)
+    assert any(note.startswith("It is unclear whether others know 'zqv'; such columns") for note in found.notes)
 
 
 def test_a_table_that_is_not_understood_says_nothing_of_one_column() -> None:
@@ -210,7 +210,7 @@ def test_values_that_say_the_sex_are_seen_whatever_the_question_is_numbered(leve
         (["married", "divorced", "widowed", "other"], "family"),
         (["high school", "college", "university"], "schooling"),
         (["not.work", "fulltime", "parttime"], "work"),
-        (["urban", "rural"], "where somebody lives"),
+        (["urban", "rural"], "place of residence"),
     ],
 )
 def test_levels_that_everybody_sees_are_known_even_in_a_medical_file(levels: list[object], says: str) -> None:
@@ -285,7 +285,7 @@ def test_rows_without_the_number_of_a_person_are_suppressed_and_counted(tmp_path
     found = propose(frame)
     assert (found.key, found.unit, found.nulls) == ("id", "person", "category")
     assert found.headline[0] == (
-        "'id' tells people apart, repeats, and is missing in 20 of 240 rows. Nobody can say whose these are, so they are not published; fill it in to publish them."
+        "'id' identifies people, repeats, and is missing in 20 of 240 rows. It is unknown whose rows these are, so they are not published; fill it in to publish them."
     )
     frame.write_csv(tmp_path / "people.csv")
     policy = rt.inspect(tmp_path / "people.csv", output=tmp_path / "policy.toml", prices=False).parsed()
@@ -360,14 +360,14 @@ def test_the_steward_is_told_what_only_its_neighbours_call_sensitive() -> None:
     one = propose(_people(**ill, zqa=list(range(30))))
     assert (
         one.notes.count(
-            "Only the columns beside it say that 'zqa' is sensitive, so nobody is taken to know it. Move it to quasi if others may know it."
+            "Only neighbouring columns suggest that 'zqa' is sensitive, so it is assumed that others do not know it. Move it to quasi if others may know it."
         )
         == 1
     )
     many = propose(_people(**ill, **{f"zq{letter}": list(range(30)) for letter in "abcdefgh"}))
     assert any(
         note.startswith(
-            "Only the columns beside them say that 'zqa', 'zqb', 'zqc', 'zqd', 'zqe', 'zqf' and 2 more are sensitive"
+            "Only neighbouring columns suggest that 'zqa', 'zqb', 'zqc', 'zqd', 'zqe', 'zqf' and 2 more are sensitive"
         )
         for note in many.notes
     )

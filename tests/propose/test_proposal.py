@@ -283,7 +283,7 @@ def test_sensitive_numbers_that_single_people_out_are_published_in_values_that_a
     frame.write_csv(tmp_path / "a.csv")
     income = next(column for column in propose(frame).columns if column.name == "income")
     assert income.role == "sensitive"
-    assert "100% of the rows have a value of their own, so it is rounded" in income.reason
+    assert "100% of the rows have a unique value, so it is rounded" in income.reason
     shown = publishes(tmp_path / "a.csv", tmp_path).table().frame["income"]
     assert shown.dtype == pl.Float64
     assert shown.is_unique().mean() <= 0.02

@@ -169,7 +169,7 @@ def test_what_a_study_is_about_stays_where_it_follows_from_others() -> None:
     )
     columns = {column.name: column for column in propose(frame).columns}
     assert columns["surgery.date"].role is None
-    assert columns["surgery.date"].reason == "beside others it tells 'fustat', which a study is about"
+    assert columns["surgery.date"].reason == "together with others it discloses 'fustat', which a study is likely about"
     assert columns["fustat"].role == columns["futime"].role == "sensitive"
 
 

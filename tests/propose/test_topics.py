@@ -48,7 +48,7 @@ def test_unknown_columns_of_a_medical_file_are_sensitive_and_what_everybody_sees
     }
     found = propose(table(**medical))
     assert roles(found)["k_17"] == "sensitive"
-    assert reasons(found)["k_17"] == "health: it stands in a medical file"
+    assert reasons(found)["k_17"] == "health: it is part of a medical file"
     assert [roles(found)[name] for name in ("age", "sex", "married", "region")] == ["quasi"] * 4
     alone = propose(table(k_17=range(3), wage=range(900, 1000), region="nsw"))
     assert reasons(alone)["k_17"] == UNCLEAR
@@ -56,7 +56,7 @@ def test_unknown_columns_of_a_medical_file_are_sensitive_and_what_everybody_sees
 
 def test_the_name_of_the_file_says_what_it_is_about() -> None:
     frame = table(v1=range(4), v2=range(7, 19))
-    assert reasons(propose(frame, Path("lung_cancer_2020.csv")))["v1"] == "health: it stands in a medical file"
+    assert reasons(propose(frame, Path("lung_cancer_2020.csv")))["v1"] == "health: it is part of a medical file"
     assert reasons(propose(frame, Path("members_2020.csv")))["v1"] == UNCLEAR
 
 
@@ -139,9 +139,9 @@ def test_a_table_about_people_without_a_confidential_column_gets_a_question() ->
     assert asked.startswith(
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money,"
     )
-    assert "so nothing but the size of groups is promised. If" in asked
+    assert "so the proposal only guarantees the size of groups. If" in asked
     unclear = propose(table(region="nsw", hobby="xyz")).headline[0]
-    assert "and something about 'hobby', of which nothing is known. If" in unclear
+    assert "and protects 'hobby', whose meaning is unknown. If" in unclear
     assert not any("nobody may learn" in line for line in propose(table(wage=range(900, 1000))).headline)
 
 

@@ -62,7 +62,7 @@ def test_a_large_table_is_not_drafted_again_to_find_what_would_cost_less() -> No
     told = poor_worth(rows, KAnonymity(5), {"name": "Lattice"}, 0.9, dict.fromkeys(rows.quasi, 1.0), most_rows=299)
     assert told is not None
     assert (told.ways, told.tried) == ((), False)
-    assert told.words[-1] == "reticent preview tells what would cost less."
+    assert told.words[-1] == "Run `reticent preview` to see alternatives with less loss."
     tried = poor_worth(rows, KAnonymity(5), {"name": "Lattice"}, 0.9, dict.fromkeys(rows.quasi, 1.0), most_rows=300)
     assert tried is not None
     assert tried.ways

@@ -1,21 +1,17 @@
-"""A first look at a table: what its columns are, and how exposed the people in it are as it stands.
+"""Profile a table: what its columns are, how exposed the people in it are, and a proposed policy.
 
-``profile``          what each column looks like
-``names``            what a column's name says, in several languages; ``identifier_patterns`` and ``detectors`` what its values give away
-``proposed_types``   what columns are where the file does not say it; ``known_domains`` values that everybody knows beforehand
-``coarsenings``      coarser numbers and dates beside the quasi columns
-``templates``        proposals for a purpose
-``relations``        columns that follow from each other
-``hierarchies``      proposed hierarchies; ``orders`` categories that tell their order
-``proposal``         proposed roles and a definition that the rows allow
-``tradeoff``         columns, guarantees and method that the table can afford; ``column_selection`` the columns, ``affordable_guarantees`` the guarantees, ``prices`` what they cost
-``guarantees``       what can be promised about one sensitive column; ``study_columns`` treatments and outcomes, which are left out last
-``document``         the proposal as the text of a policy; ``policy_draft`` the way from a source to it
-``exposure``         what the rows would give away if they went out unchanged
-``diversity_audit``  how diverse the sensitive values are, group by group
-``risk_drivers``     which columns, values and sets of columns drive that
-``safe_harbor``      the identifiers that the HIPAA rule names
-``worth``            whether a release is worth publishing, and what would cost less
+``profile``          what each column looks like ``names``            the meaning of a column's name, in several
+languages; ``identifier_patterns`` and ``detectors`` identifiers among its values ``proposed_types``   types of columns
+that the file does not declare; ``known_domains`` publicly known domains of values ``coarsenings``      coarser
+sensitive numbers and dates ``templates``        proposals for a purpose ``relations``        columns that follow from
+each other ``hierarchies``      proposed hierarchies; ``orders`` categories with an evident order ``proposal`` proposed
+roles and a feasible definition ``tradeoff``         columns, guarantees and method at an acceptable information loss;
+``selection`` the columns, ``promises`` the guarantees, ``prices`` what they cost ``guarantees``       feasible
+guarantees for one sensitive column; ``study_columns`` treatments and outcomes, which are dropped last ``document`` the
+proposal as policy text; ``policy_draft`` from a source to that text ``exposure`` disclosure risk of the unmodified rows
+``diversity_audit``  how diverse the sensitive values are, group by group ``risk_drivers``     which columns, values and
+sets of columns drive that risk ``safe_harbor`` the identifiers that the HIPAA rule names ``worth`` whether a release
+has enough utility, and cheaper alternatives
 """
 
 from reticent.propose.affordable_guarantees import PromiseCost

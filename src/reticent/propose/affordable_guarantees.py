@@ -1,6 +1,8 @@
-"""Which guarantees a release can afford: the least one of each sensitive column made stricter step by step, while that costs hardly anything.
+"""Choose affordable guarantees: start from the minimum guarantee of each sensitive column and strengthen it while that
+costs hardly anything.
 
-The steps are taken for all columns together, or for some of them where that is too dear. The first step that costs more is told with its price.
+Each step is taken for all columns, or for some of them if that is too expensive. The first step that costs more is
+reported with its loss.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _CLOSE = "TCloseness"
 
 @dataclass(frozen=True)
 class PromiseCost:
-    """What a promise costs: the loss of a release that keeps it, and the columns of which nothing would be left; no loss where none is possible."""
+    """The cost of a set of guarantees: the loss of a release that satisfies them, and the columns that become constant;
+    no loss if no release is possible.
+    """
 
     definition: str
     loss: float | None
@@ -30,21 +34,21 @@ class PromiseCost:
 
     @property
     def words(self) -> str:
-        """The price in words."""
+        """Return the cost in words."""
         if self.loss is None:
             return "not possible"
         return f"loss {self.loss:.3f}" + (f", nothing left of {', '.join(self.lost)}" if self.lost else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """The price as plain data."""
+        """Return the cost as plain data."""
         return {"definition": self.definition, "loss": self.loss, "lost": list(self.lost), "chosen": self.chosen}
 
 
 class PromiseSearch:
-    """Promises tried so far with their price, and the strictest of them that is affordable. Mutable: a running search.
+    """Guarantees tried so far with their loss, and the strictest affordable ones. Mutable: a running search.
 
-    ``measure`` gives the price of a promise, None where none is possible; ``least`` is the promise to begin with: the size of groups and a guarantee
-    for each sensitive column. ``may_go_on`` says whether more may be tried.
+    ``measure`` returns the loss of a set of guarantees, None if no release is possible; ``least`` is the starting
+    point: the group size and one guarantee per sensitive column. ``may_go_on`` tells whether to try more.
     """
 
     def __init__(
@@ -62,7 +66,7 @@ class PromiseSearch:
         self._limit = max(_AFFORDABLE, (base or 0.0) + _DEARER)
 
     def run(self) -> list[tuple[Promised, PromiseCost]]:
-        """Take every affordable step; the promises that were tried, by their price, and the chosen one marked."""
+        """Take every affordable step; return the guarantees that were tried, by loss, with the chosen one marked."""
         if self._price(self.chosen).loss is not None:
             distinct = [part["column"] for part in self.chosen[1:] if part["name"] == "DistinctLDiversity"]
             self._raised({name: self._guarantees[name].diversity for name in distinct})
@@ -86,7 +90,7 @@ class PromiseSearch:
 
     @property
     def _held(self) -> list[str]:
-        """The columns for which something is promised, in their order."""
+        """Return the columns that have a guarantee, in order."""
         return list(dict.fromkeys(part["column"] for part in self.chosen[1:]))
 
     def _close(self, name: str, t: str) -> PromisedPart:
@@ -94,7 +98,9 @@ class PromiseSearch:
         return {"name": _CLOSE, "distance": "ordered", "t": t, **named}
 
     def _raised(self, wanted: Mapping[str, PromisedPart], *, beside: bool = False) -> None:
-        """Promise this for all columns, or for as many of them as can be afforded; ``beside`` what is promised already, or instead of it."""
+        """Strengthen the guarantee of all columns, or of as many as are affordable. ``beside``: add to the existing
+        guarantee instead of replacing it.
+        """
         wanted = {name: part for name, part in wanted.items() if part not in self.chosen}
         if not wanted or not self._may_go_on():
             return
@@ -107,7 +113,7 @@ class PromiseSearch:
                 self._raised({name: wanted[name] for name in half}, beside=beside)
 
     def _larger(self) -> None:
-        """Larger groups, as long as they cost next to nothing."""
+        """Increase the group size while that costs next to nothing."""
         while self.chosen[0]["k"] < _LARGEST_K:
             first, *others = self.chosen
             larger = ({**first, "k": 2 * first["k"]}, *others)
@@ -117,7 +123,7 @@ class PromiseSearch:
             self.chosen = larger
 
     def _with(self, wanted: Mapping[str, PromisedPart], beside: bool) -> Promised:
-        """The chosen promise with other parts, the parts of a column next to each other."""
+        """Return the chosen guarantees with other parts, grouped by column."""
         size, *held = self.chosen
         parts: list[PromisedPart] = []
         for name in self._held:
@@ -144,9 +150,10 @@ class PromiseSearch:
 
 
 def next_stricter(tried: Sequence[tuple[Promised, PromiseCost]]) -> str | None:
-    """The cheapest promise that was tried and costs more than the chosen one: what it has and the chosen one has not, and its price.
+    """Return the cheapest guarantees that were tried and cost more than the chosen ones: the added parts and their
+    cost.
 
-    A promise of smaller groups is not stricter, whatever else it has.
+    Guarantees with smaller groups are not stricter, whatever else they contain.
     """
     promised, chosen = next(pair for pair in tried if pair[1].chosen)
     for other, price in tried:

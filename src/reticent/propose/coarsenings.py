@@ -1,4 +1,4 @@
-"""Proposed coarsenings: the cheapest that leaves hardly anybody alone with an exact number or date."""
+"""Proposed coarsenings: the cheapest one that leaves hardly any number or date unique to one row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reticent.table import CalendarUnit, Coarsening, Digits, Microaggregation, Rounding, Steps
 
 ALONE = Fraction(1, 50)
-"""The largest share of rows that may have a number or date of their own; a release is called unsafe above 1/20, and loses rows on the way."""
+"""The largest share of rows that may have a unique number or date. It is stricter than 1/20, above which a release counts as unsafe, because a release suppresses rows."""
 
 _SHARED_BY = 5
 _FACTORS = (1, 2, 5)
@@ -24,16 +24,18 @@ _DATE_UNITS = ("week", "month", "quarter", "year", "decade")
 
 
 def share_alone(values: pl.Series) -> Fraction:
-    """The share of rows with a value that no other row has; a missing value is nobody's own."""
+    """Return the share of rows with a unique value; missing values are not unique."""
     filled = values.drop_nulls()
     return Fraction(int(filled.is_unique().sum()), len(values)) if len(values) else Fraction(0)
 
 
 def coarsening_for(values: pl.Series) -> Coarsening | None:
-    """The cheapest coarsening after which at most :data:`ALONE` of the rows have a value of their own; None if there is none.
+    """Return the cheapest coarsening after which at most a share :data:`ALONE` of the rows has a unique value; None if
+    there is none.
 
-    Numbers: rounding to 1, 2 or 5 times a power of ten, significant digits, each with coded ends if that is needed, or microaggregation. Where rounding
-    costs hardly anything, the coarsest such is taken. Rules that do not come from the data win unless microaggregation costs less than half.
+    Numbers: rounding to 1, 2 or 5 times a power of ten, significant digits, each with top and bottom coding if needed,
+    or microaggregation. Among roundings with hardly any loss the coarsest is chosen. Data-independent rules are
+    preferred unless microaggregation costs less than half.
     """
     if values.dtype in (pl.Date, pl.Datetime):
         units = (*(("hour", "day") if values.dtype != pl.Date else ()), *_DATE_UNITS)
@@ -61,7 +63,7 @@ def coarsening_for(values: pl.Series) -> Coarsening | None:
 
 
 class _FilledNumbers:
-    """The numbers of a column that are known, and what coarsenings would do to them."""
+    """The non-null numbers of a column, with the effect of coarsenings on them."""
 
     def __init__(self, filled: NDArray[np.float64], rows: int) -> None:
         self.filled, self.rows = filled, rows
@@ -69,27 +71,28 @@ class _FilledNumbers:
         self._tied = _tied(filled)
 
     def alone(self, coarsening: _Numeric) -> Fraction:
-        """The share of rows with a number that no other row has."""
+        """Return the share of rows with a unique number."""
         _, times = np.unique(coarsening.of_numbers(self.filled), return_counts=True)
         return Fraction(int((times == 1).sum()), self.rows)
 
     def cost(self, coarsening: _Numeric) -> float:
-        """The mean change as a share of the mean distance from the median, or how much likelier two rows share their value, whichever is more.
+        """Return the mean change relative to the mean distance from the median, or the increase of the probability that
+        two rows share a value, whichever is larger.
 
-        A few giants hide the first, and leave the second as it is.
+        The second measure is robust against outliers, which hide the first.
         """
         shown = coarsening.of_numbers(self.filled)
         return max(float(np.abs(shown - self.filled).mean()) / self._spread, _tied(shown) - self._tied)
 
 
 def _tied(numbers: NDArray[np.float64]) -> float:
-    """The chance that two rows have the same number."""
+    """Return the probability that two rows have the same number."""
     _, times = np.unique(numbers, return_counts=True)
     return float((times.astype(np.float64) ** 2).sum()) / len(numbers) ** 2
 
 
 def _roundings(numbers: _FilledNumbers) -> Iterator[Rounding]:
-    """Roundings that do, from fine to coarse."""
+    """Yield sufficient roundings, from fine to coarse."""
     spread = float(np.ptp(numbers.filled))
     power = int(np.floor(np.log10(spread))) - 4
     if bool((numbers.filled == np.floor(numbers.filled)).all()):
@@ -111,7 +114,7 @@ def _roundings(numbers: _FilledNumbers) -> Iterator[Rounding]:
 
 
 def _digits(numbers: _FilledNumbers) -> Digits | None:
-    """The most significant digits that do."""
+    """Return the largest sufficient number of significant digits."""
     _, high = _ends(numbers.filled)
     for digits in (3, 2, 1):
         top = Digits(digits).of(pl.Series([float(high)]))[0]
@@ -125,7 +128,7 @@ def _digits(numbers: _FilledNumbers) -> Digits | None:
 
 
 def _ends(filled: NDArray[np.float64]) -> tuple[Fraction, Fraction]:
-    """Below and above which a few rows lie: enough to share a value."""
+    """Return bounds for bottom and top coding, each with enough rows beyond it to share a value."""
     ordered = np.sort(filled)
     rank = max(_SHARED_BY, len(ordered) // 200)
     return Fraction(float(ordered[rank - 1])), Fraction(float(ordered[-rank]))

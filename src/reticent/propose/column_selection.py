@@ -1,6 +1,8 @@
-"""Which columns a release can afford: what is not published is the dearest, weighed by what it adds for an analyst, each with the price of keeping it.
+"""Select the columns that a release can afford: the columns with the highest loss relative to their value for analysts
+are dropped, each with the loss of keeping it.
 
-Every published column that is not sensitive is protected, and every sensitive one has a guarantee; so a column that costs too much can only stay away.
+Every published column that is not sensitive is protected as a quasi-identifier, and every sensitive one has a
+guarantee; so a column that costs too much can only be dropped.
 """
 
 from __future__ import annotations
@@ -14,10 +16,10 @@ from reticent.propose.proposal import ColumnProposal
 from reticent.propose.study_columns import is_studied
 
 USEFUL = 0.25
-"""The largest loss of a release that is worth its name."""
+"""The largest loss of a useful release."""
 
 _TARGETS = ((0.20, 0.6), (USEFUL, 0.5), (USEFUL, 0.0))
-"""The loss to come down to, and the share of all columns that must stay published; the next one where the first is out of reach."""
+"""Target loss and minimum share of columns to publish; the next pair applies if the first cannot be reached."""
 
 _STUDIED, _SENSITIVE, _SEEN, _PLAIN = 4.0, 2.0, 2.5, 1.0
 _EMPTY = 0.8
@@ -27,24 +29,28 @@ _LOSSES_TRIED = 4
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that is not published, and by how much the loss would rise with it; None where that was not measured, or nothing would hold."""
+    """A column that is not published, and the increase of the loss with it; None if that was not measured, or no
+    release would satisfy the definition.
+    """
 
     column: str
     price: float | None
 
     @property
     def words(self) -> str:
-        """Why it is not published, and what it would cost."""
+        """Return why it is not published, and what it would cost."""
         if self.price is None:
-            return "left out: to protect it would cost too much beside the others"
-        return f"left out: keeping it would cost {max(self.price, 0.0):.2f} more loss"
+            return "not published: protecting it together with the others would cost too much"
+        return f"not published: keeping it would raise the loss by {max(self.price, 0.0):.2f}"
 
 
 @dataclass(frozen=True)
 class ColumnSelection:
-    """The columns that are published, the least guarantee of each sensitive one, what the release loses, and what is left out.
+    """The published columns, the minimum guarantee of each sensitive one, the loss of the release, and the dropped
+    columns.
 
-    ``everything`` is the loss with all columns, ``size_alone`` that of the published ones without any guarantee about values.
+    ``everything`` is the loss with all columns, ``size_alone`` that of the published ones with a group size but no
+    guarantee about values.
     """
 
     quasi: tuple[str, ...]
@@ -55,12 +61,12 @@ class ColumnSelection:
     left_out: tuple[LeftOut, ...] = ()
 
     def promised(self, size: PromisedPart) -> Promised:
-        """The least promise: the size of groups, and one guarantee for each sensitive column."""
+        """Return the minimum guarantees: the group size, and one guarantee per sensitive column."""
         return (size, *self.floors.values())
 
 
 def worth_for_analysts(column: ColumnProposal) -> float:
-    """What a column adds for an analyst beside others: treatments and outcomes most, then sensitive columns, then what is asked everywhere."""
+    """Return the value of a column for an analyst: treatments and outcomes most, then sensitive columns, then commonly asked ones."""
     if is_studied(column.name):
         return _STUDIED
     if column.role == "sensitive":
@@ -75,14 +81,16 @@ def select(
     size: PromisedPart,
     together: Sequence[Sequence[str]],
 ) -> ColumnSelection:
-    """Leave columns out until the rest is worth publishing, then take back what fits. Columns that stand ``together`` (indicators of one category) go together."""
+    """Drop columns until the rest is worth publishing, then add back what fits. Columns ``together`` (indicators of one
+    category) are dropped together.
+    """
     return _SelectionSearch(pricing, columns, guarantees, size, together).run()
 
 
 class _SelectionSearch:
-    """The columns that are published so far. Mutable: a running search.
+    """The columns selected so far. Mutable: a running search.
 
-    A *unit* is what is left out or taken back at once: a column, or the indicators of one category.
+    A *unit* is dropped or added as a whole: a column, or the indicators of one category.
     """
 
     def __init__(
@@ -125,14 +133,14 @@ class _SelectionSearch:
         return 1.0 if found is None else found.loss
 
     def _price(self, without: Sequence[str] = (), beside: Sequence[str] = ()) -> Price | None:
-        """The price of the published columns, without some or with more."""
+        """Return the loss of the published columns, without some or with more."""
         quasi = (self._quasi | {name for name in beside if name not in self._guarantees}) - set(without)
         more = {name: self._guarantees[name].floors[0] for name in beside if name in self._guarantees}
         floors = {name: floor for name, floor in (self._floors | more).items() if name not in without}
         return self._pricing.price(quasi, (self._size, *(floors[name] for name in self._order if name in floors)))
 
     def _come_down(self, target: float, fewest: int) -> None:
-        """Leave units out until the loss is at most ``target``, and nothing is published of which hardly anything is left; ``fewest`` columns stay."""
+        """Drop units until the loss is at most ``target`` and no published column is nearly constant; at least ``fewest`` columns stay."""
         if self._loss > target:
             self._cheaper_floors(target)
         while (self._loss > target or self._emptiest() is not None) and self._pricing.left > 0:
@@ -148,7 +156,7 @@ class _SelectionSearch:
         return self._loss - (1.0 if found is None else found.loss)
 
     def _emptiest(self) -> tuple[str, ...] | None:
-        """A unit of which hardly anything is left, and which no study is about."""
+        """Return a unit that is nearly constant and not the subject of a study."""
         losses = self._unit_losses()
         empty = [unit for unit, loss in losses.items() if loss > _EMPTY and self._worth[unit[0]] < _STUDIED]
         return max(empty, key=lambda unit: losses[unit], default=None)
@@ -163,9 +171,11 @@ class _SelectionSearch:
         }
 
     def _fewer_quasi(self, target: float, spare: int) -> list[tuple[str, ...]]:
-        """The units that lose most by their worth: about half of those that would have to go if the others kept their loss."""
+        """Return the units with the highest loss relative to their value: about half of those that would have to go if
+        the losses of the others stayed the same.
+        """
         losses = self._unit_losses()
-        # Beside a sensitive column one known column is enough to study; alone it is not.
+        # With a sensitive column one quasi-identifier is enough to analyse; without one it is not.
         spare = min(spare, len(self._quasi) - (1 if self._floors else 2))
         dear = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
         fitting = [unit for unit in dear if len(unit) <= spare]
@@ -182,7 +192,7 @@ class _SelectionSearch:
         return [tuple(chosen)]
 
     def _too_many(self, losses: Mapping[tuple[str, ...], float], dear: Sequence[tuple[str, ...]], target: float) -> int:
-        """How many units must go until the mean loss of the others is at most ``target``."""
+        """Return how many units must go until the mean loss of the others is at most ``target``."""
         total, columns = sum(loss * len(unit) for unit, loss in losses.items()), len(self._quasi)
         for number, unit in enumerate(dear, 1):
             total, columns = total - losses[unit] * len(unit), columns - len(unit)
@@ -191,7 +201,7 @@ class _SelectionSearch:
         return len(dear)
 
     def _fewer_sensitive(self, spare: int) -> list[tuple[str, ...]]:
-        """The sensitive columns with the fewest rows beside the most frequent value, where guarantees about values cost much."""
+        """Return the sensitive columns with the fewest rows outside the most frequent value, if guarantees about values are expensive."""
         if not self._floors or spare < 1:
             return []
         alone = self._pricing.price(self._quasi, (self._size,))
@@ -201,7 +211,7 @@ class _SelectionSearch:
         return [(name,) for name in tried[:_LOSSES_TRIED]]
 
     def _cheaper_floors(self, target: float) -> None:
-        """Of two guarantees that are each enough the cheaper one, column by column."""
+        """Choose the cheaper of two sufficient guarantees, column by column."""
         for name, each in self._guarantees.items():
             for other in each.floors[1:]:
                 before, now = self._floors[name], self._loss
@@ -219,7 +229,7 @@ class _SelectionSearch:
         self._floors = {name: floor for name, floor in self._floors.items() if name not in gone}
 
     def _take_back(self, limit: float) -> None:
-        """Publish what fits after all, the most worthwhile first."""
+        """Publish dropped units that fit after all, the most valuable first."""
         for unit in sorted(self._gone, key=lambda unit: -self._worth[unit[0]]):
             if self._pricing.left <= _KEPT_FOR_GUARANTEES:
                 return

@@ -1,4 +1,4 @@
-"""Whether a proposed release keeps the conclusions of regressions: typical values are proposed only where it does."""
+"""Check whether a proposed release preserves the conclusions of regressions. Typical values are proposed only if it does."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reticent.utility import ConclusionChange, changed_conclusions
 _NAMED = 3
 _MISLEADING = ("separated", "sign")
 _INSTEAD = ("drawn", "ranges")
-"""What is shown instead of typical values that mislead, in this order."""
+"""Alternatives to misleading typical values, in order of preference."""
 
 
 @dataclass(frozen=True)
 class MethodConclusions:
-    """A method, the number of regressions that were fitted before and after it, and the conclusions that it changes."""
+    """A method, the number of regressions fitted before and after it, and the conclusions that it changes."""
 
     method: Mapping[str, Any]
     models: int
@@ -30,11 +30,11 @@ class MethodConclusions:
 
     @property
     def misleads(self) -> bool:
-        """Whether a sign is reversed, or an outcome separated."""
+        """True if a sign is reversed, or an outcome is perfectly separated."""
         return any(each.change in _MISLEADING for each in self.changes)
 
     def notes(self) -> list[str]:
-        """What the steward should know about regressions; nothing where none could be fitted."""
+        """Return notes about regressions for the steward; empty if none could be fitted."""
         if not self.models:
             return []
         fitted = (
@@ -56,7 +56,9 @@ class MethodConclusions:
 
 
 def with_conclusions(table: Table, definition: Definition, method: Method, context: Context) -> MethodConclusions:
-    """The method with what it does to conclusions; typical values that mislead are replaced by drawn ones or ranges, where these do not."""
+    """Return the method with its effect on conclusions. Misleading typical values are replaced by sampled values or
+    ranges if these do not mislead.
+    """
     found = _measured(table, definition, method, context)
     if found.method.get("values") != "typical" or not found.misleads:
         return found
@@ -71,7 +73,7 @@ def with_conclusions(table: Table, definition: Definition, method: Method, conte
 
 
 def _measured(table: Table, definition: Definition, method: Method, context: Context) -> MethodConclusions:
-    """The conclusions that a release by the method changes; none where it cannot be made or nothing can be fitted."""
+    """Return the conclusions changed by a release with this method; none if no release or no regression is possible."""
     context.step("fitting regressions before and after")
     try:
         made = judged_draft(Request.of(table, definition, method), replace(context, memo={}))

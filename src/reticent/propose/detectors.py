@@ -1,7 +1,8 @@
-"""Detectors for what identifies people, from packages that keep the rules of many countries: telephone numbers and national identity numbers.
+"""Detectors of personal identifiers based on packages with the rules of many countries: telephone numbers and national
+identity numbers.
 
-Both are optional (``pip install 'reticent[detect]'``): :mod:`reticent.propose.identifier_patterns` has checks of its own, which these add to. Names of people are found by
-a list of common given names.
+Both are optional (``pip install 'reticent[detect]'``) and add to the built-in checks of
+:mod:`reticent.propose.identifier_patterns`. Personal names are detected with a list of common given names.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _REGIONS = (
     "TR",
     "MX",
 )
-# Numbers with a check digit or a date in them; what has neither would be found everywhere.
+# Only numbers with a check digit or an embedded date; others would match everywhere.
 _NATIONAL = [
     "at.vnr",
     "be.nn",
@@ -86,7 +87,7 @@ _CAPITALISED = re.compile(r"(?=[^\W\d_a-z])[^\W\d_][^\W\d_]{2,}(?:-(?=[^\W\d_a-z
 
 
 def telephone_numbers(values: Sequence[str]) -> bool:
-    """Whether most texts are telephone numbers of some country. Digits alone are not, unless others beside them are: they may be anything."""
+    """True if most texts are telephone numbers of some country. Digits alone count only if other texts are formatted as telephone numbers."""
     written = [value for value in values if _is_written_so(value)]
     if not written or 2 * len(written) < len(values):
         return False
@@ -100,25 +101,27 @@ def telephone_numbers(values: Sequence[str]) -> bool:
 
 
 def _is_written_so(text: str) -> bool:
-    """Whether a text is written as telephone numbers are, and not as dates, ranges and plain numbers are."""
+    """True if a text is formatted like a telephone number, and not like a date, a range or a plain number."""
     digits = sum(map(str.isdigit, text))
     return digits >= _FEWEST_DIGITS and digits < len(text) and bool(_SEPARATED.match(text)) and not _A_DATE.match(text)
 
 
 def national_numbers(values: Sequence[str]) -> bool:
-    """Whether most texts are identity numbers of one country."""
+    """True if most texts are identity numbers of one country."""
     if len(values) < _ENOUGH or len(set(values)) < _ENOUGH:
         return False
     return _mostly(_has_digits, values) and any(_mostly(valid, values) for valid in _national())
 
 
 def _has_digits(text: str) -> bool:
-    """Whether a text has as many digits as the identity numbers with the fewest (those of Italy, some of which are replaced by letters where two people have the same)."""
+    """True if a text has at least as many digits as the shortest identity numbers (those of Italy, in which letters may
+    replace digits to avoid collisions).
+    """
     return sum(map(str.isdigit, text)) >= _FEWEST_DIGITS - 1
 
 
 def _mostly(fits: Callable[[str], bool], values: Sequence[str]) -> bool:
-    """Whether most values fit; as soon as too many do not, no more are looked at."""
+    """True if most values satisfy ``fits``; stops early once too many do not."""
     most = len(values) - _SHARE * len(values)
     missed = 0
     for value in values:
@@ -129,12 +132,12 @@ def _mostly(fits: Callable[[str], bool], values: Sequence[str]) -> bool:
 
 
 def given_name(word: str) -> bool:
-    """Whether a word is a common given name."""
+    """True if a word is a common given name."""
     return _folded(word) in _given_names()
 
 
 def person_in_text(text: str) -> bool:
-    """Whether a longer text names somebody: by a title, or a given name that is followed by another capitalised word."""
+    """True if a longer text names a person: by a title, or by a given name followed by another capitalised word."""
     if _TITLED.search(text):
         return True
     words = _CAPITALISED.findall(text)
@@ -153,7 +156,7 @@ def _given_names() -> frozenset[str]:
 
 
 def _folded(word: str) -> str:
-    """A word without accents, in small letters."""
+    """Return a word without accents, in lower case."""
     plain = word.translate(_UNACCENTED)
     return "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c)).lower()
 

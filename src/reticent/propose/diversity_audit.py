@@ -1,6 +1,7 @@
-"""How diverse the sensitive values of a table are as it stands, for each set of quasi columns and each sensitive column.
+"""Diversity of the sensitive values of an unmodified table, for each set of quasi-identifiers and each sensitive
+column.
 
-Everything here is about real people and is for the steward only.
+The results are about real people and are for the steward only.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ _DEPTH = 4
 
 @dataclass(frozen=True)
 class DiversityAudit:
-    """What the groups that somebody sees, who knows ``columns``, give away about ``sensitive``.
+    """What the groups of equal ``columns`` disclose about ``sensitive`` to an adversary who knows these columns.
 
-    Groups and rows that share one value, all of them or by 95 %. ``effective_l`` is the exponential of the entropy of the least diverse
-    group, ``table_effective_l`` that of the whole table, which no generalization exceeds. ``infimum_c[l]`` is what c must exceed
-    for recursive (c,l)-diversity, and ``worst_posterior[j]`` the surest that anybody can be after ruling out j values.
+    It counts homogeneous groups and their rows (one sensitive value for all, or for 95 % of the group). ``effective_l``
+    is the exponential of the entropy of the least diverse group, ``table_effective_l`` that of the whole table, which
+    no generalization exceeds. ``infimum_c[l]`` is the infimum of the c for which recursive (c,l)-diversity holds, and
+    ``worst_posterior[j]`` the highest posterior after ruling out j values. Source: [Machanavajjhala2007].
     """
 
     columns: tuple[str, ...]
@@ -44,14 +46,14 @@ class DiversityAudit:
     worst_posterior: tuple[Fraction, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The audit as plain data; a c that none exceeds is None."""
+        """Return the audit as plain data; an infinite infimum of c is None."""
         found = asdict(self)
         found["infimum_c"] = {str(order): c if isinstance(c, Fraction) else None for order, c in self.infimum_c.items()}
         return found
 
 
 def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[DiversityAudit, ...]:
-    """The audit for each set of quasi columns that an adversary may know, and each sensitive column."""
+    """Return the audit for each set of quasi-identifiers that an adversary may know, and each sensitive column."""
     if not table.sensitive:
         return ()
     context = context or Context()

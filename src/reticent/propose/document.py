@@ -1,4 +1,4 @@
-"""A proposal as the text of a policy: complete, commented, and accepted by ``reticent publish`` as it is."""
+"""A proposal as the text of a policy: complete, commented, and valid input of ``reticent publish``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reticent.propose.tradeoff import Tradeoff
 
 
 def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder: Path) -> str:
-    """The policy file; ``data`` are the settings of its ``[data]`` section, ``folder`` is where it is going to lie."""
+    """Return the policy file. ``data`` are the settings of its ``[data]`` section; ``folder`` is the folder it will be written to."""
     proposal = priced.proposal
     lines = [
         "# Proposed by `reticent inspect`. Read it, correct it, then: reticent publish policy.toml -o release",
@@ -49,7 +49,9 @@ def policy_text(priced: Tradeoff, data: Mapping[str, Any], dataset: str, folder:
 
 
 def document_text(content: Mapping[str, Any], heading: str = "") -> str:
-    """The text of a policy with this content, section by section; read again, it has the same content. ``heading`` becomes comments on top."""
+    """Return the text of a policy with this content, section by section; parsing it gives the same content. ``heading``
+    becomes comments at the top.
+    """
     plain = {name: setting for name, setting in content.items() if not _is_section(setting)}
     lines = [*(f"# {line}" for line in heading.splitlines()), *_settings(plain)]
     for name in sorted(set(content) - set(plain), key=_section_rank):
@@ -85,7 +87,7 @@ def _section_rank(name: str) -> int:
 
 
 def _is_section(setting: Any) -> bool:
-    """Whether a setting is written as a section of its own: a table, or a list of tables."""
+    """True if a setting is written as a section of its own: a table, or a list of tables."""
     tables = (
         isinstance(setting, Sequence)
         and not isinstance(setting, str)
@@ -95,7 +97,7 @@ def _is_section(setting: Any) -> bool:
 
 
 def _method(priced: Tradeoff) -> list[str]:
-    """The method that costs least, and what the others would cost."""
+    """Return the section of the cheapest method, with the losses of the others as comments."""
     compared = priced.compared
     if compared is None and priced.method:
         said = (
@@ -119,7 +121,7 @@ _METHOD_SETTINGS = ("name", "objective", "suppression", "split", "values", "effo
 
 
 def value(setting: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value in TOML syntax."""
     if isinstance(setting, bool):
         return "true" if setting else "false"
     if isinstance(setting, str):
@@ -136,13 +138,13 @@ def value(setting: Any) -> str:
 
 
 def key(name: str) -> str:
-    """A key as TOML writes it, in quotes unless it is plain."""
+    """Return a key in TOML syntax, quoted unless it is a bare key."""
     plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
     return name if plain else _text(name)
 
 
 def _text(text: str) -> str:
-    """JSON's escapes are TOML's, but for the one control character that JSON leaves as it is."""
+    """Return a TOML string. JSON escapes are valid TOML except for one control character that JSON does not escape."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
@@ -166,7 +168,7 @@ def _without_role(proposal: Proposal) -> list[str]:
 
 
 def _hierarchy(section: str, description: Mapping[str, Any]) -> list[str]:
-    """A hierarchy as a section; the branches of a tree as sections of their own, so that they can be edited."""
+    """Return a hierarchy as a section; the branches of a tree as subsections, so that they can be edited."""
     tree = description.get("tree")
     plain = {name: setting for name, setting in description.items() if name != "tree"}
     lines = ["", f"[{section}]", *_settings(plain)]
@@ -182,7 +184,7 @@ def _hierarchy(section: str, description: Mapping[str, Any]) -> list[str]:
 
 
 def _seen_from(folder: Path, description: Mapping[str, Any]) -> dict[str, Any]:
-    """The description with its file as it is reached from the folder of the policy."""
+    """Return the description with its file path relative to the folder of the policy."""
     if "file" not in description:
         return dict(description)
     return {**description, "file": os.path.relpath(description["file"], folder)}

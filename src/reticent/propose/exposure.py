@@ -1,6 +1,7 @@
-"""How exposed a table is as it stands: what would be given away if the rows went out with their quasi values unchanged.
+"""Disclosure risk of an unmodified table: what publishing the rows with their quasi-identifiers unchanged would
+disclose.
 
-Everything here is about real people and is for the steward only.
+The results are about real people and are for the steward only.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class ExposedGroup:
-    """One group of people that can be told apart: who they are to an adversary, how many, and what they have."""
+    """One equivalence class: its quasi-identifier values, its size, and its sensitive values."""
 
     quasi: dict[str, str]
     people: int
@@ -46,11 +47,12 @@ class ExposedGroup:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What somebody sees who knows the quasi ``columns`` of everybody.
+    """What an adversary learns who knows the quasi-identifiers ``columns`` of every person.
 
-    ``unique_rows`` stand alone; ``success`` is the share of people whom such an adversary picks out correctly if every row of a
-    group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive value. ``estimate`` is of the population
-    that the rows stand for, where they have weights. ``worst`` has, for each assessment that does not hold, the group of its witness.
+    ``unique_rows`` are rows that are unique in these columns; ``success`` is the expected share of people re-identified
+    correctly if each row of a group is equally likely; ``homogeneous_rows`` are in groups that share one sensitive
+    value. ``estimate`` refers to the population that the weighted rows represent. ``worst`` maps each failed assessment
+    to the group of its witness.
     """
 
     columns: tuple[str, ...]
@@ -68,11 +70,11 @@ class Exposure:
 
     @property
     def holds(self) -> bool:
-        """Whether the table could go out as it is."""
+        """True if the table could be published unchanged."""
         return all(assessment.holds for assessment in self.assessments)
 
     def as_dict(self) -> dict[str, Any]:
-        """The exposure as plain data."""
+        """Return the exposure as plain data."""
         return {
             "columns": list(self.columns),
             "rows": self.rows,
@@ -95,17 +97,17 @@ class Exposure:
 def exposures(
     table: Table, definitions: Sequence[Definition], shown: int = _SHOWN, *, context: Context | None = None
 ) -> tuple[Exposure, ...]:
-    """The exposure to each set of quasi columns that an adversary may know; one set unless the table names several."""
+    """Return the exposure for each set of quasi-identifiers that an adversary may know; one set unless the table declares several."""
     context = context or Context()
     table = with_closed_sets(table)
     definitions = [closed(each, table) for each in definitions]
     frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)
-    # Where a person has several rows, their weights do not say how many people the person stands for.
+    # The weights of a person with several rows do not give the number of people represented.
     unit = table.weights.unit if table.weights is not None and not table.several_rows else None
     found = []
     for number, columns in enumerate(sets):
-        context.step("judging what quasi values tell", number, len(sets))
+        context.step("assessing quasi-identifiers", number, len(sets))
         scope = ClaimScope.of_table(table, (tuple(columns),))
         found.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit, scope))
     return tuple(found)
@@ -128,7 +130,7 @@ def _exposure(
         firsts = np.zeros(count, dtype=np.int64)
         firsts[ids[::-1]] = np.arange(len(ids))[::-1]
         groups = frequencies.merged(ids, count)
-    # Where a population was counted, points without rows are nobody of the table.
+    # With population counts, combinations without rows are nobody in the table.
     filled = groups.sizes > 0
     firsts, groups = firsts[filled], groups.select(filled)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
@@ -171,7 +173,7 @@ def _groups_by(frequencies: FrequencySet, places: Sequence[int]) -> Groups:
 
 @dataclass(frozen=True)
 class _Described:
-    """Groups with what tells who is in them: the point of each group's first row, and the places of the columns that are known."""
+    """Groups with a description of their members: the first combination of each group, and the indices of the known columns."""
 
     frequencies: FrequencySet
     groups: Groups
@@ -179,7 +181,7 @@ class _Described:
     places: Sequence[int]
 
     def group(self, group: int) -> ExposedGroup:
-        """One group as an adversary sees it."""
+        """Return one group as an adversary sees it."""
         point, labels = int(self.firsts[group]), {}
         for place in self.places:
             hierarchy, level = self.frequencies.hierarchies[place], self.frequencies.levels[place]
@@ -188,12 +190,12 @@ class _Described:
         return ExposedGroup(labels, int(self.groups.people[group]), histogram)
 
     def most_exposed(self, shown: int) -> tuple[ExposedGroup, ...]:
-        """The smallest groups, among these the ones with the fewest sensitive values, and among these the ones with the rarest quasi values."""
+        """Return the smallest groups; ties are broken by fewest sensitive values, then by rarest quasi-identifier values."""
         order = np.lexsort((self._frequency(), self.groups.histograms.distinct, self.groups.people))
         return tuple(self.group(each) for each in order[:shown].tolist())
 
     def _frequency(self) -> np.ndarray[Any, Any]:
-        """How frequent the quasi values of each group are: the sum of logarithms over columns."""
+        """Return the sum over columns of the log frequency of the quasi-identifier values of each group."""
         found = np.zeros(len(self.firsts))
         for place in self.places:
             codes = self.frequencies.codes[place]

@@ -1,7 +1,9 @@
-"""What can be promised about one sensitive column, by its values: the least that is worth a sentence, and what would be better.
+"""Feasible guarantees for one sensitive column, derived from its values: the minimum useful guarantee, and stronger
+ones.
 
-Two values in every group is the floor. Where one value is delicate and its absence harmless (a positive result among many negative ones), a bound on the
-share of that value says more, and costs less: it asks for no sick person in every group.
+Two distinct values in every group is the minimum. If one value is delicate and its absence harmless (a positive result
+among many negative ones), a bound on the share of that value is more informative and cheaper: it does not require a
+delicate value in every group.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from reticent.propose.study_columns import words_in
 from reticent.table import SensitiveColumn
 
 PromisedPart = dict[str, Any]
-"""A definition as a policy writes it."""
+"""A definition in policy syntax."""
 
 _RARE = Fraction(1, 4)
 _LEAST_BOUND = "1/2"
@@ -47,11 +49,12 @@ _DELICATE = frozenset(
 
 @dataclass(frozen=True)
 class ColumnGuarantees:
-    """The guarantees that may be stated for a sensitive column.
+    """Feasible guarantees for a sensitive column.
 
-    ``floors`` are the least ones, each enough by itself, the better one first; ``tighter`` are stronger bounds on the share of the delicate values, by
-    rising strength; ``diversity`` is the strongest diversity that all rows together allow; ``has_order`` says whether closeness can be asked for, and
-    ``varied`` is the share of rows that do not have the most frequent value.
+    ``floors`` are the minimum guarantees, each sufficient by itself, the better one first. ``tighter`` are stronger
+    bounds on the share of the delicate values, by rising strength. ``diversity`` is the strongest diversity that the
+    whole table has. ``has_order`` is true if t-closeness on an ordered domain is possible. ``varied`` is the share of
+    rows without the most frequent value.
     """
 
     column: str
@@ -63,10 +66,10 @@ class ColumnGuarantees:
 
 
 def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: bool) -> ColumnGuarantees | None:
-    """What can be promised about a column with these ``values``, as they are published; None where everybody has the same.
+    """Return the feasible guarantees for a column with these published ``values``; None if the column is constant.
 
-    Where ``absence_is_harmless`` and the delicate values are rare, a bound on their share comes first. ``several`` sensitive columns are each judged by
-    themselves (``alone``).
+    If ``absence_is_harmless`` and the delicate values are rare, a bound on their share comes first. With ``several``
+    sensitive columns each is judged by itself (``alone``).
     """
     if values.n_unique() < 2:
         return None
@@ -91,7 +94,7 @@ def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: boo
 
 
 def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
-    """The values that it would be bad to have, where one harmless value stands against them, and their share of the rows; nothing where none does."""
+    """Return the delicate values of a column that has one harmless value, and their share of the rows; empty if there is no harmless value."""
     counts = values.drop_nulls().value_counts(sort=True, name="\0times")
     held, times = counts[values.name].to_list(), counts["\0times"].to_list()
     if not 2 <= len(held) <= MOST_COUNTED:
@@ -106,7 +109,7 @@ def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
     if not counted and _spelled(others[0]) not in _DELICATE and len(held) > 2:
         return (), Fraction(1)
     sick = sum(count for value, count in zip(held, times, strict=True) if value not in harmless)
-    # A definition names truth values as texts, as tables show them.
+    # Definitions refer to booleans by their text form, as tables do.
     named = [_spelled(value) if isinstance(value, bool) else value for value in sorted(others)]
     return tuple(named), Fraction(sick, len(values))
 
@@ -122,7 +125,7 @@ def _bound(delicate: Sequence[Any], h: str, named: PromisedPart) -> PromisedPart
 
 
 def _strongest_diversity(values: pl.Series) -> GroupDefinition:
-    """Recursive (3,3)-diversity, or the nearest that all rows together have."""
+    """Return recursive (3,3)-diversity, or the nearest diversity that the table as a whole has."""
     whole = _all_in_one_group(values)
     wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
     wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]

@@ -1,4 +1,4 @@
-"""Proposed hierarchies: round numbers, calendar units, masked codes, the files of ARX that lie beside the data."""
+"""Proposed hierarchies: round numbers, calendar units, masked codes, and ARX hierarchy files next to the data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FINEST, _COARSEST = 200, Fraction(3, 2)
 
 @dataclass(frozen=True)
 class HierarchyProposal:
-    """A hierarchy as a policy writes it, why, and how many levels it has (the value itself included)."""
+    """A hierarchy in policy syntax, the reason for it, and its number of levels (including the value itself)."""
 
     description: Description
     reason: str
@@ -40,7 +40,7 @@ class HierarchyProposal:
 
 
 def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path | None) -> HierarchyProposal:
-    """A hierarchy for a quasi column. Every one of them ends in a single part, so that a release can always be found."""
+    """Return a hierarchy for a quasi-identifier. Its top level is a single group, so that a release always exists."""
     found = _file_beside(column, beside)
     if found is not None:
         return found
@@ -73,11 +73,13 @@ def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path |
     if column.type == "text" and _FEW_STEPS <= column.distinct <= _MOST_CATEGORIES:
         ordered = order_of_texts(column.sample.to_list())
         return _order(ordered) if ordered is not None else _categories(column)
-    return _suppression("each value is kept or left out")
+    return _suppression("each value is kept or suppressed")
 
 
 def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposal | None:
-    """``adult_hierarchy_age.csv`` beside ``adult.csv``, if it covers the column's values and ends in a single part."""
+    """Return the hierarchy file next to the data (``adult_hierarchy_age.csv`` for ``adult.csv``), if it covers the
+    column's values and its top level is a single group.
+    """
     if beside is None or not beside.parent.is_dir():
         return None
     ending = f"_hierarchy_{column.name}.csv"
@@ -94,17 +96,17 @@ def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposa
     if bound.levels[-1].size != 1:
         return None
     return HierarchyProposal(
-        {"kind": "csv", "file": str(path)}, "the hierarchy file beside the data", len(bound.levels)
+        {"kind": "csv", "file": str(path)}, "the hierarchy file next to the data", len(bound.levels)
     )
 
 
 def _is_skewed(column: ColumnProfile) -> bool:
-    """Whether most numbers lie in a small part of the range, so that intervals of one width would be full or empty."""
+    """True if most numbers fall into a small part of the range, so that intervals of equal width would be full or empty."""
     return len(column.parts) > 1 and 4 * (column.parts[-1] - column.parts[0]) < column.highest - column.lowest
 
 
 def _quantiles(column: ColumnProfile) -> HierarchyProposal:
-    """Cuts at round numbers near the sixteenths, eighths, quarters and the middle of the rows."""
+    """Return intervals with bounds at round numbers near the sixteenths, eighths, quarters and the median of the rows."""
     rounded = [_round_number(part) for part in column.parts]
     levels: list[list[Any]] = []
     for step in (1, 2, 4, 8):
@@ -115,13 +117,13 @@ def _quantiles(column: ColumnProfile) -> HierarchyProposal:
         return _round_intervals(column)
     return HierarchyProposal(
         {"kind": "cuts", "levels": levels},
-        "numbers cut at round values that part the rows evenly, since most lie close together",
+        "intervals at round values with about equal numbers of rows, because most values are close together",
         len(levels) + 2,
     )
 
 
 def _round_number(number: float) -> Any:
-    """Two significant digits."""
+    """Return the number rounded to two significant digits."""
     if number == 0:
         return 0
     power = math.floor(math.log10(abs(number))) - 1
@@ -130,38 +132,38 @@ def _round_number(number: float) -> Any:
 
 
 def _steps(column: ColumnProfile) -> HierarchyProposal:
-    """Few whole numbers: two, four, eight neighbours together."""
+    """Return a hierarchy for a few integers that merges two, four, eight neighbours."""
     span = column.highest - column.lowest + 1
     widths = [width for width in (2, 4, 8, 16) if width < span]
     if not widths:
-        return _suppression("each value is kept or left out")
+        return _suppression("each value is kept or suppressed")
     return HierarchyProposal(
         {"kind": "intervals", "widths": widths, "origin": column.lowest},
-        "neighbouring numbers together",
+        "neighbouring numbers are merged",
         len(widths) + 2,
     )
 
 
 def _neighbours(column: ColumnProfile) -> HierarchyProposal:
-    """Few numbers that lie apart: two, four, eight neighbours together, whatever lies between them."""
+    """Return a hierarchy for a few widely spaced numbers that merges two, four, eight neighbours, whatever the gaps."""
     values = column.sample.sort().to_list()
     levels = [values[size::size] for size in (2, 4, 8, 16) if size < len(values)]
     if not levels:
-        return _suppression("each value is kept or left out")
-    return HierarchyProposal({"kind": "cuts", "levels": levels}, "neighbouring numbers together", len(levels) + 2)
+        return _suppression("each value is kept or suppressed")
+    return HierarchyProposal({"kind": "cuts", "levels": levels}, "neighbouring numbers are merged", len(levels) + 2)
 
 
 def _order(values: list[str]) -> HierarchyProposal:
     sizes = [size for size in (2, 4, 8, 16) if size < len(values)]
     return HierarchyProposal(
         {"kind": "order", "sizes": sizes, "values": values, "from_data": True},
-        "neighbours in the order that the texts tell are put together; edit the order",
+        "neighbours in the order of the scale are merged; check the order",
         len(sizes) + 2,
     )
 
 
 def _categories(column: ColumnProfile) -> HierarchyProposal:
-    """Categories that begin alike together, then those that are rare; edit the tree where you know better."""
+    """Return a tree that merges categories with a common prefix, then rare ones. The steward may edit it."""
     values, times = column.sample.to_list(), column.times
     groups: dict[str, list[str]] = {}
     for value in values:
@@ -181,19 +183,19 @@ def _categories(column: ColumnProfile) -> HierarchyProposal:
         tree: dict[str, Any] = {label: rare, **{name: [name] for name in frequent}}
         return HierarchyProposal(
             {"kind": "taxonomy", "from_data": True, "tree": tree},
-            "the rare categories are put together; edit the tree",
+            "rare categories are merged; edit the tree",
             3,
         )
     tree = {label: {name: similar[name] for name in rare}, **{name: {name: similar[name]} for name in frequent}}
     return HierarchyProposal(
         {"kind": "taxonomy", "from_data": True, "tree": tree},
-        "categories that begin alike, then the rare ones, are put together; edit the tree",
+        "categories with a common beginning, then the rare ones, are merged; edit the tree",
         4,
     )
 
 
 def _common(members: list[str]) -> str:
-    """What the values begin with."""
+    """Return the common prefix of the values."""
     alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*members, strict=False))
     start = "".join(letters[0] for letters in alike).strip(" -_/:,(")
     return f"{start}..." if start else members[0]
@@ -223,13 +225,13 @@ def _dates(column: ColumnProfile) -> HierarchyProposal:
         return HierarchyProposal({"kind": "dates", "levels": units}, "dates in calendar units", len(units) + 2)
     return HierarchyProposal(
         {"kind": "dates", "levels": units, "timezone": "UTC"},
-        "timestamps in calendar units; correct the timezone in which days begin",
+        "timestamps in calendar units; check the time zone in which days begin",
         len(units) + 3,
     )
 
 
 def _code_length(column: ColumnProfile) -> int | None:
-    """The one length that all codes have (integers: that of the longest, since leading zeros were lost)."""
+    """Return the common length of all codes (integers: that of the longest, because leading zeros were lost); None if lengths differ."""
     text = column.sample.cast(pl.String).str.strip_chars()
     lengths = text.str.len_chars()
     if column.type == "integer":
@@ -249,7 +251,7 @@ def _ages(column: ColumnProfile) -> HierarchyProposal:
 
 
 def _round_intervals(column: ColumnProfile) -> HierarchyProposal:
-    """Widths from 1, 5, 10, 50, 100 ... that cut the range into between 200 and one and a half pieces."""
+    """Return round intervals of widths from 1, 5, 10, 50, 100 ... that split the range into between 200 and one and a half pieces."""
     if not math.isfinite(column.lowest) or not math.isfinite(column.highest):
         return _suppression("numbers without bounds")
     span = Fraction(column.highest) - Fraction(column.lowest)

@@ -1,4 +1,4 @@
-"""Values that identify people whatever their column is called: addresses, numbers and codes that belong to one person."""
+"""Patterns of values that identify people regardless of the column name: addresses, numbers and codes that belong to one person."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FULL_NAME = (
     r"^(?:(?:Mr|Mrs|Ms|Dr|Prof|Herr|Frau)\.? )?\p{Lu}[\p{Ll}'’-]+(?:-\p{Lu}\p{Ll}+)?(?: \p{Lu}\.?)?(?: (?:van|von|de|der|la|di|da|bin|al|O'))*(?: \p{Lu}[\p{L}'’-]+){1,2}$"
     r"|^\p{Lu}[\p{L}'’-]+, \p{Lu}\p{Ll}+(?: \p{Lu}\.?)?$"
 )
-# Codes of drug packages (4-4-2, 5-3-2, 5-4-1 or 5-4-2 digits) look like telephone numbers and belong to nobody.
+# Drug package codes (4-4-2, 5-3-2, 5-4-1 or 5-4-2 digits) look like telephone numbers but identify no person.
 _DRUG_CODES = r"^(?:\d{4}-\d{4}-\d{2}|\d{5}-\d{3}-\d{2}|\d{5}-\d{4}-\d{1,2})$"
 _SHARE = 0.8
 _ENOUGH, _TRIED, _MOST_READ = 10, 200, 2000
@@ -55,7 +55,7 @@ _LONG_NUMBER, _FEW_ROWS, _LONGER_TEXT = 9, 5, 3
 
 
 def identifying_pattern(sample: pl.Series) -> str | None:
-    """The kind of identifier that most values look like, if they do; long numbers by their check digits."""
+    """Return the kind of identifier that most values look like, if any; long numbers are recognised by their check digits."""
     if len(sample) == 0:
         return None
     if sample.dtype.is_integer():
@@ -82,7 +82,9 @@ def identifying_pattern(sample: pl.Series) -> str | None:
 
 
 def full_names(sample: pl.Series, filled: int) -> bool:
-    """Whether texts are names of people: of their shape, with common given names or hardly ever repeated (New York is of that shape, too)."""
+    """True if texts are personal names: they have the form of names, and contain common given names or hardly ever
+    repeat (place names such as New York have the same form).
+    """
     if sample.dtype != pl.String or len(sample) < 5:
         return False
     text = sample.str.strip_chars()
@@ -95,16 +97,17 @@ def full_names(sample: pl.Series, filled: int) -> bool:
 
 
 def _called(name: str) -> list[str]:
-    """The words of a name, the given name first: ``Dr. Ann Lee`` and ``Lee, Ann`` are both Ann Lee."""
+    """Return the words of a name, given name first: ``Dr. Ann Lee`` and ``Lee, Ann`` both give Ann Lee."""
     family, comma, given = name.partition(",")
     words = f"{given} {family}".split() if comma else name.split()
     return [word for word in words if not re.fullmatch(_TITLE, word)] or [name]
 
 
 def hidden_identifier(values: pl.Series, times: pl.Series) -> str | None:
-    """The kind of identifier that any of the values contains, be it inside a longer text; ``times`` says how often each value occurs.
+    """Return the kind of identifier that any value contains, also within a longer text. ``times`` counts the
+    occurrences of each value.
 
-    A name in a text that many people share is that of no one of them.
+    A name within a text that many people share does not identify any of them.
     """
     if values.dtype != pl.String or len(values) == 0:
         return None
@@ -122,7 +125,7 @@ def _mostly(text: pl.Series, pattern: str) -> bool:
 
 
 def _by_check_digits(text: pl.Series) -> str | None:
-    """Numbers of one length whose check digits are right: by chance that is so for one in ten."""
+    """Return the kind of identifier if numbers of equal length have valid check digits; by chance one in ten does."""
     tried = text.head(_TRIED).to_list()
     if len(tried) < _ENOUGH or not all(number.isascii() and number.isdigit() for number in tried):
         return None
@@ -139,7 +142,7 @@ def _luhn(number: str) -> bool:
 
 
 def _weighted(weights: tuple[int, ...], modulus: int, last: Callable[[int], int]) -> Callable[[str], bool]:
-    """The last digit follows from the weighted sum of the others."""
+    """Return a check that the last digit follows from the weighted sum of the others."""
 
     def right(number: str) -> bool:
         total = sum(weight * int(digit) for weight, digit in zip(weights, number, strict=False))

@@ -1,4 +1,4 @@
-"""Columns whose values everybody knows beforehand: states, countries, diseases, branches of industry."""
+"""Columns with a publicly known domain: states, countries, diseases, branches of industry."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _COUNTRY = frozenset(
 
 
 _CODED = {"isco": "isco-08", "nace": "nace", "nuts": "nuts", "zip": "us-zip", "zipcode": "us-zip", "icd": "icd-10"}
-"""Words of a name that say which codes a column has."""
+"""Words in a column name that identify its code system."""
 
 
 def public_domain(column: ColumnProfile) -> str | None:
-    """The public domain that has all values of the column, if its name does not say something else."""
+    """Return the public domain that contains all values of the column, unless the column name contradicts it."""
     if column.distinct < _FEWEST or column.distinct > len(column.sample):
         return None
     words = {word.rstrip("0123456789") for word in words_of(column.name)}
@@ -58,7 +58,7 @@ def _candidates(column: ColumnProfile, words: set[str]) -> list[str]:
         for name in PUBLIC_DOMAINS
         if name.startswith("us-states" if words & _STATE else "iso") and words & (_STATE | _COUNTRY)
     ]
-    # Codes of two letters may be anything unless there are many of them, or the name says so.
+    # Two-letter codes are ambiguous unless there are many of them or the name identifies them.
     lettered = [name for name in PUBLIC_DOMAINS if name.startswith(("us-states", "iso")) and name != "us-states-fips"]
     return [*coded, *named, *(lettered if column.distinct >= 10 else ["us-states-names"])]
 

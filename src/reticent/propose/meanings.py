@@ -1,4 +1,4 @@
-"""What a column is about, seen by itself: by its name, its title in a codebook, and whether its values can be that."""
+"""The meaning of a single column, from its name, its title in a codebook, and the plausibility of its values."""
 
 from __future__ import annotations
 
@@ -23,24 +23,26 @@ _FEW_VALUES, _SHARED_BY = 8, 10
 _PAY = Kind("money", "income")
 _DEMOGRAPHIC = Kind("demographic", "a demographic value")
 _AGE, _AGED = Kind("age", "age"), re.compile(r"age[_.]?[a-z0-9]{1,8}")
-"""Ages at something: ``agein``, ``age1st``."""
+"""Names of ages at an event: ``agein``, ``age1st``."""
 _HOSPITAL_STAY = Kind("health", "a stay in hospital", topic=True)
-_HOSPITAL = Kind("demographic", "where somebody was treated")
+_HOSPITAL = Kind("demographic", "place of treatment")
 
 
 def meaning_in(column: ColumnProfile) -> str | None:
-    """What the column is about, in one word (:data:`reticent.propose.names.Meaning`)."""
+    """Return the meaning of the column in one word (:data:`reticent.propose.names.Meaning`)."""
     kind = column.kind or kind_in(column)
     return kind.meaning if kind is not None else None
 
 
 def is_by_context(column: ColumnProfile) -> bool:
-    """Whether nothing but the columns beside it says what the column is about."""
+    """True if only the neighbouring columns indicate the meaning of the column."""
     return column.kind is not None and column.kind.inferred
 
 
 def kind_in(column: ColumnProfile) -> Kind | None:
-    """The first kind that the name, or else the title, may say and that the values can be: a longitude is no pay, the weight of a body is none of a survey."""
+    """Return the first kind suggested by the name, else by the title, that the values can have: a longitude is not a
+    salary, a body weight is not a survey weight.
+    """
     for said in (column.name, column.title):
         fitting = (_fitting(kind, column) for kind in ranked_kinds(said))
         found = next((kind for kind in fitting if kind is not None), None)
@@ -53,7 +55,7 @@ def kind_in(column: ColumnProfile) -> Kind | None:
 
 
 def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
-    """The kind, or what it turns out to be; None if the values cannot be that."""
+    """Return the kind, possibly refined by the values; None if the values contradict it."""
     numeric = column.type in ("integer", "number")
     dated = column.type in ("date", "timestamp")
     if kind.meaning == "place":
@@ -65,7 +67,7 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
     if kind.meaning == "identifier" and is_category(column):
         return None
     if kind.meaning == "key" and (column.type == "number" or is_category(column)):
-        # Nobody is told apart by measurements, or by a few codes.
+        # Measurements and small sets of codes do not identify people.
         return None
     if kind.meaning == "age" and numeric and not _like_ages(column):
         return _DEMOGRAPHIC
@@ -84,54 +86,60 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
     if words_of(column.name) == ["gen"] and column.distinct > _MOST_SEXES:
         return None
     if kind.says in _CATEGORIES and numeric and column.distinct > _MOST_CODES:
-        # Numbers that are not whole, or larger than any code, are measurements.
+        # Non-integers, and numbers larger than any code, are measurements.
         return None if column.type == "number" or column.highest > _LARGEST_CODE else kind
     if kind.says == _WORK and words_of(column.name)[1:][-1:] == ["ind"] and column.distinct <= 2:
-        # An indicator is no industry.
+        # An indicator is not an industry code.
         return None
     if (kind.numbers and (not numeric or column.distinct <= _MARKS)) or (kind.few and column.distinct > _FEW):
         return None
     return kind
 
 
-_LOOKS = "how somebody looks"
+_LOOKS = "physical appearance"
 _WORK = "work"
 _CATEGORIES = ("race and origin", "sex", "schooling", "family")
 _MOST_CODES, _LARGEST_CODE, _MOST_SEXES = 50, 99_999, 3
-_LIVES = "where somebody lives"
-_TOGETHER = "how many people belong together"
+_LIVES = "place of residence"
+_TOGETHER = "size of the household or family"
 
 
 def _are_steps(column: ColumnProfile) -> bool:
-    """Whether values are the first few whole numbers, as those of a disease's states are and those of a country's seldom."""
+    """True if the values are the first few integers, typical of disease stages and not of country codes."""
     return column.distinct <= _FEW_STATES and set(map(str, column.sample)) <= set(map(str, range(_FEW_STATES + 1)))
 
 
 def is_category(column: ColumnProfile) -> bool:
-    """Whether the column has few values, each shared by many rows, so that it cannot be an identifier whatever its name is."""
+    """True if the column has few values, each shared by many rows, so that it cannot be an identifier whatever its name."""
     return column.distinct <= 2 or (column.distinct <= _FEW_VALUES and column.filled >= _SHARED_BY * column.distinct)
 
 
 def may_hold_names(column: ColumnProfile) -> bool:
-    """Whether nothing says what the texts are, so that they may be names of people."""
+    """True if nothing indicates what the texts are, so that they may be personal names."""
     kind = column.kind or kind_in(column)
     return kind is None or kind.inferred or kind.says == _LOOKS
 
 
 def _is_counted(column: ColumnProfile) -> bool:
-    """Whether it says if or how often, and not which one. Numbers of hospitals, which are read as texts, leave gaps or begin with 1."""
+    """True if the column is a flag or a count rather than an identifier of a category. Hospital numbers, which are read
+    as text, have gaps or start with 1.
+    """
     if column.type == "text":
         return {str(number) for number in range(column.distinct - 1)} <= set(column.sample)
     return column.distinct == 2 or (column.type in ("integer", "number") and column.lowest == 0)
 
 
 def _like_ages(column: ColumnProfile) -> bool:
-    """Numbers as ages in years are: not below zero, above those of children, and not those of trees; classes of ages and shares of a century are none."""
+    """True if the numbers are plausible ages in years: non-negative, beyond those of children, and below those of
+    trees; not age classes, not fractions of a century.
+    """
     return column.lowest is not None and column.lowest >= 0 and _AGES_REACH[0] <= column.highest <= _AGES_REACH[1]
 
 
 def _like_bodies(column: ColumnProfile) -> bool:
-    """Numbers as kilograms, pounds or, of the newborn, grams of people are: bounded on both sides, and close to their mean, which a survey's are seldom."""
+    """True if the numbers are plausible body weights in kilograms, pounds or (newborns) grams: bounded on both sides
+    and close to their mean, which survey weights seldom are.
+    """
     if column.lowest is None or not column.lowest > 0 or column.distinct < 2 or column.highest > 12 * column.lowest:
         return False
     values = np.repeat(column.sample.cast(pl.Float64).to_numpy(), column.times)

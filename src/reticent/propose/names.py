@@ -1,4 +1,4 @@
-"""What a column's name says about it, in several languages. Accents, case and word separators do not matter."""
+"""The meaning of a column's name, in several languages. Accents, case and word separators are ignored."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _ORDER = (
 
 
 def _listed(words: str) -> tuple[str, ...]:
-    """Words that stand in a text."""
+    """Return the words of a text."""
     return tuple(words.split())
 
 
-# Whose number ends in "id": a child, not a kid; a case, not covid.
+# Nouns that form keys with the suffix "id": a child, but not a kid; a case, but not covid.
 _NUMBERED = frozenset(
     _listed(
         """
@@ -51,19 +51,19 @@ _EVENTS = frozenset(_listed("first onset start began begin"))
 _SEEN = frozenset(_listed("sex gender race ethnicity geschlecht sexe sexo sesso geslacht"))
 _SEEN_KINDS = ("sex", "race and origin")
 _RESULTS = frozenset(_listed("outcome outcomes result results complication complications"))
-_CAME_OF = Kind("outcome", "what came of it", topic=True)
+_CAME_OF = Kind("outcome", "an outcome", topic=True)
 _MOSTLY = 0.5
-_KEY = Kind("key", "it tells people or households apart")
+_KEY = Kind("key", "it identifies people or households")
 BODY_WEIGHT = Kind("health", "body weight", topic=True)
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of column that the name says, or nothing. The more specific kind wins: a date of birth is no mere date."""
+    """Return the kind of column that the name indicates, if any. The more specific kind wins: a date of birth is more than a date."""
     return next(iter(ranked_kinds(name)), None)
 
 
 def ranked_kinds(name: str) -> list[Kind]:
-    """The kinds of column that the name may say, the most specific first."""
+    """Return the kinds of column that the name may indicate, the most specific first."""
     words = words_of(name)
     kinds = [kind for kind in kinds_of(name) if kind.meaning != "nothing"]
     if any(stem in _NUMBERED for stem in _numbered(words)):
@@ -71,13 +71,13 @@ def ranked_kinds(name: str) -> list[Kind]:
     if any(kind.meaning == "weight" for kind in kinds) and _BODIES & set(words):
         kinds = [BODY_WEIGHT if kind.meaning == "weight" else kind for kind in kinds]
     if any(kind.sensitive for kind in kinds) and _EVENTS & set(words):
-        # The age at which somebody first used drugs tells that they did.
+        # The age at first drug use discloses that a person used drugs.
         kinds = [kind for kind in kinds if kind.meaning != "age"]
     if len(words) > 1 and words[-1] in _SEEN and (seen := [kind for kind in kinds if kind.says in _SEEN_KINDS]):
         # The sex of a donor is a sex.
         return seen
     if len(words) > 1 and words[-1] in _RESULTS and not says_nothing(name):
-        # What came of a birth is no birth.
+        # The outcome of a birth is not a birth.
         kinds = [kind for kind in kinds if kind.sensitive] or [_CAME_OF]
     if {kind.meaning for kind in kinds} == {"identifier", "demographic"} and words[-1] in ("name", "names"):
         kinds = [kind for kind in kinds if kind.meaning == "demographic"]
@@ -85,7 +85,7 @@ def ranked_kinds(name: str) -> list[Kind]:
 
 
 def says_nothing(name: str) -> bool:
-    """Whether the name is one that only looks as if it said something sensitive; a part of it is not enough."""
+    """True if the whole name is a false friend: it only resembles a sensitive word."""
     kinds = kinds_of(name)
     return bool(kinds) and all(kind.meaning == "nothing" for kind in kinds) and share_spoken(name) > _MOSTLY
 
@@ -95,7 +95,7 @@ def _rank(kind: Kind) -> tuple[int, str]:
 
 
 def _numbered(words: Sequence[str]) -> list[str]:
-    """What is numbered by words such as ``patid``, ``ptnum`` and ``subj_no``."""
+    """Return what is numbered by words such as ``patid``, ``ptnum`` and ``subj_no``."""
     joined = [*words, *(f"{one}{two}" for one, two in itertools.pairwise(words))]
     return [word.removesuffix(end) for word in joined for end in _NUMBERS if word.endswith(end)]
 
@@ -107,18 +107,18 @@ _PERSONS = frozenset(
 
 
 def numbers_persons(name: str) -> bool:
-    """Whether the name says that people are numbered, and not households, schools or visits."""
+    """True if the name indicates an identifier of people, not of households, schools or visits."""
     return any(stem in _PERSONS for stem in _numbered(words_of(name)))
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """What the name says, or nothing."""
+    """Return the meaning of the name; None if there is none."""
     kind = kind_of(name)
     return kind.meaning if kind is not None else None
 
 
 def says_number_of_somebody(name: str) -> bool:
-    """Whether the name ends in "id" as names of keys do, and not as ``paid`` and ``covid`` do."""
+    """True if the name ends in "id" as a key does, unlike ``paid`` and ``covid``."""
     return any(word.endswith("id") and len(word) > 4 and not word.endswith(_NO_KEYS) for word in words_of(name))
 
 
@@ -153,12 +153,12 @@ _SURVEY_AFTER = _listed("p f r a x cat rec recode code cd grp group num no yrs y
 
 
 def is_nominal(name: str) -> bool:
-    """Whether numbers under this name are codes of categories, whose order means nothing."""
+    """True if numbers under this name are category codes without an order."""
     return any(core in _NOMINAL for word in words_of(name) for core in (word, *_without_affixes(word)))
 
 
 def _without_affixes(word: str) -> list[str]:
-    """The word without what surveys put around words; three letters must be left."""
+    """Return the word without the prefixes and suffixes that surveys add; at least three letters remain."""
     bare = word.rstrip("0123456789")
     cores = [bare, *(bare.removesuffix(end) for end in _SURVEY_AFTER if bare.endswith(end))]
     cores += [core.removeprefix(start) for core in cores for start in _SURVEY_BEFORE if core.startswith(start)]
@@ -166,11 +166,11 @@ def _without_affixes(word: str) -> list[str]:
 
 
 def says_record(name: str) -> bool:
-    """Whether the name says that it stands in records only: scores, answers, measurements."""
+    """True if the name indicates a value that exists in records only: scores, answers, measurements."""
     words = words_of(name)
     return any(word in _RECORDED for word in words) or any(re.fullmatch(r"q\d+\w*", word) for word in words)
 
 
 def says_survey(name: str) -> bool:
-    """Whether the name of a weight can only be that of a survey, and not of a body or a parcel."""
+    """True if a weight with this name can only be a survey weight, not a body weight or a parcel weight."""
     return "".join(words_of(name)).rstrip("0123456789") not in _AMBIGUOUS

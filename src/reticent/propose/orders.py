@@ -1,4 +1,4 @@
-"""The order of categories that tell it themselves: by the numbers that they begin with, or by the words of well-known scales."""
+"""The order of categories with an evident order: by leading numbers, or by the words of well-known scales."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _BELOW = re.compile(r"^\s*(?:<|under|below|less|up to|fewer|unter|bis|moins|menos)", re.IGNORECASE)
 _ABOVE = re.compile(r"^\s*(?:>|over|above|more)", re.IGNORECASE)
 _FIRST_CHARACTERS = 16
-# Each from the lowest to the highest; words of one place mean the same.
+# Each scale from lowest to highest; words separated by "/" are synonyms.
 _SCALES = (
     "strongly disagree|disagree/somewhat disagree/disagree somewhat|neutral/neither/neither agree nor disagree/undecided|agree/somewhat agree/agree somewhat|strongly agree",
     "strongly oppose|oppose/somewhat oppose|neutral/neither/undecided|favor/favour/support/somewhat favor|strongly favor/strongly favour/strongly support",
@@ -26,7 +26,7 @@ _SCALES = (
 
 
 def order_of_texts(values: Sequence[str]) -> list[str] | None:
-    """The values from the lowest to the highest, if they tell; None if they do not."""
+    """Return the values from lowest to highest if their order is evident, else None."""
     return _by_numbers(values) or _by_words(values)
 
 

@@ -31,12 +31,14 @@ def propose_policy(
     *,
     prices: bool = True,
 ) -> tuple[Tradeoff, str]:
-    """Profile the rows of ``location`` (an address or a frame) and write the text of a policy that is going to lie at ``policy``.
+    """Profile the rows of ``location`` (an address or a frame) and return the text of a policy to be written to
+    ``policy``.
 
-    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows. What was found out about the last two is written
-    down, so that every later run reads the same rows. A password in an address is not written down; a frame has
-    no address, so its policy names no source. ``template`` is one of :data:`reticent.propose.TEMPLATES`. Without ``prices`` no release is drafted: nothing is
-    left out for its price, guarantees are the least ones, and publishing chooses the method.
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows.
+    Detected values of the last two are written to the policy, so that every later run reads the same rows. Passwords in
+    an address are not written; a frame has no address, so its policy names no source. ``template`` is one of
+    :data:`reticent.propose.TEMPLATES`. Without ``prices`` no release is drafted: no column is dropped for its cost,
+    guarantees are the minimum ones, and publishing chooses the method.
     """
     if template is not None:
         one_of(template, "template", TEMPLATES)
@@ -46,7 +48,7 @@ def propose_policy(
     frame = source.read()
     _check_profiled(frame, source.name)
     codes, unsure = missing_codes(frame)
-    # Only text files spell numbers; elsewhere null_values speak of text.
+    # Only text files have spellings of numbers; elsewhere null_values apply to text columns.
     is_csv = source.is_text
     words = [*missing_words(frame), *(codes if is_csv else ())]
     if words:
@@ -70,7 +72,7 @@ def propose_policy(
     found = replace(found, notes=(*found.notes, *codebook.notes()))
     address = os.path.relpath(place, folder) if is_file else _without_password(place)
     if address != place and not is_file:
-        note = "The password of the database is not written down here. Give it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
+        note = "The database password is not stored here. Pass it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
         found = replace(found, notes=(*found.notes, note))
     settings = {"source": address, **options, **source.found(), "null_values": words, "types": types}
     priced = _afforded(found, frame, template, context) if prices else unpriced(found, frame)
@@ -78,19 +80,19 @@ def propose_policy(
 
 
 def _check_profiled(frame: pl.DataFrame, name: str) -> None:
-    """Refuse what has nothing to look at: no columns, or objects that only Python knows."""
+    """Refuse tables that cannot be profiled: without columns, or with columns of Python objects."""
     if not frame.width:
         raise DataError(f"{name} has no columns. There is nothing to publish; check the source.")
     for column, dtype in frame.schema.items():
         if dtype == pl.Object:
             raise DataError(
-                f"Column {column!r} holds objects of Python, whose values cannot be compared. Make numbers or text of them, or leave it out.",
+                f"Column {column!r} holds Python objects, which cannot be compared. Convert them to numbers or text, or drop the column.",
                 column=column,
             )
 
 
 def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Tradeoff:
-    """What the table affords; columns that it does not afford to protect are judged by the template again."""
+    """Return the affordable proposal; the template is applied again to columns that are too expensive to protect."""
     priced = afford(found, frame, context, None if template is None else TEMPLATES[template].shown)
     return replace(priced, proposal=templated(priced.proposal, template))
 
@@ -98,27 +100,27 @@ def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, contex
 def _noting(
     found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool, numbers: Sequence[str]
 ) -> Proposal:
-    """The proposal with notes on numbers that may mean "nothing", and on ``numbers`` that are written as text."""
+    """Return the proposal with notes on numbers that may mean "missing", and on ``numbers`` that are written as text."""
     if found.refusal is not None:
         return found
     notes = [*found.notes, *numbers]
     if codes and is_csv:
-        notes.append(f"{', '.join(codes)} are read as missing values (null_values): elsewhere nothing is below zero.")
+        notes.append(f"{', '.join(codes)} are read as missing values (null_values): no other value is negative.")
     elif codes:
         notes.append(
-            f"{', '.join(codes)} look like codes for missing values; make them null in the source if they are."
+            f"{', '.join(codes)} look like codes for missing values; if they are, make them null in the source."
         )
     if unsure:
         listed = "; ".join(f"{name!r}: {', '.join(values)}" for name, values in unsure.items())
         way = "add them to null_values" if is_csv else "make them null in the source"
         notes.append(
-            f"Perhaps codes for missing values ({listed}): if they are, and are values in no other column, {way}."
+            f"Possible codes for missing values ({listed}): if they are, and no other column has them as values, {way}."
         )
     return replace(found, notes=tuple(notes))
 
 
 def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
-    """A name for the data set: that of the database table, or of the file with its folder, since many files are called data.csv."""
+    """Return a name for the data set: that of the database table, or of the file with its folder, because many files are called data.csv."""
     if options.get("table"):
         return str(options["table"])
     if not is_file:

@@ -1,4 +1,6 @@
-"""What releases of some columns under some guarantees would lose, measured by drafting them from the rows, or from a sample where there are many."""
+"""The information loss of releases of given columns under given guarantees, measured by drafting them from the rows, or
+from a sample of a large table.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,16 @@ from reticent.table import Hierarchy, Table, coarsening_from, hierarchy_from
 from reticent.utility import utility_of
 
 Promised = tuple[PromisedPart, ...]
-"""Definitions as a policy writes them: the size of groups first."""
+"""Definitions in policy syntax, the group size first."""
 
 MOST_ROWS = 20_000
-"""Larger tables are drafted from a sample of this many rows, and wide ones from fewer."""
+"""Larger tables are drafted from a sample of this many rows; wide tables from fewer."""
 
 LOCAL: tuple[str, Mapping[str, Any]] = ("Mondrian", {"values": "ranges", "split": "loss"})
-"""The method that prices are measured with."""
+"""The method used to measure losses."""
 
 _BEST_CELLS, _GOOD_CELLS = 60_000, 250_000
-"""Up to so many published values a search for better groups takes seconds, with all or with few of its rounds."""
+"""Up to this many published values a search for better groups takes seconds, with all or with few of its rounds."""
 
 _MOST_WORK, _FEWEST_ROWS = 4_000_000, 1_500
 _MOST_DRAFTS, _FEWEST_DRAFTS, _ALL_WORK = 80, 16, 60_000_000
@@ -37,32 +39,33 @@ _MOST_STEPS = 500
 
 @dataclass(frozen=True)
 class Price:
-    """The loss of a release, in all and by quasi column."""
+    """The information loss of a release, in total and per quasi-identifier."""
 
     loss: float
     by_column: Mapping[str, float] = field(default_factory=dict)
 
 
 def definition_of(promised: Sequence[Mapping[str, Any]]) -> Definition:
-    """The definition that is written so."""
+    """Return the definition object of a policy text."""
     found = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
     return all_of(tuple(part for each in found for part in each.parts()))
 
 
 def searched_effort(rows: int, columns: int) -> str:
-    """How hard a release of so many rows and columns, sensitive ones too, should be searched for better groups than those that are cut.
+    """Return the search effort for a release with this many rows and columns (including sensitive ones): how hard to
+    look for better groups than those of the initial split.
 
-    It is counted in rounds, never in seconds, so that a policy publishes the same groups on every machine.
+    The effort is counted in rounds, never in seconds, so that a policy publishes the same groups on every machine.
     """
     cells = rows * columns
     return "best" if cells <= _BEST_CELLS else "good" if cells <= _GOOD_CELLS else "quick"
 
 
 class Pricing:
-    """Prices of releases of a proposal's columns. Mutable: it remembers what was measured, and counts the drafts.
+    """Information losses of releases of a proposal's columns. Mutable: caches measured losses and counts drafts.
 
-    ``left`` is how many more drafts should be made. It follows from the size of the table and never from a clock, so that a file gets the same proposal
-    on every machine.
+    ``left`` is the remaining number of drafts. It depends on the size of the table and never on a clock, so that a file
+    gets the same proposal on every machine.
     """
 
     def __init__(self, proposal: Proposal, frame: pl.DataFrame, context: Context) -> None:
@@ -86,11 +89,11 @@ class Pricing:
 
     @property
     def counts_people(self) -> bool:
-        """Whether people may have several rows, so that groups count people."""
+        """True if a person may have several rows, so that groups count people."""
         return bool(self._owner)
 
     def price(self, quasi: Iterable[str], promised: Promised) -> Price | None:
-        """What a release of these quasi columns loses; None where none satisfies the definition."""
+        """Return the loss of a release of these quasi-identifiers; None if no release satisfies the definition."""
         names = set(quasi)
         chosen = tuple(name for name in self._quasi if name in names)
         definition = definition_of(promised)
@@ -101,14 +104,14 @@ class Pricing:
         return self._known[asked]
 
     def table(self, quasi: Iterable[str], promised: Promised, *, ranges: bool = True) -> Table:
-        """The rows with these quasi columns and the sensitive ones that something is promised about.
+        """Return the rows with these quasi-identifiers and the sensitive columns that have a guarantee.
 
-        For ``ranges`` alone the hierarchies of numbers, which take long to fit, are not needed, nor is every single number.
+        With ``ranges``, the number hierarchies, which are slow to fit, are skipped, and numbers are binned.
         """
         return _narrowed(self._in_ranges if ranges else self._in_hierarchies, quasi, promised)
 
     def whole_table(self, quasi: Iterable[str], promised: Promised) -> Table:
-        """All rows with these columns, not a sample of them."""
+        """Return all rows with these columns, without sampling."""
         return _narrowed(self._whole, quasi, promised)
 
     @cached_property
@@ -124,7 +127,7 @@ class Pricing:
         return self._table(self._exact, True, self._coarsen)
 
     def _table(self, rows: pl.DataFrame, ranges: bool, coarsen: Mapping[str, Any] | None = None) -> Table:
-        """The rows with all columns: fitted and encoded once for all drafts."""
+        """Return the rows with all columns, fitted and encoded once for all drafts."""
         kinds = {
             name: Hierarchy.suppression()
             if (described := column.hierarchy) is None or (ranges and _is_plain(described))
@@ -151,7 +154,7 @@ def _narrowed(table: Table, quasi: Iterable[str], promised: Promised) -> Table:
 
 
 def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.DataFrame:
-    """All rows, or so many that a draft takes little time; people with several rows are taken whole."""
+    """Return all rows, or a sample that is fast to draft; people with several rows are kept or dropped as a whole."""
     most = min(MOST_ROWS, max(_MOST_WORK // max(columns, 1) ** 2, _FEWEST_ROWS))
     if frame.height <= most:
         return frame
@@ -163,7 +166,7 @@ def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.Data
 
 
 def _domain(values: pl.Series, rows: pl.DataFrame) -> list[Any] | None:
-    """The values of a sensitive column, where a sample may lack one that is named in a guarantee."""
+    """Return the domain of a sensitive column if a sample may lack a value that a guarantee names."""
     if len(values) == rows.height:
         return None
     present = values.drop_nulls().unique().sort()
@@ -171,12 +174,12 @@ def _domain(values: pl.Series, rows: pl.DataFrame) -> list[Any] | None:
 
 
 def _is_plain(described: Mapping[str, Any] | None) -> bool:
-    """Whether a hierarchy only puts numbers into intervals, which ranges do not need."""
+    """True if a hierarchy only bins numbers into intervals, which ranges do not need."""
     return described is None or (described["kind"] == "intervals" and "domain" not in described)
 
 
 def _in_steps(values: pl.Series) -> pl.Series:
-    """Numbers in at most 500 steps of equally many values: a range covers the same share of them, and is measured far quicker."""
+    """Return numbers binned into at most 500 quantiles: a range covers the same share of them and is measured much faster."""
     distinct = values.n_unique()
     if not values.dtype.is_numeric() or distinct <= _MOST_STEPS:
         return values

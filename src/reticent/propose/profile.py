@@ -1,4 +1,4 @@
-"""The profile of a table: for every column its type, how many values it has, and how far they single people out."""
+"""The profile of a table: for every column its type, number of values, and how far they single people out."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _LIKELY_MISSING = tuple(word for word in MISSING_WORDS if word not in ("", ".", 
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What one column looks like. Examples are real values: for the steward's eyes only.
+    """The profile of one column. Examples are real values: for the steward only.
 
-    ``single`` is the number of rows whose value nobody else has. ``missing_words`` are spellings of "nothing" among the values,
-    ``missing_codes`` numbers that probably mean it; ``hidden`` is the kind of identifier that some text contains. ``sample`` holds the most frequent
-    values, ``times`` how often each occurs; ``parts`` are the numbers that cut the rows into sixteenths. ``title`` is what a codebook calls the column,
-    ``kind`` what it is about, once it was seen beside the others.
+    ``single`` is the number of rows with a unique value. ``missing_words`` are spellings of "missing" among the values,
+    ``missing_codes`` numbers that probably mean it; ``hidden`` is the kind of identifier that some text contains.
+    ``sample`` holds the most frequent values, ``times`` how often each occurs; ``parts`` are the sixteenths
+    (quantiles). ``title`` is the column's title in a codebook, ``kind`` its meaning in the context of the other
+    columns.
     """
 
     name: str
@@ -53,12 +54,12 @@ class ColumnProfile:
 
     @property
     def filled(self) -> int:
-        """Rows that have a value."""
+        """Number of rows that have a value."""
         return self.rows - self.nulls
 
     @property
     def uniqueness(self) -> Fraction:
-        """The share of rows with a value that nobody else has."""
+        """Return the share of rows with a unique value."""
         return Fraction(self.single, self.filled) if self.filled else Fraction(0)
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,7 +82,7 @@ class ColumnProfile:
 
 
 def profile(frame: pl.DataFrame, context: Context | None = None) -> tuple[ColumnProfile, ...]:
-    """The profiles of all columns; the ``context`` reports progress and can stop the run."""
+    """Return the profiles of all columns; ``context`` reports progress and can stop the run."""
     found, context = [], context or Context()
     for number, name in enumerate(frame.columns):
         context.step("profiling columns", number, frame.width, name)
@@ -90,7 +91,7 @@ def profile(frame: pl.DataFrame, context: Context | None = None) -> tuple[Column
 
 
 def profile_column(series: pl.Series) -> ColumnProfile:
-    """The profile of one column, from its value counts."""
+    """Return the profile of one column, from its value counts."""
     name, series = series.name, series.alias("value")
     if series.dtype.is_float():
         series = series.fill_nan(None)
@@ -122,7 +123,7 @@ def profile_column(series: pl.Series) -> ColumnProfile:
 
 
 def _missing_words(values: pl.Series) -> tuple[str, ...]:
-    """Spellings of "nothing". ``NA`` among two-letter codes is Namibia, or another code."""
+    """Return spellings of "missing". ``NA`` among two-letter codes is Namibia, or another code."""
     found = values.filter(values.is_in(list(_LIKELY_MISSING))).to_list()
     others = values.filter(~values.is_in(list(_LIKELY_MISSING)))
     codes = len(others) > 0 and bool((others.str.len_chars() == 2).all())
@@ -130,7 +131,7 @@ def _missing_words(values: pl.Series) -> tuple[str, ...]:
 
 
 def _missing_codes(values: pl.Series) -> tuple[str, ...]:
-    """Numbers that probably mean "nothing": the only negative ones, or nines far above all others."""
+    """Return numbers that probably mean "missing": the only negative ones, or nines far above all others."""
     ordered = values.cast(pl.Float64, strict=False).drop_nulls().sort().to_list()
     usual = [value for value in ordered if value not in _NEGATIVE_CODES and value not in _NINES]
     if len(usual) < 2:

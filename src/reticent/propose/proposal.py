@@ -1,7 +1,4 @@
-"""What a policy could say about a table nobody has described yet: roles, hierarchies and a definition, each with its reason.
-
-A proposal errs on the side of privacy: a column that is not understood is not published.
-"""
+"""A proposed policy for an undocumented table: roles, hierarchies and a definition, each with its reason."""
 
 from __future__ import annotations
 
@@ -109,7 +106,7 @@ _OF_OTHERS = frozenset(
         ),
     ]
 )
-"""Words of columns that number something else than people."""
+"""Words of columns that identify something other than people."""
 _LASTING = frozenset(
     [
         "sex",
@@ -127,22 +124,22 @@ _LASTING = frozenset(
         "yob",
     ]
 )
-"""Words of columns that do not change in a person."""
+"""Words of columns whose value is constant for a person."""
 _ONLY_KNOWN = "others may know it: no other column is left that they could know"
-_OTHERS_APART = ", but it repeats, and does not tell people apart"
+_OTHERS_APART = ", but it repeats, and does not identify people"
 _LEAST_DELICATE = ("achievement", "opinion")
 _FEW_VALUES = 8
 _FEW_UNCLEAR, _UNCLEAR_SHARE = 3, 0.25
 _UNCLEAR = Kind("unclear", "nothing says whether others know it", inferred=True)
 _EITHER_TELLS = ("religion", "politics", "opinion", "sexuality")
-"""Meanings whose absence tells as much as their presence: who did not vote for one voted for another."""
+"""Meanings whose absence discloses as much as their presence: a voter who did not vote for one party voted for another."""
 
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """One column's profile, the role proposed for it (None: not published), a hierarchy for quasi columns, and why.
+    """One column's profile, its proposed role (None: not published), a hierarchy for quasi-identifiers, and the reason.
 
-    ``coarsen`` says how numbers or dates of a sensitive column are made coarser.
+    ``coarsen`` describes how numbers or dates of a sensitive column are coarsened.
     """
 
     profile: ColumnProfile
@@ -154,8 +151,9 @@ class ColumnProposal:
 
     @property
     def knowable(self) -> int:
-        """How likely others know it: 0 whatever is seen or asked everywhere (age, sex, places), 1 other demographic values, 2 what nothing is known of, 3
-        measurements and answers that stand in records only."""
+        """Return how likely others know the column: 0 visible or commonly asked (age, sex, places), 1 other demographic
+        values, 2 unknown, 3 measurements and answers that exist in records only.
+        """
         meaning, kind = meaning_in(self.profile), self.profile.kind
         if meaning in ("age", "birth", "postcode") or (kind is not None and kind.visible):
             return 0
@@ -166,16 +164,16 @@ class ColumnProposal:
 
     @property
     def name(self) -> str:
-        """The column."""
+        """The name of the column."""
         return self.profile.name
 
     @property
     def safe_harbor(self) -> str | None:
-        """The kind of HIPAA identifier that the column seems to hold."""
+        """Return the kind of HIPAA identifier that the column seems to hold."""
         return safe_harbor(self.profile)
 
     def as_dict(self) -> dict[str, Any]:
-        """The proposal as plain data."""
+        """Return the proposal as plain data."""
         return {
             **self.profile.as_dict(),
             "role": self.role,
@@ -188,11 +186,11 @@ class ColumnProposal:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Everything that a policy needs, and notes for the steward who is going to read it.
+    """A complete policy proposal, with notes for the steward.
 
-    ``headline`` is what must not be overlooked, ``notes`` is the rest. ``unit`` is ``"person"`` where the key repeats. ``refusal`` says why nothing is
-    proposed: a table of too few people cannot be protected. ``relations`` are the columns that are left out because they follow from others, each with its
-    rule.
+    ``headline`` holds what must not be overlooked, ``notes`` the rest. ``unit`` is ``"person"`` if the key repeats.
+    ``refusal`` is the reason why nothing is proposed: a table with too few people cannot be protected. ``relations``
+    are the columns that are dropped because they follow from others, each with its rule.
     """
 
     rows: int
@@ -214,7 +212,9 @@ def propose(
     context: Context | None = None,
     codebook: TableCodebook | None = None,
 ) -> Proposal:
-    """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may lie; ``codebook`` what it says of its columns."""
+    """Propose roles, hierarchies and a definition. ``beside`` is the data file, next to which hierarchy files may
+    exist; ``codebook`` its descriptions of columns.
+    """
     profiles = with_kinds(profile(frame, context), beside.name.split(".")[0] if beside else "", codebook)
     refusal = _too_few(frame.height)
     if refusal is not None:
@@ -234,7 +234,7 @@ def propose(
             "No column can be generalized, so there is nothing to publish yet. Give a column the role quasi."
         )
     if any(column.profile.nulls for column in judged):
-        notes.append("Some values are missing; 'missing' is treated as a value of its own (nulls = 'category').")
+        notes.append("Some values are missing; 'missing' is treated as a separate value (nulls = 'category').")
     key = _person_key(columns)
     several = key is not None and key.profile.distinct < key.profile.filled
     notes += _about_people(columns, key if several else None)
@@ -257,7 +257,7 @@ def propose(
 
 
 def _too_few(rows: int) -> str | None:
-    """Why so few people cannot be protected: a release of one or two groups would show hardly anything, or somebody."""
+    """Return why so few people cannot be protected: a release of one or two groups would publish hardly anything, or disclose a person."""
     if rows >= 2 * _K:
         return None
     if rows == 0:
@@ -270,14 +270,15 @@ def _too_few(rows: int) -> str | None:
 
 
 def missing_words(frame: pl.DataFrame) -> list[str]:
-    """Spellings of "nothing" among the text columns, for ``null_values``."""
+    """Return spellings of "missing" in the text columns, for ``null_values``."""
     return sorted({word for column in profile(frame) for word in column.missing_words})
 
 
 def missing_codes(frame: pl.DataFrame) -> tuple[list[str], dict[str, list[str]]]:
-    """Numbers that mean "nothing": those that are safe to list in ``null_values``, and by column those that only the steward can tell.
+    """Return numbers that mean "missing": those that are safe to list in ``null_values``, and by column those that only
+    the steward can decide.
 
-    Below zero they are safe if they look like codes in every column that has them; nines may be values.
+    Negative numbers are safe if they look like codes in every column that has them; nines may be values.
     """
     found = {column.name: column.missing_codes for column in profile(frame) if column.missing_codes}
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
@@ -291,27 +292,28 @@ def missing_codes(frame: pl.DataFrame) -> tuple[list[str], dict[str, list[str]]]
 
 
 def _is_weight(column: ColumnProfile) -> bool:
-    """Whether it can say how many people a row stands for: numbers, none missing or below zero, and not too many people in all."""
+    """True if the column can be a survey weight: numbers, none missing or negative, with a plausible total."""
     if column.type not in ("integer", "number") or column.nulls or meaning_in(column) != "weight":
         return False
     return bool(0 <= column.lowest <= column.highest <= _MOST_PEOPLE and column.highest > 0)
 
 
 def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
-    """The column that tells people apart: of those that stand for people with several rows the one with most values, else one that is different in every row."""
+    """Return the column that identifies people: among those that repeat, the one with most values; else one that is unique in every row."""
     keys = [column for column in columns if _numbers_people(column) and not column.profile.nulls]
     repeated = [column for column in keys if 2 * _K <= column.profile.distinct < column.profile.rows]
     unique = [column for column in keys if column.profile.distinct == column.profile.rows]
-    # A table without a key counts the people whom a name that repeats stands for.
+    # Without a key, the people of a table are counted by an identifier that repeats.
     named = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
     found = repeated or unique[:1] or [column for column in named if not _numbers_others(column)]
     return max(found, key=lambda column: column.profile.distinct, default=None)
 
 
 def _told_apart(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """The columns; where none numbers people, identifiers that repeat and number something else, or are too few for people, are none.
+    """Return the columns. If no column identifies people, identifiers that repeat but number something else, or have
+    too few values for people, lose that role.
 
-    A table without a key takes the identifier that repeats for the people in it, and would count schools.
+    Otherwise a table without a key would count schools as people.
     """
     if _person_key(columns) is not None:
         return list(columns)
@@ -328,26 +330,25 @@ def _repeats(column: ColumnProposal) -> bool:
 
 
 def _numbers_others(column: ColumnProposal) -> bool:
-    """Whether a name says that schools, firms or visits are numbered."""
+    """True if the name indicates that schools, firms or visits are numbered."""
     return bool(_OF_OTHERS & set(words_of(column.name)))
 
 
 def _numbers_people(column: ColumnProposal) -> bool:
-    """Whether a column looks like the numbers of people: not their names, which several share, and not the numbers of schools, firms or visits."""
+    """True if a column looks like person numbers: not names, which several people share, and not numbers of schools, firms or visits."""
     if column.role != "identifier" or _numbers_others(column):
         return False
     named = meaning_in(column.profile) == "key" or bool(_OF_PEOPLE & set(words_of(column.name)))
-    return named or _waves(column.profile) > 1 or column.reason.startswith("its values stand for people")
+    return named or _waves(column.profile) > 1 or column.reason.startswith("its values identify people")
 
 
 def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | None) -> list[str]:
-    """What the steward should know of columns that stand in several rows each: whom ``several`` rows are about, and what else repeats."""
+    """Return notes about repeating identifiers: whom the ``several`` rows are about, and what else repeats."""
     notes = []
     if several is not None:
         found = several.profile
         notes.append(
-            f"{found.distinct:,} different values of {several.name!r} stand in {found.rows:,} rows (one in up to {found.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row "
-            "is another person, set unit = 'row' and drop key."
+            f"{several.name!r} has {found.distinct:,} different values in {found.rows:,} rows (one of them in {found.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row is a different person, set unit = 'row' and remove key."
         )
     others = [
         column.name
@@ -358,35 +359,37 @@ def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | N
     ]
     if others:
         notes.append(
-            f"Several rows have the same {', '.join(map(repr, others))}. If that is a person, name it as key in [roles]; if it is a household, as household: groups then count these, not rows."
+            f"Several rows have the same {', '.join(map(repr, others))}. If it identifies a person, name it as key in [roles]; if a household, as household: groups then count these instead of rows."
         )
     return notes
 
 
 def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
-    """The role that a column seems to have, seen by itself: by its values first, then by its name."""
+    """Return the role that a column seems to have on its own: by its values first, then by its name."""
     if column.name == weight:
         return ColumnProposal(column, None, "the weight of a row")
     if _is_weight(column):
         return ColumnProposal(column, None, "another weight")
     if is_pattern(column.name):
-        return ColumnProposal(column, None, "its name is a pattern of names; rename it to publish it")
+        return ColumnProposal(column, None, "its name is used as a pattern for names; rename it to publish it")
     if column.distinct == 0:
         return ColumnProposal(column, None, "no values at all")
     if column.dtype.is_nested() or column.type not in ("text", "integer", "number", "boolean", "date", "timestamp"):
         return ColumnProposal(column, None, f"{column.type} values cannot be generalized")
     if _is_constant(column):
         if meaning_in(column) in (*SENSITIVE, "identifier", "place") and not is_by_context(column):
-            return ColumnProposal(column, None, "everybody has the same value, so it cannot be hidden")
-        return ColumnProposal(column, "quasi", "the same for everybody, so it costs nothing")
+            return ColumnProposal(column, None, "every row has the same value, so it cannot be hidden")
+        return ColumnProposal(column, "quasi", "the same in every row, so it costs nothing")
     role, reason = _by_values(column) or _by_name(column)
     return ColumnProposal(column, role, reason)
 
 
 def _in_doubt(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """The columns; those of which neither name nor values nor neighbours say anything, and which have few values, are sensitive, since in doubt a column is.
+    """Return the columns; those with few values about which name, values and neighbours indicate nothing become
+    sensitive, to err on the safe side.
 
-    Not the indicators of one category, nor where much of the table is not understood: then nothing sets one column apart from the others.
+    Not so for the indicators of one category, or if much of the table is not understood: then nothing distinguishes one
+    column from the others.
     """
     quasi = [column.name for column in columns if column.role == "quasi"]
     seen = [column.name for column in columns if column.role == "quasi" and _everybody_sees(column)]
@@ -415,7 +418,10 @@ def _everybody_sees(column: ColumnProposal) -> bool:
 
 
 def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
-    """Where nothing would be left that others may know, the treatment is taken to be known, or else a time, what only its neighbours call sensitive, a body's weight, one opinion or mark, or births, which a family knows."""
+    """Return the columns. If no quasi-identifier would remain, one column is assumed to be known: the treatment, or
+    else a time, a column that only its neighbours mark as sensitive, a body weight, one opinion or mark, or births,
+    which families know.
+    """
     if any(column.role == "quasi" for column in columns):
         return list(columns)
     sensitive = [column for column in columns if column.role == "sensitive"]
@@ -434,14 +440,14 @@ def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
 
 
 def _may_be_treatment(column: ColumnProposal) -> bool:
-    """Whether the values do not say that it is something else: groups of patients by their illness."""
+    """True if the values do not contradict a treatment, as groups of patients by illness do."""
     return is_by_context(column.profile) or (
         column.profile.kind is not None and column.profile.kind.says == "a treatment"
     )
 
 
 def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]) -> ColumnProposal:
-    """The column as a number of people, where its values repeat and what does not change in a person (sex, origin, birth) is the same in all rows of each."""
+    """Return the column as a person number, if its values repeat and constant attributes of a person (sex, origin, birth) agree within each value."""
     found = column.profile
     several = _FEWEST_PEOPLE <= found.distinct <= found.rows // 2 and not found.nulls
     if (
@@ -459,14 +465,16 @@ def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[Co
     same = [name for name in lasting if frame.select(column.name, name).n_unique() == found.distinct]
     if len(same) < 2 or len(same) < len(lasting):
         return column
-    why = f"its values stand for people: {' and '.join(map(repr, same[:2]))} are the same in all rows of each"
+    why = f"its values identify people: {' and '.join(map(repr, same[:2]))} are the same in all rows of each"
     return ColumnProposal(found, "identifier", why)
 
 
 def _within_households(
     frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]
 ) -> ColumnProposal:
-    """The column without a role, where it numbers the people of a household: some value has very many rows, and only beside another number it tells the rows apart."""
+    """Return the column without a role if it numbers the people within a household: some value has very many rows, and
+    it identifies rows only together with another number.
+    """
     found = column.profile
     if column.role != "identifier" or not found.times:
         return column
@@ -484,13 +492,13 @@ def _within_households(
 
 
 def _is_constant(column: ColumnProfile) -> bool:
-    """Whether everybody has the same value, and it is no text that might say anything."""
+    """True if all rows have the same value, and it is not free text."""
     same = column.distinct == 1 and not column.nulls and column.rows > 1
     return same and column.hidden is None and (column.type != "text" or _longest(column) <= _FREE_TEXT)
 
 
 def _by_values(column: ColumnProfile) -> tuple[str | None, str] | None:
-    """What gives people away whatever the column is called."""
+    """Return the role of a column whose values identify people, whatever its name."""
     pattern = identifying_pattern(column.sample)
     if pattern is not None:
         return "identifier", f"values look like {pattern}"
@@ -498,34 +506,34 @@ def _by_values(column: ColumnProfile) -> tuple[str | None, str] | None:
         return None, f"some values contain {column.hidden}"
     meaning = meaning_in(column)
     if meaning == "place":
-        return None, "coordinates of places; coarser places can be published instead"
+        return None, "coordinates; coarser places can be published instead"
     if may_hold_names(column) and full_names(column.sample, column.filled):
         return "identifier", "values look like names of people"
     return None
 
 
 def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
-    """What the name says; without a word from it, the values must not be everybody's own."""
+    """Return the role that the name suggests; without any hint, the values must not be unique."""
     meaning = meaning_in(column)
     countable = column.type in ("integer", "text")
     if meaning == "identifier" and column.type != "boolean" and not is_category(column):
-        return "identifier", "the name says that it identifies a person"
+        return "identifier", "the name suggests that it identifies a person"
     many = column.rows // 10
     if _says_person(column):
         many = 2 * _K - 1 if column.type == "integer" else _FEWEST_PEOPLE
     if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
-        return "identifier", "the name says that it tells people or households apart"
+        return "identifier", "the name suggests that it identifies people or households"
     untold = countable and (meaning is None or is_by_context(column))
     if untold and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
-        return "identifier", "the name says that it tells people or households apart"
+        return "identifier", "the name suggests that it identifies people or households"
     if untold and _codes_people(column):
-        return "identifier", "the name says that it tells people apart"
+        return "identifier", "the name suggests that it identifies people"
     if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
-        return None, "free text may say anything about anybody"
+        return None, "free text may contain anything about anyone"
     if column.type == "text" and meaning in SENSITIVE and 2 * column.single > column.filled:
-        return None, f"texts; {float(column.uniqueness):.0%} of the rows have one of their own"
+        return None, f"texts; {float(column.uniqueness):.0%} of the rows have a unique one"
     if column.type in ("date", "timestamp") and column.kind is not None and column.kind.says == "death or survival":
-        return "quasi", "others may know it: the day of a death"
+        return "quasi", "others may know it: the date of a death"
     if column.kind is not None and column.kind.inferred and countable and (own := _own_values(column)) is not None:
         return own
     if column.kind is not None and column.kind.sensitive and column.distinct + bool(column.nulls) > 1:
@@ -534,55 +542,57 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return "quasi", f"others may know it: {column.kind.says}"
     if countable and (own := _own_values(column)) is not None:
         return own
-    return "quasi", "others may know it: nothing says that they do not"
+    return "quasi", "others may know it: nothing indicates that they do not"
 
 
 def _says_person(column: ColumnProfile) -> bool:
-    """Whether a key is one of people, and not of schools, firms or visits."""
+    """True if a key identifies people, not schools, firms or visits."""
     words = set(words_of(column.name))
     named = bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) or numbers_persons(column.name)
     return named and not words & _OF_OTHERS
 
 
 def _codes_people(column: ColumnProfile) -> bool:
-    """Whether it is called a patient, a person or the like, and has many numbers or codes, whatever these look like (``P014`` is a code of ICD-10, too)."""
+    """True if the name means patient, person or the like, and the column has many numbers or codes, whatever they look
+    like (``P014`` is also an ICD-10 code).
+    """
     named = set(words_of(column.name)) <= _OF_PEOPLE and column.distinct > min(_FEWEST_PEOPLE, column.rows // 10)
     return named and (column.type == "integer" or _has_codes(column))
 
 
 def _has_codes(column: ColumnProfile) -> bool:
-    """Whether texts mostly have digits and no spaces."""
+    """True if most texts have digits and no spaces."""
     return bool((column.sample.str.contains(r"\d") & ~column.sample.str.contains(r"\s")).mean() >= _MOST)  # type: ignore[operator]  # the mean of truth values is a float
 
 
 def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
-    """Numbers of rows and codes of people. That nearly every value is another alone makes no identifier: an amount of money is none."""
+    """Return the role of row numbers and person codes. Near-uniqueness alone does not make an identifier: amounts of money are nearly unique, too."""
     mostly = column.uniqueness >= _IDENTIFYING
     if column.type == "text":
         if not mostly:
             return None
-        share = f"{float(column.uniqueness):.0%} of the rows have one of their own"
+        share = f"{float(column.uniqueness):.0%} of the rows have a unique one"
         return ("identifier", f"codes; {share}") if _has_codes(column) else (None, f"texts; {share}")
     if column.lowest < 0:
         return None
     if (waves := _waves(column)) > 1:
-        return "identifier", f"every value stands in {waves} rows, as numbers of people do who were asked {waves} times"
+        return "identifier", f"every value occurs in {waves} rows, as person numbers do in a survey with {waves} waves"
     if column.distinct == column.filled == column.highest - column.lowest + 1:
         return "identifier", "it numbers the rows"
     digits = len(str(column.lowest)) if len(str(column.lowest)) == len(str(column.highest)) else 0
     if (mostly and digits >= _LONG_NUMBER) or (digits >= _LONGER_NUMBER and column.distinct > column.rows // 2):
-        return "identifier", f"numbers of {digits} digits that hardly anybody shares"
+        return "identifier", f"{digits}-digit numbers that hardly any rows share"
     return None
 
 
 def _waves(column: ColumnProfile) -> int:
-    """In how many rows each of many values stands, if in equally many."""
+    """Return the number of rows of each value, if the values are many and occur equally often."""
     several = _FEWEST_PEOPLE <= column.distinct <= len(column.sample)
     return column.times[0] if several and column.times[0] == column.times[-1] and not column.nulls else 1
 
 
 def _is_prose(column: ColumnProfile) -> bool:
-    """Whether texts are sentences that are seldom repeated."""
+    """True if texts are sentences that seldom repeat."""
     words = column.sample.str.count_matches(r"\S+").mean()
     return column.distinct > column.filled // 5 and bool(words is not None and words >= 4)  # type: ignore[operator]  # counts have a number as mean
 
@@ -592,26 +602,27 @@ def _longest(column: ColumnProfile) -> int:
 
 
 def _people_not_told_apart(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Whose rows are not published: a number of people repeats, and some rows lack it."""
+    """Return notes on rows that are not published because a repeating person number is missing in them."""
     key = _person_key(columns)
     keys = [column for column in columns if _repeats(column) and (_numbers_people(column) or column is key)]
     return [
-        f"{column.name!r} tells people apart, repeats, and is missing in {column.profile.nulls:,} of {column.profile.rows:,} rows. Nobody can say whose these are, so they are not published; fill it in to "
-        "publish them."
+        f"{column.name!r} identifies people, repeats, and is missing in {column.profile.nulls:,} of {column.profile.rows:,} rows. It is unknown whose rows these are, so they are not published; fill it in to publish them."
         for column in keys
         if column.profile.nulls
     ]
 
 
 def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
-    """What only the steward can answer: a table about people in which nothing looks sensitive hides something, or is of no interest to an adversary."""
+    """Return questions that only the steward can answer: a table about people without a sensitive column either hides
+    one, or is of no interest to an adversary.
+    """
     unclear = [column.name for column in columns if column.role == "sensitive" and column.profile.kind is _UNCLEAR]
     if any(column.role == "sensitive" and column.name not in unclear for column in columns):
         return []
     promised = (
-        f"so nothing but the size of groups is promised, and something about {', '.join(map(repr, unclear))}, of which nothing is known"
+        f"so the proposal only guarantees the size of groups, and protects {', '.join(map(repr, unclear))}, whose meaning is unknown"
         if unclear
-        else "so nothing but the size of groups is promised"
+        else "so the proposal only guarantees the size of groups"
     )
     return [
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money, sexuality, religion, politics, crime, genes, a trade "
@@ -620,41 +631,39 @@ def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
 
 
 def _nothing_else_known(columns: Sequence[ColumnProposal]) -> list[str]:
-    """What a release rests on in which hardly a column is taken to be known."""
+    """Return a note on the assumption behind a release in which hardly any column is assumed to be known."""
     known = [column.name for column in columns if column.role == "quasi" and column.reason.startswith(_ONLY_KNOWN)]
     if not known:
         return []
     return [
-        f"Every column looks sensitive. So that anything can be published, {', '.join(map(repr, known))} is taken to be what others know of a person. Nothing is promised against "
-        "an adversary who knows another column: move to quasi whatever others may know."
+        f"Every column looks sensitive. So that anything can be published, {', '.join(map(repr, known))} is assumed to be all that others know about a person. There is no guarantee against an adversary who knows another column: move every column that others may know to quasi."
     ]
 
 
 def _taken_for_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Which columns are sensitive only because nothing is known of them, or because of the columns beside them."""
+    """Return notes on columns that are sensitive only because nothing is known about them, or because of their neighbours."""
     sensitive = [column for column in columns if column.role == "sensitive"]
     unclear = [column.name for column in sensitive if column.profile.kind is _UNCLEAR]
     beside = [column.name for column in sensitive if is_by_context(column.profile) and column.name not in unclear]
     notes = []
     if unclear:
         notes.append(
-            f"Nothing says whether others know {', '.join(map(repr, unclear))}; in doubt such a column is sensitive. If others know it, move it to quasi: the release is then protected "
-            "against them."
+            f"It is unclear whether others know {', '.join(map(repr, unclear))}; such columns are treated as sensitive. If others know one, move it to quasi: the release is then protected against them."
         )
     if beside:
         shown = ", ".join(map(repr, beside[:_NAMED])) + (
             f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
         )
         notes.append(
-            f"Only the columns beside them say that {shown} are sensitive, so nobody is taken to know them. Move to quasi what others may know of a person."
+            f"Only neighbouring columns suggest that {shown} are sensitive, so it is assumed that others do not know them. Move to quasi what others may know about a person."
             if len(beside) > 1
-            else f"Only the columns beside it say that {shown} is sensitive, so nobody is taken to know it. Move it to quasi if others may know it."
+            else f"Only neighbouring columns suggest that {shown} is sensitive, so it is assumed that others do not know it. Move it to quasi if others may know it."
         )
     return notes
 
 
 def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
-    """What the steward should know of the sensitive columns."""
+    """Return notes on the sensitive columns."""
     sensitive = [column for column in columns if column.role == "sensitive"]
     if len(sensitive) < 2:
         return []
@@ -663,13 +672,13 @@ def _several_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
 
 
 def _shared(frame: pl.DataFrame, column: ColumnProposal) -> ColumnProposal:
-    """Exact numbers and dates beside the quasi columns become coarse enough to be shared, or are not published."""
+    """Return the column with exact sensitive numbers and dates coarsened enough to be shared by several rows, or without a role."""
     if column.role != "sensitive" or not _singles_out(column.profile):
         return column
-    own = f"{float(column.profile.uniqueness):.0%} of the rows have a value of their own"
+    own = f"{float(column.profile.uniqueness):.0%} of the rows have a unique value"
     found = coarsening_for(frame[column.name])
     if found is None:
-        return ColumnProposal(column.profile, None, f"{own}, and too few rows share coarser ones")
+        return ColumnProposal(column.profile, None, f"{own}, and too few rows share coarsened values")
     return replace(column, coarsen=found.describe(), reason=f"{column.reason}; {own}, so it is {found.words()}")
 
 
@@ -679,16 +688,18 @@ def _as_published(frame: pl.DataFrame, column: ColumnProposal) -> pl.Series:
 
 
 def _singles_out(column: ColumnProfile) -> bool:
-    """Whether exact numbers or dates tell people apart."""
+    """True if exact numbers or dates identify people."""
     return column.type in ("integer", "number", "date", "timestamp") and column.uniqueness > ALONE
 
 
 def _each_once(
     frame: pl.DataFrame, columns: Sequence[ColumnProposal]
 ) -> tuple[list[ColumnProposal], tuple[ColumnRelation, ...], list[str]]:
-    """Leave out what follows from another column: published beside it, it would undo the other's recoding, or tell a sensitive value.
+    """Drop columns that follow from others: published together, they would undo the recoding or disclose a sensitive
+    value.
 
-    The columns, the relations on account of which one is left out, and what the steward should know. Whether a column can be recomputed depends on how its sources are published, so it is not said.
+    Return the columns, the relations for which one was dropped, and notes for the steward. The notes do not claim that
+    a column can be recomputed: that depends on how its sources are published.
     """
     by_name = {column.name: column for column in columns}
     told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
@@ -697,46 +708,46 @@ def _each_once(
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
         if is_by_context(derived.profile) and all(source.role == "quasi" for source in sources):
-            # Who knows the sources knows it.
+            # An adversary who knows the sources knows the derived column.
             derived = replace(derived, role="quasi")
         if derived.role == "sensitive" and all(source.role == "quasi" for source in sources):
             source = sources[0]
             if meaning_in(source.profile) in ("age", "birth") and not is_outcome(derived.name):
                 reason = f"{relation.how}: an adversary who knows that knows it, too"
                 by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
-                notes.append(
-                    f"{derived.name!r} {relation.how}; it is left out, because nothing can be promised about it."
-                )
+                notes.append(f"{derived.name!r} {relation.how}; it is not published, because it cannot be protected.")
                 continue
-            reason = f"it tells the sensitive {derived.name!r}, which follows from it"
+            reason = f"it discloses the sensitive {derived.name!r}, which follows from it"
             by_name[source.name] = ColumnProposal(source.profile, None, reason)
             notes.append(
-                f"{derived.name!r} {relation.how}; {source.name!r} is left out, because it tells the sensitive value."
+                f"{derived.name!r} {relation.how}; {source.name!r} is not published, because it discloses the sensitive value."
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
             exact = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
             instead = max(sources, key=_dearness)
             if not exact and len(sources) > 1 and _dearness(derived) == 0 < _dearness(instead):
-                # What a study is about cannot be recomputed from what is generalized.
-                reason = f"beside others it tells {derived.name!r}, which a study is about"
+                # The subject of a study cannot be recomputed from generalized columns.
+                reason = f"together with others it discloses {derived.name!r}, which a study is likely about"
                 by_name[instead.name] = ColumnProposal(instead.profile, None, reason)
-                notes.append(f"{derived.name!r} {relation.how}; {instead.name!r} is left out, because {reason}.")
+                notes.append(f"{derived.name!r} {relation.how}; {instead.name!r} is not published, because {reason}.")
                 continue
             why = "can be recomputed" if exact else "would undo its protection"
             by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and {why}")
             kept.append(relation)
         elif derived.role is not None and relation.both:
-            reason = f"{relation.how}, which is left out"
+            reason = f"{relation.how}, which is not published"
             by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
-            notes.append(f"{derived.name!r} {relation.how}, and tells as much; both are left out.")
+            notes.append(f"{derived.name!r} {relation.how}, and discloses as much; neither is published.")
     if kept:
         listed = "; ".join(f"{relation.derived!r} {relation.how}" for relation in kept)
-        notes.append(f"Left out, because they follow from other columns and tell nothing new: {listed}.")
+        notes.append(f"Not published, because they follow from other columns and add nothing new: {listed}.")
     return list(by_name.values()), tuple(kept), notes
 
 
 def _dearness(column: ColumnProposal) -> int:
-    """Which of columns that follow from each other is rather kept: what a study is about (0), what is sensitive or known by its name (1), others (2)."""
+    """Return the priority for keeping one of several columns that follow from each other: the subject of a study (0),
+    sensitive or recognised by name (1), others (2).
+    """
     known = meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
     return 0 if is_studied(column.name) else 1 if column.role == "sensitive" or known else 2
 
@@ -746,7 +757,7 @@ def _was_sensitive(column: ColumnProposal) -> bool:
 
 
 def _delicacy(column: ColumnProposal) -> tuple[int, bool]:
-    """What is most delicate comes first, and among equals what has few enough values to be counted."""
+    """Return a sort key: the most delicate meaning first, among equals columns with few enough values to count."""
     meaning = meaning_in(column.profile)
     return SENSITIVE.index(meaning) if meaning in SENSITIVE else len(SENSITIVE), column.profile.distinct > _MANY_VALUES
 
@@ -760,7 +771,7 @@ def _with_hierarchy(column: ColumnProposal, beside: Path | None) -> ColumnPropos
 
 
 def column_guarantees(columns: Sequence[ColumnProposal], frame: pl.DataFrame) -> dict[str, ColumnGuarantees]:
-    """What can be promised about each sensitive column as it is published, the most delicate column first."""
+    """Return the feasible guarantees of each sensitive column as published, the most delicate column first."""
     sensitive = sorted((column for column in columns if column.role == "sensitive"), key=_delicacy)
     found = (
         guarantees_for(

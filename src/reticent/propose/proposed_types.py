@@ -1,6 +1,6 @@
-"""Proposed types: what a column of numbers or text is, where a file does not say it.
+"""Proposed types of columns of numbers or text whose type the file does not declare.
 
-Whole numbers are often held as floats, codes of categories as numbers, and dates are spelled in many ways.
+Integers are often stored as floats, category codes as numbers, and dates in many formats.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _ENOUGH, _MOST_CODES = 20, 60
 
 
 def proposed_types(frame: pl.DataFrame) -> dict[str, str]:
-    """The type of each column that should be read as another one than it has, as ``[data.types]`` spells it."""
+    """Return the types of columns that should be read with another type than they have, in ``[data.types]`` syntax."""
     found = {name: _type_of(name, frame[name].alias("value").drop_nulls().unique()) for name in frame.columns}
     return {name: given for name, given in found.items() if given is not None}
 
 
 def number_notes(frame: pl.DataFrame) -> list[str]:
-    """What is assumed about text columns that write numbers with separators, currencies or percent signs, a sentence for each."""
+    """Return one sentence for each text column that writes numbers with separators, currencies or percent signs, on how it is interpreted."""
     notes = []
     for name in frame.columns:
         found = (
@@ -68,7 +68,7 @@ def number_notes(frame: pl.DataFrame) -> list[str]:
 
 
 def _written(name: str, values: pl.Series) -> WrittenNumbers | None:
-    """How a column of text writes numbers; codes of places and of people are none, whatever they look like."""
+    """Return how a text column writes numbers; None for codes of places and people, whatever they look like."""
     return None if meaning_of(name) in ("postcode", "identifier", "key") else WrittenNumbers.of(values)
 
 
@@ -93,7 +93,7 @@ def _type_of(name: str, values: pl.Series) -> str | None:
 
 
 def _has_more_digits(values: pl.Series) -> bool:
-    """Whether a number has more digits than a plain one holds; none is lost as text."""
+    """True if a number has more digits than a float holds; as text none is lost."""
     if values.dtype in (pl.UInt64, pl.Int128, pl.UInt128):
         return bool(values.cast(pl.Int64, strict=False).null_count())
     if isinstance(values.dtype, pl.Decimal):
@@ -102,7 +102,7 @@ def _has_more_digits(values: pl.Series) -> bool:
 
 
 def _whole(name: str, values: pl.Series) -> str | None:
-    """What whole numbers stand for, if not for numbers: codes of categories, days, months, seconds."""
+    """Return the type of integers that are not numbers: category codes, days, months, seconds."""
     if values.null_count():
         return None
     if is_nominal(name) and 2 < len(values) <= _MOST_CODES:
@@ -132,7 +132,7 @@ def _whole(name: str, values: pl.Series) -> str | None:
 
 
 def _reads(values: pl.Series, given: str) -> bool:
-    """Whether every text can be read as a date so, and none lies far off."""
+    """True if every text parses as a date in this format, and none is implausible."""
     first = values.head(_ENOUGH)
     for part in (first, values):
         read = part.to_frame("text").select(declared_kind("", given).read(pl.col("text"))).to_series()

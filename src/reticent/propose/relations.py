@@ -1,7 +1,8 @@
-"""Columns that follow from each other, each counted once: a wage and its logarithm, a date and its year, a code and its label, a sum and its parts, indicators of one category.
+"""Columns that follow from each other, so that one of them suffices: a wage and its logarithm, a date and its year, a
+code and its label, a sum and its summands, indicators of one category.
 
-What follows from another column tells nothing new, and published beside it would undo its recoding. Of the relations that :func:`reticent.table.find_relations` finds, those are
-chosen by which most columns stay that people want.
+A derived column adds no information, and published together with its source would undo the recoding. From the relations
+found by :func:`reticent.table.find_relations`, those are chosen that keep the most wanted columns.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from reticent.table import ColumnRelation, find_relations
 _SEEN_OFTEN = 0.5
 _NO_CHANCE = 5.0
 _PLAINEST = ("square", "log", "inverse", "root", "line", "exponential")
-"""Of two columns that follow from each other, the one that is the square or the logarithm of the other is derived."""
+"""If either of two columns could be derived, the square or the logarithm counts as the derived one."""
 
 
 def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]) -> tuple[ColumnRelation, ...]:
-    """Relations among some columns that no row contradicts; each column is derived at most once, and never from one that is derived itself.
+    """Return relations among the named columns that no row contradicts. Each column is derived at most once, and never
+    from a derived one.
 
-    Where either of two could be derived, it is the one that is less ``dear`` (a smaller number is dearer), or else the later one.
+    If either of two columns could be derived, it is the one that is less ``dear`` (a smaller number is dearer), or else
+    the later one.
     """
     places = {name: place for place, name in enumerate(names)}
     usable = [each for each in find_relations(frame.select(names), exact=True) if _says_something(each)]
@@ -47,7 +50,7 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
         if any(derived in each.sources and len(each.sources) > 1 for each in found.values()):
             continue
         for each in [each for each in found.values() if each.sources == (derived,)]:
-            # What follows from the derived one follows from its source, too.
+            # What follows from a derived column follows from its source, too.
             direct = next(
                 (other for other in usable if other.derived == each.derived and other.sources == sources), None
             )
@@ -59,19 +62,21 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
 
 
 def _says_something(relation: ColumnRelation) -> bool:
-    """Whether it says what the values are, not only where some are missing; a lookup must go both ways or name a value, since else it takes a list that is not published."""
+    """True if the relation determines values, not only missing ones. A lookup must be one-to-one or name a value,
+    because otherwise it needs a table that is not published.
+    """
     return relation.kind in ("formula", "band") or (
         relation.kind == "lookup" and (relation.both or "says whether" in relation.how)
     )
 
 
 def _finest(distinct: Mapping[str, int], sources: Sequence[str]) -> float:
-    """How many values can follow from some sources."""
+    """Return the maximum number of values that can follow from some sources."""
     return float(np.prod([float(distinct[each]) for each in sources]))
 
 
 def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Neighbouring columns of 0 and 1, three or more, of which at most one is 1 in every row, and one is in most: indicators of one category."""
+    """Return three or more neighbouring 0/1 columns of which at most one is 1 in every row, and one is in most: indicators of one category."""
     marked = {name: marks for name in names if (marks := _marks(frame[name])) is not None}
     runs: list[tuple[str, ...]] = []
     start = 0
@@ -86,9 +91,10 @@ def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]
 
 
 def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) -> set[str]:
-    """Columns of 0 and 1 that with some of the ``known`` ones mark one category: in every row exactly one of them all is 1, as with the industries of workers.
+    """Return 0/1 columns that together with some of the ``known`` ones indicate one category: exactly one of them is 1
+    in every row, as with the industries of workers.
 
-    That columns are never 1 together must be no chance: in rows that were drawn for each by itself at least a few would be.
+    That columns are never 1 together must not be chance: if they were independent, at least a few rows would have both.
     """
     marked = {name: marks for name in names if (marks := _marks(frame[name])) is not None and marks.any()}
     found: set[str] = set()
@@ -104,7 +110,7 @@ def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) 
 
 
 def _expected(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """In how many rows both would be 1 if neither told the other."""
+    """Return the expected number of rows in which both are 1 if they were independent."""
     return float(one.sum()) * float(other.sum()) / max(len(one), 1)
 
 

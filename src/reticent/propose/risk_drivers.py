@@ -1,6 +1,8 @@
-"""What drives the risk of a table as it stands: which columns, which of their values, and which columns together tell people apart.
+"""The drivers of disclosure risk of an unmodified table: which columns, values and combinations of columns identify
+people.
 
-Everything here is about real people and is for the steward only. Rows are counted, or people where a person may have several rows.
+The results are about real people and are for the steward only. Counts are of rows, or of people if a person may have
+several rows.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ _MOST_LOOKED_AT, _MOST_ORDERS = 20_000_000, 20
 
 @dataclass(frozen=True)
 class ColumnSet:
-    """How far some columns together tell people apart.
+    """How far a set of columns identifies people.
 
-    ``distinction`` is the number of different combinations per row: 1 when nobody shares theirs. ``separation`` is the share of pairs of rows that
-    differ in at least one of the columns. ``alone`` rows have a combination that no other row has.
+    ``distinction`` is the number of distinct combinations per row: 1 if all rows are unique. ``separation`` is the
+    share of row pairs that differ in at least one of the columns. ``alone`` is the number of unique rows.
     """
 
     columns: tuple[str, ...]
@@ -42,10 +44,13 @@ class ColumnSet:
 
 @dataclass(frozen=True)
 class ColumnRisk:
-    """What one column adds: how many stand alone by it alone, and how many fewer would if it were left out of the quasi columns.
+    """The contribution of one column: how many rows are unique by it alone, and how many fewer would be unique without
+    it.
 
-    ``adds`` is how many more stand alone when it becomes known, on average over random orders in which columns become known (the Shapley value, estimated): over all columns it adds up to
-    those who stand alone. Where columns tell the same people apart, none of them ``drives`` the risk by itself, and each has its part of it. ``success_without`` is the share of people picked out correctly without the column, if the rows of a group are equally likely.
+    ``adds`` is the average increase of the number of unique rows when the column becomes known, over random orders of
+    the columns (an estimate of the Shapley value): it sums to the number of unique rows. If several columns identify
+    the same people, none of them ``drives`` the risk by itself, and each gets its share. ``success_without`` is the
+    share of people re-identified correctly without the column, if the rows of a group are equally likely.
     """
 
     column: str
@@ -59,9 +64,9 @@ class ColumnRisk:
 
 @dataclass(frozen=True)
 class ValueRisk:
-    """The people who share a value: how many they are, how many of them stand alone, and whom of these the value itself sets apart.
+    """The people who share a value: how many, how many of them are unique, and how many only because of this value.
 
-    ``drives`` counts those who stand alone by all quasi columns but would not without this one.
+    ``drives`` counts those who are unique in all quasi-identifiers but would not be without this column.
     """
 
     column: str
@@ -72,18 +77,19 @@ class ValueRisk:
 
     @property
     def share(self) -> Fraction:
-        """The share of the people with the value who stand alone."""
+        """Return the share of the people with this value who are unique."""
         return Fraction(self.alone, self.rows)
 
 
 @dataclass(frozen=True)
 class Risk:
-    """The whole view for somebody who knows some quasi columns: these together, each by itself, values that expose most, and which
-    of the columns tell most people apart.
+    """The risk from an adversary who knows some quasi-identifiers: all of them, each by itself, the most exposing
+    values, and the most identifying combinations.
 
-    ``columns`` begin with the one that adds most to the risk, ``values`` with those that set most people apart. ``lone`` are values that one person alone
-    has: whoever has several of these stands alone by each of them, so that none of them drives it. ``sets`` are
-    sets of at most ``largest_set`` columns, those that separate most pairs first; ``together`` are all columns that are known.
+    ``columns`` are sorted by their contribution to the risk, ``values`` by the number of people they make unique.
+    ``lone`` are values that only one person has; a person with several such values is unique by each of them, so none
+    of them drives the risk. ``sets`` are sets of at most ``largest_set`` columns, sorted by separated pairs;
+    ``together`` are all known columns.
     """
 
     rows: int
@@ -96,7 +102,7 @@ class Risk:
     largest_set: int
 
     def as_dict(self) -> dict[str, Any]:
-        """The view as plain data."""
+        """Return the risk as plain data."""
         return {
             "rows": self.rows,
             "together": asdict(self.together),
@@ -110,9 +116,10 @@ class Risk:
 
 
 def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = None) -> tuple[Risk, ...]:
-    """The risk from each set of quasi columns that an adversary may know; one set unless the table names several.
+    """Return the risk from each set of quasi-identifiers that an adversary may know; one set unless the table declares
+    several.
 
-    ``shown`` values and sets of columns at most.
+    At most ``shown`` values and sets of columns are listed.
     """
     context = context or Context()
     counted = _Counted.of(count_table(table, context, sensitive=False))
@@ -127,7 +134,7 @@ def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = N
 
 @dataclass(frozen=True)
 class _Counted:
-    """The distinct points of some columns, with the label of every code, and how many rows (or people) each point has."""
+    """The distinct combinations of some columns, with the label of every code and the number of rows (or people) of each combination."""
 
     names: tuple[str, ...]
     labels: tuple[Sequence[str], ...]
@@ -141,12 +148,12 @@ class _Counted:
             tuple(each.column for each in bound),
             tuple(each.levels[level].labels for each, level in zip(bound, frequencies.levels, strict=True)),
             tuple(frequencies.codes),
-            # All rows of a person lie in one point, so people add up as rows do.
+            # All rows of a person have the same combination, so people add up as rows do.
             frequencies.groups().people,
         )
 
     def only(self, places: Sequence[int]) -> _Counted:
-        """The same for somebody who knows some of the columns only."""
+        """Return the same for an adversary who knows only some of the columns."""
         if list(places) == list(range(len(self.names))):
             return self
         ids, count = self.number(places)
@@ -159,12 +166,12 @@ class _Counted:
         )
 
     def number(self, places: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """Points numbered by their combination of some columns."""
+        """Return the index of each combination when restricted to some columns, and the number of distinct ones."""
         sizes = [int(self.codes[place].max(initial=0)) + 1 for place in places]
         return number(*pack([self.codes[place] for place in places], sizes, len(self.sizes)))
 
     def together(self, places: Sequence[int]) -> NDArray[np.int64]:
-        """How many share each combination of some columns."""
+        """Return how many rows share each combination of some columns."""
         ids, count = self.number(places)
         return sum_by(ids, self.sizes, count)
 
@@ -217,7 +224,9 @@ def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
 
 
 def _added(counted: _Counted) -> list[Fraction]:
-    """How many more stand alone when each column becomes known, on average over some orders of all columns and their reverses; the same for the same table."""
+    """Return the mean increase of unique rows when each column becomes known, over some orders of all columns and their
+    reverses; deterministic for a table.
+    """
     columns, points = len(counted.names), max(len(counted.sizes), 1)
     pairs = min(max(_MOST_LOOKED_AT // (2 * columns * points), 1), _MOST_ORDERS)
     random, added = np.random.default_rng(0), [0] * columns
@@ -238,7 +247,7 @@ def _added(counted: _Counted) -> list[Fraction]:
 
 
 def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:
-    """The values by which most people stand alone (those who would not, if the column were left out), and values that one person alone has."""
+    """Return the values that make most people unique (who would not be without the column), and values that only one person has."""
     alone = counted.sizes == 1
     found: list[ValueRisk] = []
     lone: list[ValueRisk] = []
@@ -257,7 +266,7 @@ def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple
 def _of_values(
     name: str, labels: Sequence[str], counts: Sequence[NDArray[np.int64]], codes: NDArray[np.intp]
 ) -> list[ValueRisk]:
-    """The risks of some values; ``counts`` are the people with each value, those who stand alone, and those whom it sets apart."""
+    """Return the risks of some values; ``counts`` are the people with each value, the unique ones, and those unique because of it."""
     people, singles, by_it = counts
     return [
         ValueRisk(name, str(labels[code]), int(people[code]), int(singles[code]), int(by_it[code]))
@@ -266,7 +275,7 @@ def _of_values(
 
 
 def _sets(counted: _Counted) -> tuple[list[ColumnSet], int]:
-    """All sets of columns, the small ones first, up to the largest size at which they are not too many."""
+    """Return all sets of columns, small ones first, up to the largest size at which their number is manageable."""
     columns = range(len(counted.names))
     found: list[ColumnSet] = []
     for size in range(1, len(columns) + 1):

@@ -1,4 +1,5 @@
-"""The eighteen kinds of identifiers of the HIPAA safe harbor (45 CFR 164.514(b)(2)), looked for in names and values of columns.
+"""The eighteen kinds of identifiers of the HIPAA safe harbor (45 CFR 164.514(b)(2)), detected in names and values of
+columns. Source: [HIPAA], paragraph (b)(2).
 
 A hint for the steward, not a legal finding: a column that is not named here may still identify people.
 """
@@ -36,7 +37,7 @@ HIPAA: Mapping[str, str] = {
 }
 """The kinds, and the letter of the paragraph that names each."""
 
-# Whole words of a column's name, or two of them in a row; the first kind that fits is meant.
+# Whole words of a column's name, or two consecutive ones; the first kind that matches wins.
 _WORDS: Mapping[str, str] = {
     "fax numbers": "fax telefax faxnumber",
     "e-mail addresses": "email mail emailaddress courriel correo",
@@ -62,7 +63,8 @@ _WORDS: Mapping[str, str] = {
     """,
     "names": "surname forename firstname lastname fullname maidenname maiden middlename username nickname nachname vorname prenom apellido cognome",
 }
-# Words that mean something else inside a longer name: a red blood cell, an inpatient (ip) visit, a heart block, the urinary tract.
+# Words with another meaning inside a longer name: a red blood cell, an inpatient (ip) visit, a heart block, the urinary
+# tract.
 _ALONE: Mapping[str, str] = {
     "telephone numbers": "cell cellno cellnumber",
     "social security numbers": "sin nino nhs",
@@ -106,7 +108,8 @@ _NOT_PEOPLE = _words(
     insurance plan species unit site course gene study clinic
     """
 )
-# A column that ends so tells something about what the other words name, and not the thing itself: phone_type, vehicle_year.
+# A column with such an ending describes an attribute of what the other words name, not the thing itself: phone_type,
+# vehicle_year.
 _ABOUT = _words(
     """
     type kind status class category count counts total flag model make brand color colour group level year age risk score rate
@@ -123,7 +126,7 @@ _MOST = 0.8
 
 
 def safe_harbor(column: ColumnProfile) -> str | None:
-    """The kind of identifier (a key of :data:`HIPAA`) that a column seems to hold, by its values first, then by its name."""
+    """Return the kind of identifier (a key of :data:`HIPAA`) that a column seems to hold, by its values first, then by its name; None if none."""
     if column.distinct == 0 or column.type == "boolean":
         return None
     if _is_date(column):
@@ -131,7 +134,7 @@ def safe_harbor(column: ColumnProfile) -> str | None:
     pattern = identifying_pattern(column.sample)
     meaning = meaning_of(column.name)
     if pattern == _NATIONAL:
-        # Many countries' numbers have weak check digits, so a name that says something else is believed.
+        # Many countries' numbers have weak check digits, so a name with another meaning takes precedence.
         return _by_name(column, meaning) or _PATTERNS[pattern]
     if pattern is not None:
         return _PATTERNS[pattern]
@@ -160,15 +163,15 @@ def _by_name(column: ColumnProfile, meaning: str | None) -> str | None:
 
 
 def _fits(column: ColumnProfile, kind: str) -> bool:
-    """Whether the values can be what the name says."""
+    """True if the values are plausible for the kind that the name indicates."""
     if kind == _DATES:
-        # Days are recognised as such; by its name alone only a number such as 20240531 is one.
+        # Dates are recognised by value; by name alone only a number such as 20240531 is one.
         return column.type == "integer" and _is_over(column, 19_000_000) and not _is_over(column, 99_991_231)
     if column.type == "number":
-        return kind == _PLACES  # coordinates; other numbers with fractions number nobody
+        return kind == _PLACES  # coordinates; other fractional numbers identify nobody
     if kind == "names" and column.type != "text":
         return False
-    # What many people share is no number of theirs: a kind of device, a type of card.
+    # A value that many people share is not a personal number: a kind of device, a type of card.
     shared = column.filled >= _FEW_ROWS and column.distinct * _SHARED_BY < column.filled
     return not (kind in _TELLS_PEOPLE_APART and shared)
 
@@ -182,7 +185,7 @@ def _is_date(column: ColumnProfile) -> bool:
 
 
 def _has_days(column: ColumnProfile) -> bool:
-    """Whether dates say more than a year: first days of January only are years written as dates."""
+    """True if dates are more precise than a year: only first days of January are years written as dates."""
     if column.type == "text":
         return True
     days = column.sample.drop_nulls().cast(pl.Date)

@@ -1,4 +1,4 @@
-"""Values that everybody sees of a person, whatever their column is called: sexes, origins, schooling, work, family, places."""
+"""Values that are visible to others regardless of the column name: sex, origin, schooling, work, family, places."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SAYING_NOTHING = frozenset(
 
 
 def kind_everybody_sees(column: ColumnProfile) -> Kind | None:
-    """The kind of thing that everybody sees which the levels of a category are: two thirds of them speak of it, in at least two different words."""
+    """Return the kind of visible attribute that a category holds: two thirds of its levels, in at least two different words, belong to it."""
     if column.type != "text":
         return None
     levels = [str(value).strip().lower() for value in column.sample]
@@ -63,7 +63,9 @@ def kind_everybody_sees(column: ColumnProfile) -> Kind | None:
 
 
 def _told(levels: Sequence[Sequence[str]]) -> list[tuple[Kind, float]]:
-    """The kinds that everybody sees of which at least two different words speak, with the share of levels that do: ``grade 1`` and ``grade 2`` are one word."""
+    """Return the visible kinds that at least two different words of the levels belong to, with the share of these
+    levels; ``grade 1`` and ``grade 2`` are one word.
+    """
     saying: dict[Kind, set[str]] = defaultdict(set)
     spoken: dict[Kind, set[int]] = defaultdict(set)
     for place, words in enumerate(levels):

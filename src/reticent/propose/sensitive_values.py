@@ -1,4 +1,4 @@
-"""Values that are sensitive whatever their column is called: results of tests, codes of diagnoses and drugs, amounts of money, grades, opinions."""
+"""Values that are sensitive regardless of the column name: test results, codes of diagnoses and drugs, amounts of money, grades, opinions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ARM = Kind("health", "a treatment", topic=True)
 _AMOUNT = Kind("money", "an amount of money")
 _GRADE = Kind("achievement", "a score or grade")
 _OPINION = Kind("opinion", "an opinion or feeling", topic=True)
-_LEFT_WORK = Kind("achievement", "how somebody fares at work")
+_LEFT_WORK = Kind("achievement", "performance at work")
 
 
 def _words(text: str) -> frozenset[str]:
@@ -73,7 +73,7 @@ _DISMISSED = _words(
 )
 _LETTER_GRADE = r"^[A-F][+-]?$"
 _MOSTLY_MARKS = 0.75
-"""Beside marks there are letters for those who withdrew or did not finish."""
+"""Besides marks there are letters for students who withdrew or did not finish."""
 
 _MONEY = r"^\s*(?:-?\(?(?:US|CA|AU|R)?[$€£¥₹₽₪]|(?:USD|EUR|GBP|CHF|PLN|SEK|BRL|JPY|CNY)\b)\s?-?\d|^-?\d[\d.,' ]*\s?(?:[$€£¥₹₽₪]|USD|EUR|GBP|CHF|PLN|zł|kr|руб\.?|元|円)\s*$"
 _ICD_10 = r"^[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}[+*!]?$"
@@ -93,7 +93,7 @@ _SNOMED = range(6, 19)
 
 
 def kind_of_values(sample: pl.Series, labels: Sequence[str] = ()) -> Kind | None:
-    """The kind of sensitive value that most of the values are, or that the ``labels`` of codes say."""
+    """Return the kind of sensitive value that most values, or the ``labels`` of codes, belong to."""
     if sample.dtype.is_integer():
         return _labelled(labels) or (_MEASURED if _are_snomed(sample) else None)
     if sample.dtype != pl.String or not len(sample):
@@ -119,7 +119,7 @@ _CODES: Mapping[str, Kind] = {_ICD_10: _DIAGNOSIS, _ATC: _DRUG}
 
 
 def _labelled(values: Sequence[str]) -> Kind | None:
-    """What a few levels of a category say."""
+    """Return the kind indicated by the few levels of a category."""
     levels = {folded(value).strip() for value in values} - {""}
     if not 2 <= len(levels) <= _FEW_LEVELS:
         return None
@@ -146,7 +146,7 @@ def _labelled(values: Sequence[str]) -> Kind | None:
 
 
 def _spoken_of(values: Sequence[str]) -> Kind | None:
-    """What several levels, and a third of them, speak of: illnesses, crimes, religions, parties."""
+    """Return the kind that several levels, and at least a third of them, mention: illnesses, crimes, religions, parties."""
     said = [{kind.meaning for kind in kinds_of(value)} & _TOLD_BY_LEVELS.keys() for value in values]
     times = Counter(meaning for meanings in said for meaning in meanings)
     meaning, most = max(times.items(), key=lambda each: each[1], default=("", 0))
@@ -163,13 +163,15 @@ def _share(text: pl.Series, right: Callable[[str], bool]) -> float:
 
 
 def _right_loinc(code: str) -> bool:
-    """Whether the last digit follows from the others (Luhn)."""
+    """True if the check digit (Luhn) is valid."""
     digits = [int(c) for c in reversed(code) if c.isdigit()]
     return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
 
 def _are_snomed(sample: pl.Series) -> bool:
-    """Whether whole numbers are concepts of SNOMED CT: long, not of one length, their last digit right (Verhoeff), as one number in ten is by chance."""
+    """True if integers are SNOMED CT concept ids: long, of different lengths, with a valid check digit (Verhoeff),
+    which one number in ten has by chance.
+    """
     tried = [str(value) for value in sample.head(_TRIED).to_list() if value is not None]
     if len(tried) < 2 * _ENOUGH or not all(len(value) in _SNOMED and value.isdigit() for value in tried):
         return False
@@ -185,7 +187,7 @@ def _right_verhoeff(number: str) -> bool:
 
 
 def _dihedral(a: int, b: int) -> int:
-    """The product in the dihedral group of the pentagon."""
+    """Return the product in the dihedral group of the pentagon."""
     if a < 5:
         return (a + b) % 5 if b < 5 else (a + b) % 5 + 5
     return (a - b) % 5 + 5 if b < 5 else (a - b) % 5

@@ -1,4 +1,4 @@
-"""Columns that a study is about: what was done to people, and what came of it. Others are left out before these are."""
+"""Columns that a study is about: treatments and outcomes. Other columns are dropped before these."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from reticent.propose.names import words_of
 
 
 def words_in(text: str) -> tuple[str, ...]:
-    """The words of a list that is written as text."""
+    """Return the words of a list written as text."""
     return tuple(text.split())
 
 
@@ -32,17 +32,17 @@ _OUTCOMES = frozenset(
 
 
 def is_treatment(name: str) -> bool:
-    """Whether the name says that it is what was done to people: the arm of a trial, a programme, an exposure."""
+    """True if the name indicates a treatment: the arm of a trial, a programme, an exposure."""
     return _says(name, _TREATMENTS) or _says(name, frozenset({"group", "grp"}), whole=True)
 
 
 def is_outcome(name: str) -> bool:
-    """Whether the name says that it is what came of it."""
+    """True if the name indicates an outcome."""
     return _says(name, _OUTCOMES)
 
 
 def is_studied(name: str) -> bool:
-    """Whether a study is likely to be about it."""
+    """True if a study is likely to be about the column."""
     return is_treatment(name) or is_outcome(name)
 
 

@@ -1,4 +1,4 @@
-"""Templates: a proposal bent to a purpose, each with what it does not settle."""
+"""Templates: proposals adapted to a purpose, each with what it does not cover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DATES = "dates finer than a year, or ages over 89"
 
 @dataclass(frozen=True)
 class Template:
-    """What becomes of a column, the least number of people a group has, what the template leaves open, and parameters that the method must have."""
+    """What happens to each column, the minimum group size, what the template leaves open, and required parameters of the method."""
 
     column: Callable[[ColumnProposal], ColumnProposal]
     k: int
@@ -28,7 +28,7 @@ class Template:
 
 
 def templated(proposal: Proposal, name: str | None) -> Proposal:
-    """The proposal with the template of that name, if one is named; once more makes no difference."""
+    """Return the proposal with the named template applied, if any; applying it twice makes no difference."""
     if name is None or proposal.refusal is not None:
         return proposal
     template = TEMPLATES[name]
@@ -48,12 +48,12 @@ def templated(proposal: Proposal, name: str | None) -> Proposal:
 
 
 def _is_about(definition: Mapping[str, Any], sensitive: Sequence[str]) -> bool:
-    """Whether it is about a sensitive column that there still is."""
+    """True if the definition is about a sensitive column that is still published."""
     return definition["column"] in sensitive if "column" in definition else bool(sensitive)
 
 
 def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
-    """The eighteen kinds of identifiers go, dates become years, and ages over 89 are one (45 CFR 164.514(b)(2))."""
+    """Drop the eighteen kinds of identifiers, reduce dates to years, and merge ages over 89. Source: [HIPAA], paragraph (b)(2)."""
     kind = column.safe_harbor
     if kind is None or column.role in (None, "identifier"):
         return column
@@ -62,7 +62,7 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
         return ColumnProposal(column.profile, None, why)
     if column.profile.type in ("date", "timestamp"):
         years = {"kind": "dates", "levels": ["year"], "min_level": 1}
-        return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{why}; the year may stay")
+        return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{why}; the year may be published")
     if column.profile.type in ("integer", "number"):
         ages = {
             "kind": "cuts",
@@ -70,12 +70,14 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
             "min_level": 1,
         }
         top = {"kind": "round", "to": 1, "top": _OLDEST + 1}
-        return _limited(column, top, ages, f"{why}; ages of 90 and more are one")
+        return _limited(column, top, ages, f"{why}; ages of 90 and above are merged")
     return ColumnProposal(column.profile, None, why)
 
 
 def _limited(column: ColumnProposal, coarsen: dict[str, Any], hierarchy: dict[str, Any], reason: str) -> ColumnProposal:
-    """The column never finer than the rule allows: a sensitive one coarsened, a quasi one from the first level of its hierarchy on."""
+    """Return the column never finer than the rule allows: a sensitive one coarsened, a quasi-identifier starting at the
+    first level of its hierarchy.
+    """
     if column.role == "sensitive":
         return ColumnProposal(column.profile, "sensitive", reason, coarsen=coarsen)
     return ColumnProposal(column.profile, "quasi", reason, hierarchy, len(hierarchy["levels"]) + 2)
@@ -89,36 +91,29 @@ TEMPLATES: Mapping[str, Template] = {
     "hipaa-safe-harbor": Template(
         _safe_harbor,
         5,
-        "The identifiers that 45 CFR 164.514(b)(2) lists are left out, dates become years, ages of 90 and more are one; groups of 5 are asked for on top. It does not "
-        "settle: whether you actually know that somebody can be recognised, identifiers that neither names nor values of columns show, three-digit ZIP codes (they "
-        "are left out; the rule allows those of more than 20,000 people), and any law but HIPAA. It is a hint, not a legal finding.",
+        "The identifiers that 45 CFR 164.514(b)(2) lists are removed, dates become years, ages of 90 and above are merged; in addition, groups have at least 5 people. It does not cover: actual knowledge that a person can be recognised, identifiers that neither names nor values of columns reveal, three-digit ZIP codes (they are removed; the rule allows those with more than 20,000 people), and laws other than HIPAA. It is a hint, not a legal finding.",
     ),
     "public-use": Template(
         _unchanged,
         _PUBLIC_K,
-        "For everybody, for ever: groups of 10. It does not settle: what others know that you do not, other data about the same people, "
-        "whether publication is lawful or was agreed to, and releases that come later.",
+        "For permanent publication to everyone: groups of at least 10. It does not cover: knowledge of others that you are not aware of, other data about the same people, whether publication is lawful or was consented to, and later releases.",
     ),
     "ema-prci": Template(
         _unchanged,
-        # The least k with 1/k <= 0.09: 1/11 is 0.0909, which is above it.
+        # The smallest k with 1/k <= 0.09: 1/11 is 0.0909, which is above it. Source: [EMA0070].
         ceil(1 / _EMA_LIMIT),
-        "For clinical data that are published: the largest probability of re-identification is at most 0.09, as the external guidance on EMA Policy 0070 names it. 1/11 is "
-        "0.0909, so groups of 12 are asked for, not of 11. It does not settle: rare diseases and small trials, free text and documents, what else is known about participants, and the "
+        "For publication of clinical data: the probability of re-identification is at most 0.09, the threshold of the external guidance on EMA Policy 0070. 1/11 is 0.0909, so groups have at least 12 people, not 11. It does not cover: rare diseases and small trials, free text and documents, what else is known about participants, and the "
         "anonymisation report (`reticent dossier --for ema-prci` gathers its evidence).",
     ),
     "cms-11": Template(
         _unchanged,
         _CMS_CELL,
-        "For data about Medicare and Medicaid beneficiaries: no group of fewer than 11, after the minimum cell size in CMS data use agreements. It does not settle: "
-        "the agreement itself, other tables from which a small cell can be computed, and percentages that give one away.",
+        "For data about Medicare and Medicaid beneficiaries: no group of fewer than 11, following the minimum cell size in CMS data use agreements. It does not cover: the agreement itself, other tables from which a small cell can be computed, and percentages that reveal one.",
     ),
     "research": Template(
         _unchanged,
         5,
-        "For researchers who signed an agreement: groups of 5, one typical value a group in each column's own type, so that any statistics program opens the table. "
-        "It does not settle: the agreement, who gets "
-        "the files and for how long, whether results are checked before they are published. Do not put this release on the web.",
+        "For researchers who signed an agreement: groups of at least 5, one typical value per group in each column's own type, so that any statistics program can open the table. It does not cover: the agreement, who gets the files and for how long, whether results are checked before publication. Do not put this release on the web.",
         {"values": "typical"},
     ),
 }

@@ -1,7 +1,8 @@
-"""What a table is about, and what that says of its columns.
+"""The topic of a table, and what it implies for its columns.
 
-A column that nothing is known of is judged by those beside it: in a file about patients, debtors, convicts or opinions it is taken to be one more value of that kind.
-In doubt it is sensitive; what everybody sees of a person is not.
+A column without a recognised meaning is judged by its neighbours: in a file about patients, debtors, convicts or
+opinions it is assumed to be one more value of that kind. In doubt it is sensitive; visible attributes of a person are
+not.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Kinds = dict[str, Kind | None]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a file, the meanings of columns that make it, and the kind that a column without a word of its own then has."""
+    """A topic of a file, the meanings of columns that indicate it, and the kind that it gives to columns without a recognised meaning."""
 
     name: str
     meanings: frozenset[str]
@@ -41,18 +42,16 @@ _TOPICS = (
     Topic(
         "health",
         _words("health genetics sexuality outcome"),
-        Kind("health", "it stands in a medical file", inferred=True),
+        Kind("health", "it is part of a medical file", inferred=True),
     ),
-    Topic("money", _words("money"), Kind("money", "it stands in a file about credit or benefits", inferred=True)),
-    Topic("crime", _words("crime"), Kind("crime", "it stands in a file about crime", inferred=True)),
+    Topic("money", _words("money"), Kind("money", "it is part of a file about credit or benefits", inferred=True)),
+    Topic("crime", _words("crime"), Kind("crime", "it is part of a file about crime", inferred=True)),
     Topic(
         "outcome",
         _words("outcome"),
-        Kind("outcome", "it stands beside an outcome and the time until it", inferred=True),
+        Kind("outcome", "it accompanies an outcome and the time until it", inferred=True),
     ),
-    Topic(
-        "achievement", _words("achievement"), Kind("achievement", "it stands beside scores and grades", inferred=True)
-    ),
+    Topic("achievement", _words("achievement"), Kind("achievement", "it accompanies scores and grades", inferred=True)),
     Topic(
         "opinion", _words("opinion politics religion"), Kind("opinion", "an answer to a questionnaire", inferred=True)
     ),
@@ -62,10 +61,10 @@ _OF_PATIENTS = ("a patient's condition", "a finding")
 _ANSWER = Kind("opinion", "an answer to a questionnaire", topic=True, inferred=True)
 _TRAIT = Kind("opinion", "personality, one of five traits", topic=True)
 
-# A file that is named after income is no file about credit: its other columns are known.
+# A file named after income is not about credit: its other columns are known.
 _NO_TOPIC = ("income", "wealth", "spending", "tax")
 _SEVERAL, _TWO, _SHARE = 3, 2, 0.15
-# Files about schools hold much that is no mark: sizes of classes, distances.
+# Files about schools contain much besides marks: class sizes, distances.
 _SCHOOL_SHARE = 0.4
 _ITEMS, _STEPS = 5, range(3, 12)
 _TIMES = _words(
@@ -75,7 +74,7 @@ _STATES = _words(
     "status stat event events cens censor censors censored delta fail failed failure outcome relapse died dead death d state"
 )
 _STATE_ENDS = (".s", "_s", ".stat", "_stat", ".status", "_status", ".event", "_event")
-"""What the name of a state has beside that of its time: ``rel`` and ``rel.s``."""
+"""Suffixes that distinguish the name of a state from that of its time: ``rel`` and ``rel.s``."""
 
 _FEWEST_TIMES, _MOST_STATES = 10, 4
 _ITEM = re.compile(r"(?:q|item|answer|question|frage|antwort|resp|response)_?\d+[a-z]?")
@@ -89,7 +88,7 @@ _FIVE_TRAITS = frozenset("ocean")
 def with_kinds(
     profiles: Sequence[ColumnProfile], about: str = "", codebook: TableCodebook | None = None
 ) -> tuple[ColumnProfile, ...]:
-    """The profiles, each with the kind of column that it is. ``about`` is the name of the file."""
+    """Return the profiles with the kind of each column. ``about`` is the name of the file."""
     codebook = codebook or TableCodebook()
     columns = [replace(column, title=codebook.titles.get(column.name, "")) for column in profiles]
     kinds = {column.name: _alone(column, codebook) for column in columns}
@@ -106,7 +105,7 @@ def with_kinds(
 
 
 def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
-    """The kind by name, title and values. Marks of pupils are no school grades, and a state that somebody died in is no part of a country."""
+    """Return the kind by name, title and values. Pupils' marks are not school levels, and the state of a patient is not part of a country."""
     by_values = kind_of_values(column.sample, list(codebook.labels.get(column.name, {}).values()))
     named = kind_in(column)
     marked = (
@@ -118,7 +117,9 @@ def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
 
 
 def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
-    """Columns of wives and husbands that differ in the first letter alone, in a file that speaks of families: ``wc`` and ``hc`` say who went to college."""
+    """Return kinds for columns of wives and husbands whose names differ only in the first letter, in a file about
+    families: ``wc`` and ``hc`` are college attendance.
+    """
     if not any(kind is not None and kind.says == "family" for kind in kinds.values()):
         return {}
     by_name = {column.name.lower(): column.name for column in columns if kinds[column.name] is None}
@@ -131,7 +132,9 @@ def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
 
 
 def _enclosed(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
-    """Kinds of columns whose names say nothing, taken from the nearest classified columns on both sides if these agree and have the same values: an unnamed origin between two origins is an origin."""
+    """Return kinds for columns with meaningless names, taken from the nearest classified columns on both sides if these
+    agree and have the same values: an unnamed column between two origins is an origin.
+    """
     told = [place for place, column in enumerate(columns) if kinds[column.name] is not None]
     found: Kinds = {}
     for before, after in itertools.pairwise(told):
@@ -147,7 +150,7 @@ def _enclosed(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
 
 
 def _is_alike(column: ColumnProfile, other: ColumnProfile) -> bool:
-    """Whether two columns have the same levels, or numbers in the same range."""
+    """True if two columns have the same levels, or numbers in the same range."""
     if column.type != other.type or column.type in ("date", "timestamp"):
         return False
     if column.type in ("integer", "number"):
@@ -156,8 +159,8 @@ def _is_alike(column: ColumnProfile, other: ColumnProfile) -> bool:
 
 
 def _weighed(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
-    """Weights beside a height or a body mass index: those of bodies, not of a survey."""
-    bodies = {kind.says for kind in kinds.values() if kind is not None} & {"how somebody looks", "body weight"}
+    """Return weights that accompany a height or a body mass index: body weights, not survey weights."""
+    bodies = {kind.says for kind in kinds.values() if kind is not None} & {"physical appearance", "body weight"}
     if not bodies:
         return []
     return [
@@ -185,7 +188,7 @@ _OF_BOTH = {
 
 
 def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
-    """Columns of follow-up times, and of what had happened by then: ``time`` and ``status``, ``t1`` and ``d1``."""
+    """Return columns of follow-up times and of the state at that time: ``time`` and ``status``, ``t1`` and ``d1``."""
     lived = {name for name, kind in kinds.items() if kind is not None and kind.says == "death or survival"}
     times = [each for each in columns if _is_time(each) and (_says(each, _TIMES) or each.name in lived)]
     states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in lived)]
@@ -213,7 +216,7 @@ def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
 
 
 def is_follow_up(column: ColumnProfile) -> bool:
-    """Whether a column has the time until something happened."""
+    """True if the column is a time to an event."""
     return _is_time(column) and _says(column, _TIMES)
 
 
@@ -231,7 +234,7 @@ def _says(column: ColumnProfile, words: frozenset[str]) -> bool:
 
 
 def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
-    """Columns of a questionnaire: numbered questions, and scales that many columns share, those of sensitive kinds too."""
+    """Return columns of a questionnaire: numbered questions, and scales that many columns share, including those of sensitive kinds."""
     free = {column.name for column in columns if kinds[column.name] is None}
     numbered = [name for name in sorted(free) if _ITEM.fullmatch("_".join(words_of(name)))]
     scales: dict[tuple[float, float], list[str]] = {}
@@ -244,7 +247,9 @@ def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
 
 
 def _items_of_scales(columns: Sequence[ColumnProfile], free: set[str]) -> list[str]:
-    """Columns that are numbered after the name of a scale (``gq6_1``, ``gq6_2`` ...) and have its steps, where several items make a questionnaire."""
+    """Return columns that are numbered after the name of a scale (``gq6_1``, ``gq6_2`` ...) and have its steps, if
+    several items form a questionnaire.
+    """
     families: dict[str, list[str]] = {}
     for column in columns:
         found = _NUMBERED_ITEM.fullmatch(column.name.lower())
@@ -255,19 +260,19 @@ def _items_of_scales(columns: Sequence[ColumnProfile], free: set[str]) -> list[s
 
 
 def _has_steps(column: ColumnProfile) -> bool:
-    """Whether numbers lie on a scale of a few steps; what was filled in for missing answers may lie between them."""
+    """True if numbers are on a scale of a few steps; imputed answers may fall between them."""
     numeric = column.type in ("integer", "number") and column.distinct >= _STEPS[0]
     return numeric and column.lowest >= 0 and column.highest <= _STEPS[-1]
 
 
 def _big_five(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
-    """Columns named by the initials of the five traits of personality, where all five are there."""
+    """Return columns named by the initials of the five personality traits, if all five exist."""
     found = [each.name for each in columns if each.name.lower() in _FIVE_TRAITS and kinds[each.name] is None]
     return found if {name.lower() for name in found} == _FIVE_TRAITS else []
 
 
 def _is_scale(column: ColumnProfile) -> bool:
-    """Whether values can be steps of a scale: few whole numbers from 0 or 1 on, or few texts."""
+    """True if values can be steps of a scale: few integers from 0 or 1, or few texts."""
     if column.distinct not in _STEPS:
         return False
     if column.type == "text":
@@ -278,14 +283,15 @@ def _is_scale(column: ColumnProfile) -> bool:
 
 
 def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, about: str) -> bool:
-    """Whether several columns, or the name of the file, say that the file is about it; so does a treatment of people who were seen several times, and one column
-    about health in a narrow file that speaks of no other subject."""
-    # Words that are meant as whole names of columns say nothing as names of files.
+    """True if several columns, or the file name, indicate the topic. So does a treatment of people with several
+    observations, and one health column in a narrow file about no other subject.
+    """
+    # Words that must match a whole column name do not count in file names.
     if any(kind.meaning in topic.meanings and kind.says not in _NO_TOPIC for kind in kinds_of(f"{about} file")):
         return True
     meant = [kind for kind in kinds.values() if kind is not None and kind.topic and kind.meaning in topic.meanings]
     if all(kind.meaning == "outcome" for kind in meant) and topic.name != "outcome":
-        # The time until something happened, beside whether somebody smokes, is that of patients.
+        # The time to an event, together with smoking, indicates patients.
         return topic.name == "health" and len(meant) >= _TWO and "health" in _subjects(kinds)
     if any(kind.says == "a treatment" for kind in meant) and any(_is_repeated_key(each, kinds) for each in columns):
         return True
@@ -297,7 +303,7 @@ def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, abou
 
 
 def _subjects(kinds: Kinds) -> set[str]:
-    """What the columns are about that say so, beside who somebody is."""
+    """Return the subjects of the classified columns, other than demographics."""
     return {kind.meaning for kind in kinds.values() if kind is not None and kind.sensitive}
 
 
@@ -307,7 +313,7 @@ def _is_repeated_key(column: ColumnProfile, kinds: Kinds) -> bool:
 
 
 def _unknown(columns: Iterable[ColumnProfile], kinds: Kinds, topic: Topic) -> list[str]:
-    """Columns without a kind of their own, and words that mean something else in such a file; dates and false friends stay what they are."""
+    """Return columns without a kind, and words with another meaning in such a file; dates and false friends keep theirs."""
     return [
         column.name
         for column in columns
@@ -319,14 +325,16 @@ def _unknown(columns: Iterable[ColumnProfile], kinds: Kinds, topic: Topic) -> li
 
 
 def _can_be(column: ColumnProfile, topic: Topic) -> bool:
-    """Whether the values can be of that topic: scores are numbers, answers are steps of a scale."""
+    """True if the values are plausible for the topic: scores are numbers, answers are steps of a scale."""
     if topic.name == "achievement":
         return column.type in ("integer", "number") and column.distinct > _FEWEST_TIMES
     return topic.name != "opinion" or (_is_scale(column) and column.distinct > _STEPS[0])
 
 
 def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool:
-    """A grade of a tumour or of a loan, the size of one, a class of cells, a part that somebody takes in a programme, an organ that is rejected."""
+    """True if the word has another meaning in this topic: the grade of a tumour or of a loan, the size of one, a class
+    of cells, participation in a programme, rejection of an organ.
+    """
     words = words_of(column.name)
     if words in (["reject"], ["rejected"]) and topic.name == "health":
         return True
@@ -335,7 +343,7 @@ def _means_other(column: ColumnProfile, kind: Kind | None, topic: Topic) -> bool
     if words[-1:] == ["grade"] and topic.name == "money":
         return True
     if words in (["participation"], ["partic"]):
-        # Who takes part in the labour force is seen, who takes part in a programme for the poor or the ill is not.
+        # Participation in the labour force is visible; participation in a programme for the poor or the ill is not.
         return topic.name in ("health", "money", "crime")
     if words == ["size"]:
         return topic.name in ("health", "outcome", "money")

@@ -1,6 +1,7 @@
-"""What a table can afford: which columns are published, which guarantees are stated about them, and which method makes the release.
+"""The privacy-utility trade-off of a table: which columns are published, with which guarantees, and by which method.
 
-All of it is found by drafting releases and measuring what they lose, on a sample where the table is large. The figures are for the steward.
+It is found by drafting releases and measuring their loss, on a sample if the table is large. The figures are for the
+steward only.
 """
 
 from __future__ import annotations
@@ -33,29 +34,29 @@ from reticent.release import (
 from reticent.table import ColumnRelation, Table
 
 _MOST_WORK = 60_000_000
-"""Rows times columns times columns up to which the cuts of a release are chosen by their loss."""
+"""Limit of rows times columns squared up to which splits are chosen by their loss."""
 
 _OFFERED_WORK, _FEW_PROMISES = 600_000, 10
-"""Rows times columns times columns up to which a guarantee for any few known columns is tried."""
+"""Limit of rows times columns squared up to which a guarantee against adversaries who know any few columns is tried."""
 
 _MANY_ROWS = " If some people have far more rows than others, set rows_per_person in [roles]: further rows of a person are then suppressed."
 
 _SEARCHED_COLUMNS = 9
-"""Up to so many quasi columns all generalizations are searched at once."""
+"""Up to this many quasi-identifiers the full lattice of generalizations is searched."""
 
 _HARDLY_A_LOSS = 0.03
-"""Below this loss better groups are not worth the time to search for them."""
+"""Below this loss a search for better groups is not worth the time."""
 
 OTHER_DOORS = (
-    "Other ways: publish fewer columns (take them out of [roles], then reticent preview policy.toml; several releases of different columns about the same people must be judged "
-    "together), answer questions by audited SQL (reticent audit serve audit.toml), publish synthetic rows (reticent synthesize plan, then the method Synthetic), or publish tables of "
+    "Alternatives: publish fewer columns (take them out of [roles], then reticent preview policy.toml; several releases of different columns about the same people must be judged "
+    "together), answer queries by audited SQL (reticent audit serve audit.toml), publish synthetic rows (reticent synthesize plan, then the method Synthetic), or publish tables of "
     "noisy counts (the method CentralCounts with the definition NoisyCounts)."
 )
 
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """What a proposal comes to once its price is known: columns, guarantees and method, and the prices that decided."""
+    """A proposal with its costs: columns, guarantees and method, and the losses that decided."""
 
     proposal: Proposal
     method: Mapping[str, Any]
@@ -67,10 +68,11 @@ class Tradeoff:
 def afford(
     proposal: Proposal, frame: pl.DataFrame, context: Context | None = None, shown: Mapping[str, Any] | None = None
 ) -> Tradeoff:
-    """Make a proposal affordable: the dearest columns are left out until the release is of use, and guarantees are made as strict as they cost little.
+    """Make a proposal affordable: drop the most expensive columns until the release is useful, and make guarantees as
+    strict as possible at little cost.
 
-    Every published column is protected or sensitive, and every sensitive one has a guarantee. ``shown`` are parameters that every method to choose from
-    must have, such as ``values``.
+    Every published column is protected or sensitive, and every sensitive one has a guarantee. ``shown`` are parameters
+    that every candidate method must have, such as ``values``.
     """
     if proposal.refusal is not None or not any(column.role == "quasi" for column in proposal.columns):
         return Tradeoff(proposal, {}, (), None)
@@ -80,15 +82,17 @@ def afford(
     except Cancelled:
         raise
     except ReticentError as error:
-        untried = f"No release could be drafted from this proposal, so nothing is known of its cost: {error}"
+        untried = f"No release could be drafted from this proposal, so its information loss is unknown: {error}"
         untried += _MANY_ROWS if proposal.unit == "person" and isinstance(error, Infeasible) else ""
         return Tradeoff(replace(proposal, headline=(untried, *proposal.headline)), {}, (), None)
 
 
 def unpriced(proposal: Proposal, frame: pl.DataFrame) -> Tradeoff:
-    """The proposal before anything was tried: the least guarantee of each sensitive column, which :func:`afford` begins with too.
+    """Return the proposal before anything was drafted: the minimum guarantee of each sensitive column, which is also
+    the starting point of :func:`afford`.
 
-    Publishing takes the cheapest of the quick methods where the columns are few, with up to 5 % of the records suppressed, else rows are split locally.
+    Publishing chooses the cheapest of the fast methods if the columns are few, with up to 5 % of the records
+    suppressed; otherwise local recoding.
     """
     quasi = sum(column.role == "quasi" for column in proposal.columns)
     if proposal.refusal is not None or not quasi:
@@ -140,9 +144,10 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: 
 def _candidates(
     table: Table, definition: Definition, shown: Mapping[str, Any] | None, rows: int, loss: float
 ) -> Cheapest:
-    """The methods that publish would choose from, and the one that prices were measured with, unless all ``rows`` would take it too long.
+    """Return the candidate methods of ``publish``, and the one that measured the losses unless it takes too long for
+    all ``rows``.
 
-    It searches for better groups than those that are cut, where these have a ``loss`` that is worth the time.
+    The latter searches for better groups than the initial splits if their ``loss`` is worth the time.
     """
     found = default_method(table, definition, shown)
     methods = found.candidates if isinstance(found, Cheapest) else (found,)
@@ -160,7 +165,9 @@ def _candidates(
 def without_computed(
     pricing: Pricing, quasi: Sequence[str], promised: Promised
 ) -> tuple[Promised, Mapping[str, ColumnRelation]]:
-    """The promises without those about sensitive columns that anybody computes from the quasi columns, and these columns, each with the relation that gives it."""
+    """Return the guarantees without those about sensitive columns that can be computed from the quasi-identifiers, and
+    these columns with the relation that determines each.
+    """
     found = ComputableColumns.of(pricing.whole_table(quasi, promised), definition_of(promised)).sensitive
     kept = tuple(part for part in promised if part.get("column") not in found)
     return kept, {name: relation for name, (_, relation) in found.items()}
@@ -169,7 +176,7 @@ def without_computed(
 def _infeasible_as_a_whole(
     pricing: Pricing, quasi: Sequence[str], promised: Promised, compared: MethodComparison
 ) -> tuple[str, ...]:
-    """Why all rows cannot be published as a sample of them can, where that is known; nothing where they can."""
+    """Return why the whole table cannot be published although a sample can, as far as known; empty if it can."""
     if not compared.sampled or compared.total * len(quasi) ** 2 > _MOST_WORK:
         return ()
     try:
@@ -183,7 +190,9 @@ def _infeasible_as_a_whole(
 def _fewer_known(
     pricing: Pricing, quasi: Sequence[str], everything: float | None, promised: Promised, context: Context
 ) -> list[str]:
-    """A guarantee against adversaries who know any few columns, with what it leaves open, where protecting all columns costs too much and this far less. It is never proposed itself."""
+    """Return a note on a guarantee against adversaries who know any few columns, if protecting all columns costs far
+    more; it includes what remains uncovered, and is never proposed itself.
+    """
     dear = everything is None or everything > USEFUL
     work = len(quasi) ** 2 * pricing.rows.height * max(len(promised) / _FEW_PROMISES, 1)
     if not dear or work > _OFFERED_WORK:
@@ -196,17 +205,16 @@ def _fewer_known(
         offer = any_columns_offer(table, definition, method_from(*LOCAL), context=replace(context, memo={}))
     except (Infeasible, PolicyError):
         return []
-    return [] if offer is None else [f"With all {len(quasi)} quasi columns: {offer.note()}"]
+    return [] if offer is None else [f"With all {len(quasi)} quasi-identifiers: {offer.note()}"]
 
 
 def _published(
     columns: Sequence[ColumnProposal], selection: ColumnSelection, computed: Mapping[str, ColumnRelation]
 ) -> tuple[ColumnProposal, ...]:
-    """The columns, those that are left out without a role and with their price, or with what they can be computed from."""
+    """Return the columns; dropped ones without a role, with their cost or with what they can be computed from."""
     why = {each.column: each.words for each in selection.left_out}
     why |= {
-        name: f"{relation.how}, so that nothing can be promised about it beside them"
-        for name, relation in computed.items()
+        name: f"{relation.how}, so it cannot be protected if these are published" for name, relation in computed.items()
     }
     return tuple(
         replace(column, role=None, reason=why[column.name], hierarchy=None, levels=1, coarsen=None)
@@ -218,7 +226,7 @@ def _published(
 
 @dataclass(frozen=True)
 class _DraftedOnce:
-    """A method that takes long; what it made of a table is kept, because methods are compared by it and conclusions are drawn from it."""
+    """A slow method with cached drafts, because both the comparison of methods and the check of conclusions use them."""
 
     method: Method
     drafts: dict[tuple[Hashable, str], Draft] = field(default_factory=dict, compare=False)
@@ -242,7 +250,7 @@ class _DraftedOnce:
 def _warnings(
     columns: Sequence[ColumnProposal], selection: ColumnSelection, compared: MethodComparison
 ) -> tuple[str, ...]:
-    """What the steward must see first: a release of little use, and studied columns that are missing from it."""
+    """Return what the steward must see first: a release of little use, and missing subjects of study."""
     told = []
     loss, published = compared.best.loss, len(selection.quasi) + len(selection.floors)
     if loss is not None and (loss > USEFUL or 2 * published < len(columns)):
@@ -250,15 +258,15 @@ def _warnings(
             f"A release of single rows of this table is of little use: with {published} of {len(columns)} columns it loses {loss:.0%} of the detail. {OTHER_DOORS}"
         )
     gone = {each.column for each in selection.left_out}
-    for words, says in (("what was done to people", is_treatment), ("what came of it", is_outcome)):
+    for words, says in (("a treatment", is_treatment), ("an outcome", is_outcome)):
         missing = [column.name for column in columns if column.name in gone and says(column.name)]
         if missing:
-            told.append(f"Left out although it looks like {words}: {', '.join(map(repr, missing))}.")
+            told.append(f"Not published although it looks like {words}: {', '.join(map(repr, missing))}.")
     return tuple(told)
 
 
 def announced_losses(left_out: Sequence[LeftOut]) -> str:
-    """What is said of the loss that columns would add, of which not all may have been tried."""
+    """Return a phrase on the loss that columns would add, not all of which may have been measured."""
     tried = [each.price is not None for each in left_out]
     where = "" if all(tried) else ", where that was measured"
     return f"each with the loss that it would add{where}" if any(tried) else "without measuring what each would add"
@@ -267,35 +275,35 @@ def announced_losses(left_out: Sequence[LeftOut]) -> str:
 def _notes(
     selection: ColumnSelection, stricter: str | None, compared: MethodComparison, cut: Price | None
 ) -> list[str]:
-    """What the guarantees cost, by the chosen method, and what is left out at which price.
+    """Return notes on the loss of the guarantees with the chosen method, and on dropped columns with their cost.
 
-    Other guarantees were priced by a quick ``cut``: where the chosen method loses less or more, its price for the proposed ones stands beside theirs.
+    Alternatives were measured with fast splits (``cut``); if the chosen method has another loss, the loss of the
+    proposed guarantees with fast splits is added for comparison.
     """
     notes = []
     if compared.best.loss is not None:
-        told = f"The proposed guarantees cost a loss of {compared.best.loss:.3f} by {compared.best.name}"
+        told = f"The proposed guarantees have a loss of {compared.best.loss:.3f} with {compared.best.name}"
         others = []
         if selection.floors and selection.size_alone is not None:
-            others.append(f"groups alone, without a guarantee about values, would cost {selection.size_alone:.3f}")
+            others.append(f"groups alone, without a guarantee about values, would lose {selection.size_alone:.3f}")
         if stricter is not None:
             others.append(f"the next stricter step, {stricter}")
         alike = cut is None or f"{cut.loss:.3f}" == f"{compared.best.loss:.3f}"
         if others and cut is not None and not alike:
-            # Figures of two searches do not compare: each stands beside those of its own.
-            told += f". Alternatives were priced by quick cuts, with which these guarantees lose {cut.loss:.3f}"
+            # Losses of two searches are not comparable: each is shown with others of its own search.
+            told += f". Alternatives were measured with fast splits, with which these guarantees lose {cut.loss:.3f}"
         notes.append(f"{told}{'' if not others else '; ' if alike else ': '}{'; '.join(others)}.")
     if selection.left_out:
         everything = (
             "could not be protected"
             if selection.everything is None
-            else f"would cost a loss of {selection.everything:.2f}"
+            else f"would have a loss of {selection.everything:.2f}"
         )
         listed = ", ".join(
             f"{each.column!r}" + ("" if each.price is None else f" ({max(each.price, 0.0):.2f})")
             for each in selection.left_out
         )
         notes.append(
-            f"All columns together {everything}. Left out, {announced_losses(selection.left_out)}: {listed}. To publish one, give it the role quasi (or "
-            "sensitive, with a definition) and take another one out."
+            f"All columns together {everything}. Not published, {announced_losses(selection.left_out)}: {listed}. To publish one, give it the role quasi (or sensitive, with a definition) and remove another one."
         )
     return notes

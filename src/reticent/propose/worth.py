@@ -1,4 +1,4 @@
-"""Whether a release is worth publishing: a promise that is kept by giving up the table deserves no green tick."""
+"""Check whether a release has enough utility: a release that satisfies its definition by destroying the table should not look like a success."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from reticent.release import Cheapest, default_method
 from reticent.table import Table
 
 POOR = 0.5
-"""Above this loss a release keeps its promise and little else."""
+"""Above this loss a release satisfies its definition but has little utility."""
 
 _HELPS = 0.05
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change that would cost less, as it is written on the command line or in the policy, and the loss that it comes to."""
+    """A change that would reduce the loss, as written on the command line or in the policy, and the resulting loss."""
 
     change: str
     loss: float
@@ -28,9 +28,10 @@ class Remedy:
 
 @dataclass(frozen=True)
 class LowUtility:
-    """Why a release is of little use: its loss, the quasi columns of which nothing is left, what causes it, and ways out, the cheapest first.
+    """Why a release is of little use: its loss, the quasi-identifiers that become constant, the cause, and remedies,
+    the lowest loss first.
 
-    ``tried`` says whether ways out were looked for.
+    ``tried`` tells whether remedies were searched.
     """
 
     loss: float
@@ -41,25 +42,25 @@ class LowUtility:
 
     @property
     def words(self) -> list[str]:
-        """The verdict, a sentence each."""
-        gone = f", and nothing is left of {', '.join(self.lost)}" if self.lost else ""
+        """Return the verdict, one sentence per item."""
+        gone = f", and {', '.join(self.lost)} lost all detail" if self.lost else ""
         told = [
-            f"The promise is kept, but the release is of little use: a loss of {self.loss:.2f}{gone}. Cause: {self.cause}."
+            f"The guarantee holds, but the release is of little use: a loss of {self.loss:.2f}{gone}. Cause: {self.cause}."
         ]
         told += [f"{way.change}: a loss of {way.loss:.2f}." for way in self.ways]
         if not self.tried:
-            return [*told, "reticent preview tells what would cost less."]
+            return [*told, "Run `reticent preview` to see alternatives with less loss."]
         return (
             told
             if self.ways
             else [
                 *told,
-                "No weaker promise or other method that was tried costs much less; protect fewer columns (quasi).",
+                "No weaker definition or other method that was tried loses much less; publish fewer quasi columns.",
             ]
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The verdict as plain data."""
+        """Return the verdict as plain data."""
         ways = [{"change": way.change, "loss": way.loss} for way in self.ways]
         return {"loss": self.loss, "lost": list(self.lost), "cause": self.cause, "ways_out": ways}
 
@@ -73,9 +74,9 @@ def poor_worth(
     *,
     most_rows: int | None = None,
 ) -> LowUtility | None:
-    """Why a release with these losses is of little use, and what would cost less; None where it is of use.
+    """Return why a release with these losses is of little use, and remedies; None if it is useful.
 
-    Drafts are made only if it is not, and only of a table of at most ``most_rows``.
+    Drafts are made only if it is not, and only for tables of at most ``most_rows``.
     """
     lost = tuple(name for name, share in by_column.items() if share >= 1)
     if loss is None or (loss <= POOR and not lost):
@@ -84,18 +85,18 @@ def poor_worth(
     found = _ways(table, definition, str(method.get("name")), loss) if tried else ()
     ways = sorted(found, key=lambda way: way[1].loss)
     dearest = max(by_column, key=lambda name: by_column[name], default="")
-    cause = next((cause for cause, _ in ways), f"the column {dearest!r}, beside {len(by_column) - 1} others")
+    cause = next((cause for cause, _ in ways), f"the column {dearest!r}, together with {len(by_column) - 1} others")
     return LowUtility(loss, lost, cause, tuple(way for _, way in ways), tried)
 
 
 def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:
-    """What was tried and costs less, each with the cause that it takes away."""
+    """Yield remedies that were tried and reduce the loss, each with the cause that it removes."""
     best = default_method(table, definition)
     tried: list[tuple[str, str, Definition, Method]] = []
     if name == "Lattice":
         tried.append(
             (
-                f"the method {name}, which recodes every row alike",
+                f"the method {name}, which recodes all rows in the same way",
                 '[method] name = "Mondrian", values = "ranges"',
                 definition,
                 best,
@@ -104,9 +105,9 @@ def _ways(table: Table, definition: Definition, name: str, loss: float) -> Itera
     parts = definition.parts()
     for part in parts if len(parts) > 1 else ():
         rest = all_of(tuple(each for each in parts if each is not part))
-        tried.append((f"the promise {part}", f"--definition '{rest}'", rest, best))
+        tried.append((f"the definition {part}", f"--definition '{rest}'", rest, best))
     allowed = default_method(table, definition, {"suppression": "0.05"})
-    tried.append(("few rows that fit nowhere", "--suppression 0.05", definition, allowed))
+    tried.append(("a few rows that fit into no group", "--suppression 0.05", definition, allowed))
     for cause, change, wanted, way in tried:
         try:
             found = (

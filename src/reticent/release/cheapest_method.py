@@ -304,7 +304,7 @@ def methods_table(compared: Mapping[str, Any]) -> CardTable:
         )
         for place, each in enumerate(compared["methods"])
     ]
-    some = f" (a sample of {compared['rows']:,} rows)" if compared["rows"] < compared["total"] else ""
+    some = f" on a sample of {compared['rows']:,} rows" if compared["rows"] < compared["total"] else ""
     heads = ("method", "loss", "columns lost", "left out", "analysis")
     return CardTable(heads, rows, f"Methods compared{some} (internal; do not publish)")
 

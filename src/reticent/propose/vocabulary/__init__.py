@@ -1,17 +1,17 @@
-"""What words of a column's name mean: the special categories of personal data, what others know anyway, what identifies.
+"""The meanings of words in column names: special categories of personal data, commonly known attributes, identifiers.
 
-One TOML file a category (health, money, ...), one table a kind ("a test result"), in it ``says``, the kind in words, and the words of each language. A word is
-written without accents or with them, in small letters, parts of a phrase joined by ``_``, and is found as
+One TOML file per category (health, money, ...), one table per kind ("a test result") with ``says``, the kind in words,
+and the words of each language. Words are in lower case, with or without accents, parts of a phrase joined by ``_``, and
+match as follows:
 
-``income``    a whole word of the name, also with a digit, or with what surveys put around words; from six letters on as the first or last part of a compound
-``=aids``     a whole word and nothing else
-``^stage``    the whole name
-``infect~``   the beginning of a word; ``~itis`` the end; ``~virus~`` anywhere
-``drug_~``    a word that others follow; ``~_ed`` a word that follows others
+``income``    a whole word of the name, also with a digit or survey affixes; with six or more letters also the first or
+last part of a compound ``=aids``     a whole word and nothing else ``^stage``    the whole name ``infect~``   the
+beginning of a word; ``~itis`` the end; ``~virus~`` anywhere ``drug_~``    a word that others follow; ``~_ed`` a word
+that follows others
 
-Flags of a kind: ``topic`` (a file with several of such columns is about it), ``numbers`` (only numbers are meant),
-``few`` (only few values are meant), ``person`` (a role of a person: the victim's race is
-a race), ``visible`` (can be seen of a person, or is asked everywhere). ``friends.toml`` lists words that only look like others.
+Flags of a kind: ``topic`` (several such columns make it the topic of a file), ``numbers`` (applies to numbers only),
+``few`` (applies to few values only), ``person`` (a role of a person: the victim's race is a race), ``visible`` (visible
+to others or commonly asked). ``friends.toml`` lists false friends.
 """
 
 from reticent.propose.vocabulary.kinds import SENSITIVE, Kind

@@ -1,4 +1,4 @@
-"""The kinds of columns that names speak of, and the words for each, read from the files of this folder once."""
+"""The kinds of columns and the words for each, read once from the files of this folder."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SENSITIVE = (
     "opinion",
     "unclear",
 )
-"""Meanings of what must not be learned about anybody, the most delicate first."""
+"""Sensitive meanings, the most delicate first."""
 
-# Kinds of known.toml that are more than a demographic value.
+# Kinds of known.toml that are more specific than demographic.
 _MEANINGS = frozenset(["age", "birth", "postcode", "place", "weight", "time"])
 _COMPOUND = 6
 _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
@@ -34,9 +34,10 @@ _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "
 
 @dataclass(frozen=True)
 class Kind:
-    """What a column is about: its ``meaning`` (one of :data:`SENSITIVE`, or ``age``, ``demographic``, ``identifier`` ...) and in words what it ``says``.
+    """The subject of a column: its ``meaning`` (one of :data:`SENSITIVE`, or ``age``, ``demographic``, ``identifier``
+    ...) and its description ``says``.
 
-    ``inferred`` kinds come from the columns beside it; the other flags are those of the files (see the package).
+    ``inferred`` kinds come from neighbouring columns; the other flags are those of the files (see the package).
     """
 
     meaning: str
@@ -50,18 +51,18 @@ class Kind:
 
     @property
     def sensitive(self) -> bool:
-        """Whether it must not be learned about anybody."""
+        """True if the kind is sensitive."""
         return self.meaning in SENSITIVE
 
     @property
     def words(self) -> str:
-        """The kind in words, for the steward."""
+        """Return the description of the kind for the steward."""
         return f"{self.meaning}: {self.says}" if self.sensitive and self.says != self.meaning else self.says
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of all kinds, by the way in which they are found."""
+    """The words of all kinds, by matching rule."""
 
     exact: dict[str, list[Kind]] = field(default_factory=dict)
     plain: dict[str, list[Kind]] = field(default_factory=dict)
@@ -74,14 +75,14 @@ class Lexicon:
 
 
 def folded(text: str) -> str:
-    """A text in small letters and without accents."""
+    """Return a text in lower case and without accents."""
     plain = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ł", "l").replace("Ł", "L"))
     return "".join(c for c in plain if not unicodedata.combining(c)).lower()
 
 
 @cache
 def lexicon() -> Lexicon:
-    """All words, read once."""
+    """Return all words, read once."""
     words = Lexicon()
     for file in sorted(resources.files(__package__).iterdir(), key=lambda each: each.name):
         if file.name.endswith(".toml"):
@@ -133,5 +134,5 @@ def _add_word(words: Lexicon, kind: Kind, written: str) -> None:
 
 
 def without_spaces(word: str) -> bool:
-    """Whether a word is of a script that writes no spaces between words."""
+    """True if the script of a word has no spaces between words."""
     return any("\u3040" <= c <= "\u9fff" for c in word)

@@ -1,4 +1,6 @@
-"""Words of the lexicon in a column's name. The longer word wins: a birth weight is no weight of a survey, the size of a party is no party."""
+"""Match the lexicon against column names. The longer match wins: a birth weight is not a survey weight, the size of a
+party is not a political party.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ def _listed(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-# The letters of a phrase that is written apart: B.a is no bachelor.
+# Letters of an abbreviation with separators: B.a is not a bachelor's degree.
 _SHORTEST_PHRASE, _LONGEST_PHRASE = 4, 5
 _LONGEST_WORD = 30
-# What surveys put before and after a word: iinjury, realrinc, lfaminc; agep, racef, educcat, incomesq.
+# Prefixes and suffixes that surveys add to words: iinjury, realrinc, lfaminc; agep, racef, educcat, incomesq.
 _BEFORE = ("real", "final", "hh", "fam", "tot", "total", "respondent", "resp", "per", "num", "ln", "log", "avg", "mean")
 _LETTERS_BEFORE = ("i", "r", "h", "n", "l")
 _RARE_LETTERS_BEFORE = ("c", "d", "g", "s", "w", "m", "f", "p", "b", "u", "y", "x", "q", "v", "t", "z")
@@ -31,13 +33,15 @@ _ARTICLES = ("ال", "ה")
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name: ``PatientID_2`` is ``patient``, ``id``, ``2``."""
+    """Return the words of a name: ``PatientID_2`` is ``patient``, ``id``, ``2``."""
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return [word for word in re.split(r"[\W_]+", folded(plain)) if word]
 
 
 def _readings(name: str) -> list[list[str]]:
-    """The words with and without cuts between small and large letters: ``testResult``, but also ``HIVresult`` and ``PaCO2``; and without the number of a question: ``e16sex``."""
+    """Return the word splits of a name with and without splitting at case changes: ``testResult``, but also
+    ``HIVresult`` and ``PaCO2``; and without a question number: ``e16sex``.
+    """
     cut, uncut = words_of(name), words_of(name.lower())
     item = _ITEM.fullmatch(uncut[0]) if uncut else None
     readings = [cut] if cut == uncut else [cut, uncut]
@@ -46,20 +50,20 @@ def _readings(name: str) -> list[list[str]]:
 
 @lru_cache(maxsize=20_000)
 def kinds_of(name: str) -> tuple[Kind, ...]:
-    """The kinds that the name speaks of, each once; of words that lie in one another only the longest."""
+    """Return the kinds that the name mentions, each once; of nested matches only the longest counts."""
     return tuple(dict.fromkeys(kind for _, kind in _longest_matches(name)))
 
 
 @lru_cache(maxsize=20_000)
 def share_spoken(name: str) -> float:
-    """The share of the letters of a name that lie in words of the lexicon."""
+    """Return the share of the letters of a name that are covered by words of the lexicon."""
     letters = len("".join(words_of(name)).rstrip("0123456789"))
     spoken = {place for (begin, end), _ in _longest_matches(name) for place in range(begin, end)}
     return len(spoken) / letters if letters else 0.0
 
 
 def _longest_matches(name: str) -> list[tuple[Span, Kind]]:
-    """The words of the lexicon in a name, in their order; of those that lie in one another only the longest."""
+    """Return the matches of the lexicon in a name, in order; of nested matches only the longest."""
     lists = lexicon()
     found = {match for words in _readings(name) for match in _matches(words, lists)}
     kept = [
@@ -108,7 +112,7 @@ def _listed_as(word: str, lists: Lexicon) -> list[Kind]:
 
 
 def _parts(word: str, lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
-    """What is found inside one word: cores between affixes, beginnings, ends, and words of scripts without spaces."""
+    """Yield matches within one word: stems between affixes, prefixes, suffixes, and words of scripts without spaces."""
     bare = word.rstrip("0123456789")
     for begin, end in _cores(bare):
         for kind in lists.plain.get(bare[begin:end], ()):
@@ -127,7 +131,9 @@ def _parts(word: str, lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
 
 
 def _cores(bare: str) -> Iterator[Span]:
-    """Where the word itself may lie once what surveys put around it is gone; three letters must be left, or a page would have an age."""
+    """Yield the possible positions of the stem once survey affixes are removed; at least three letters remain,
+    otherwise "page" would contain "age".
+    """
     ends = [len(bare), *(len(bare) - len(after) for after in _AFTER if bare.endswith(after))]
     for end in ends:
         for before in ("", *_BEFORE, *_LETTERS_BEFORE, *_RARE_LETTERS_BEFORE, *_ARTICLES):
