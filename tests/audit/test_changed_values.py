@@ -81,5 +81,5 @@ def test_an_answer_other_than_theirs_makes_no_rivals():
 
 
 def test_owners_name_somebody_for_every_variable():
-    with pytest.raises(PolicyError, match="owners must name somebody for each of the 4 variables, but it names 3"):
+    with pytest.raises(PolicyError, match="owners must name a person for each of the 4 variables, but it has 3"):
         MaxAuditor(3).extend(4, np.array([0, 1, 2]))

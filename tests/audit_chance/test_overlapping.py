@@ -94,7 +94,7 @@ def test_answered_overlaps_leave_beliefs_within_the_factor() -> None:
             auditor.record(people, Fraction(given[-1]))
         if len(given) == 2:
             answered += 1
-            assert "exact draws, wrong with a chance of at most 0.0005" in decision.reason
+            assert "exact samples, wrong with a probability of at most 0.0005" in decision.reason
             assert _worst_ratio(sizes, (given[0], given[1])) <= 2
     assert answered > 0
 

@@ -241,7 +241,7 @@ def test_p6_the_attacker_of_uniform_sums_wins_at_most_a_share_delta_of_games():
     ("call", "message"),
     [
         (lambda: ProbabilisticSumAuditor(0, Gaussian(), GAME), "n must be at least 1"),
-        (lambda: ProbabilisticSumAuditor(3, "normal", GAME), "prior must be a law such as"),
+        (lambda: ProbabilisticSumAuditor(3, "normal", GAME), "prior must be a distribution such as"),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), 1), r"game must be a Game\(lambda_, beta, delta, rounds\)"),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME, votes=0), "votes must be at least 1"),
         (lambda: ProbabilisticSumAuditor(3, Gaussian(), GAME, samples=1.5), "samples must be a whole number"),

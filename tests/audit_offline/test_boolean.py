@@ -73,9 +73,9 @@ def test_a_path_is_told_as_questions_added_and_subtracted():
     assert dict(report.exposed) == {0: 0, 3: 1}
     assert report.certificate[0].lines(report.log) == [
         "At most 0:",
-        "  question 1 - question 2 adds up to -1; with the bounds of everybody else in it, person 0 is at most 0.",
+        "  query 1 - query 2 adds up to -1; with the bounds of all other people in it, person 0 is at most 0.",
         "At least 0:",
-        "  The bounds say that person 0 is at least 0.",
+        "  By the bounds, person 0 is at least 0.",
     ]
 
 
@@ -95,9 +95,7 @@ def test_a_log_of_bits_with_a_fraction_as_answer_contradicts_itself():
         report = check_log([(members, "sum", "0.5")], n=3, values="boolean")
         assert report.consistent is False
         assert report.contradiction.holds(report.log)
-        assert report.contradiction.lines(report.log) == [
-            "Question 1 was answered with 1/2, but every value is 0 or 1."
-        ]
+        assert report.contradiction.lines(report.log) == ["Query 1 was answered with 1/2, but every value is 0 or 1."]
 
 
 def test_thousands_of_people_in_intervals_are_decided_between_the_ends_of_questions():

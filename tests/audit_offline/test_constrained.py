@@ -86,7 +86,7 @@ def test_who_holds_a_maximum_is_argued_case_by_case():
     assert dict(report.exposed) == {0: 5, 1: 5, 2: 1, 3: 2}
     assert all(report.certificate[person].holds(report.log) for person in range(4))
     text = "\n".join(report.lines())
-    assert "Somebody in question 1 has 5." in text
+    assert "Some person in query 1 has 5." in text
     assert "If it is person 0:" in text
 
 

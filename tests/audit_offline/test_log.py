@@ -27,7 +27,7 @@ def test_a_file_of_json_lines_is_read_and_checked(tmp_path):
     assert [(entry.number, entry.answer) for entry in log.entries] == [(3, Fraction("7.1")), (4, Fraction(1, 3))]
     report = check_log(log)
     assert report.exposed == {0: Fraction(1, 3), 1: Fraction("7.1") - Fraction(1, 3)}
-    assert "question 3 - question 4" in report.certificate[1].lines(log)[0]
+    assert "query 3 - query 4" in report.certificate[1].lines(log)[0]
     assert json.loads(json.dumps(report.as_dict()))["exposed"] == {"0": "1/3", "1": "203/30"}
 
 
@@ -120,7 +120,7 @@ def test_a_bad_line_is_refused_with_its_number(text, message):
 
 
 def test_a_question_about_somebody_beyond_the_declared_people_names_the_line():
-    with pytest.raises(DataError, match="Question 2 asks about person 7, but there are 3 people, numbered 0 to 2"):
+    with pytest.raises(DataError, match="Query 2 is about person 7, but there are 3 people, numbered 0 to 2"):
         parse_log(lines({"people": 3}, {"members": [7], "function": "sum", "answer": 1}))
 
 
@@ -136,16 +136,16 @@ def test_a_missing_or_unreadable_file_is_a_clear_error(tmp_path):
     ("log", "options", "error", "message"),
     [
         ("log.jsonl", {}, PolicyError, r"read a file with read_log\(path\)"),
-        ([({0}, "sum")], {}, DataError, r"Question 1 must be \(members, function, answer\)"),
-        ([({0}, "median", 1)], {}, DataError, "Question 1: function must be one of sum, avg, max, min, count"),
-        ([({9}, "sum", 1)], {"n": 3}, DataError, "Question 1 asks about person 9, but there are 3 people"),
+        ([({0}, "sum")], {}, DataError, r"Query 1 must be \(members, function, answer\)"),
+        ([({0}, "median", 1)], {}, DataError, "Query 1: function must be one of sum, avg, max, min, count"),
+        ([({9}, "sum", 1)], {"n": 3}, DataError, "Query 1 is about person 9, but there are 3 people"),
         ([], {"n": 0}, PolicyError, "n must be at least 1"),
         ([], {"n": 3, "values": "bits"}, PolicyError, "values must be one of real, boolean"),
         ([], {"n": 3, "values": "boolean", "upper": 7}, PolicyError, "values='boolean' has the bounds 0 and 1"),
         ([], {"n": 3, "lower": "x"}, PolicyError, "lower must be a number"),
         ([], {"n": 3, "lower": 0, "duplicates": False}, PolicyError, "duplicates=False is decided for columns without"),
         ([], {"n": 3, "limit": 0}, PolicyError, "limit must be at least 1"),
-        ([Answered(AggregateQuery.of({0}))], {}, DataError, "Question 1 has no answer"),
+        ([Answered(AggregateQuery.of({0}))], {}, DataError, "Query 1 has no answer"),
     ],
 )
 def test_a_bad_call_is_refused_with_a_message(log, options, error, message):

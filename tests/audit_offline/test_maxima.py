@@ -38,9 +38,9 @@ def test_exposed_people_are_those_of_enumeration(questions, function, duplicates
 def test_the_proof_names_who_is_kept_away_by_which_question():
     report = check_log([(range(5), "max", 10), ({0, 1, 2}, "max", 8), ({2, 3}, "max", 9)], n=5)
     assert report.certificate[4].lines(report.log) == [
-        "Somebody in question 1 has its maximum, 10.",
-        "Not people 0, 1, 2: at most 8 by question 2.",
-        "Not person 3: at most 9 by question 3.",
+        "Some person in query 1 has its maximum, 10.",
+        "Not people 0, 1, 2: at most 8 by query 2.",
+        "Not person 3: at most 9 by query 3.",
         "So it is person 4, whose value is 10.",
     ]
     assert report.as_dict()["certificate"]["4"]["excluded"] == {"2": [0, 1, 2], "3": [3]}
@@ -65,4 +65,4 @@ def test_equal_answers_share_a_holder_only_where_values_are_distinct():
 def test_nobody_left_to_hold_an_extreme_is_a_contradiction(duplicates):
     report = check_log([({0, 1}, "max", 5), ({0, 1, 2}, "max", 4)], n=3, duplicates=duplicates)
     assert report.consistent is False
-    assert "Nobody is left to have it." in report.contradiction.lines(report.log)
+    assert "No one is left to have it." in report.contradiction.lines(report.log)

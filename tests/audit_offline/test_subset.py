@@ -49,7 +49,7 @@ def test_many_questions_are_taken_greedily_and_labelled_so():
     found = largest_safe_subset(log, n=21)
     assert found.dropped == (21, 22)
     assert not found.optimal
-    assert found.label == "not proved largest; a larger part may exist"
+    assert found.label == "not proved largest; a larger subset may exist"
 
 
 def test_a_log_that_contradicts_itself_has_no_safe_part():

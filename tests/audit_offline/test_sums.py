@@ -81,7 +81,7 @@ def test_two_private_primes_notice_a_contradiction():
 def test_the_words_of_a_certificate_can_be_followed_by_hand():
     report = check_log([({0, 1}, "sum", 7), ({1, 2}, "sum", 5), ({0, 2}, "sum", "4.5")], n=3)
     assert report.certificate[0].lines(report.log) == [
-        "1/2 * question 1 - 1/2 * question 2 + 1/2 * question 3: everybody cancels but person 0.",
+        "1/2 * query 1 - 1/2 * query 2 + 1/2 * query 3: all people cancel except person 0.",
         "So person 0 has 1/2 * 7 - 1/2 * 5 + 1/2 * (9/2) = 13/4.",
     ]
     assert report.as_dict()["certificate"]["0"]["weights"] == {"1": "1/2", "2": "-1/2", "3": "1/2"}

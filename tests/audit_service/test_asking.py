@@ -164,7 +164,7 @@ def test_a_dry_run_says_what_would_be_decided_and_changes_nothing(place):
 def test_a_dry_run_is_allowed_to_whoever_may_ask_and_counts_as_a_question(simple):
     """What would be decided follows from answers that others were given."""
     service = simple.service()
-    with pytest.raises(Forbidden, match="may not ask about column 'salary'"):
+    with pytest.raises(Forbidden, match="may not query column 'salary'"):
         service.would_answer("SELECT SUM(salary) FROM staff", "carol")
     service.would_answer("SELECT COUNT(*) FROM staff", "carol")
     assert len(service.history("carol")) == 1
@@ -178,7 +178,7 @@ def test_roles_say_who_may_ask_what(simple):
     service = simple.service()
     with pytest.raises(Forbidden, match="may not ask MAX"):
         service.ask("SELECT MAX(bonus) FROM staff", "carol")
-    with pytest.raises(Forbidden, match="may not ask about column 'salary'"):
+    with pytest.raises(Forbidden, match="may not query column 'salary'"):
         service.ask("SELECT SUM(salary) FROM staff", "carol")
     assert service.ask("SELECT COUNT(salary) FROM staff", "carol").ok
     assert service.ask("SELECT SUM(bonus) FROM staff", "carol").ok
@@ -336,7 +336,7 @@ def test_one_question_cannot_keep_the_service_busy(simple):
     ):
         service.would_answer(f"SELECT {many} FROM staff GROUP BY department")
     many = ",".join(["COUNT(*)"] * 1001)
-    with pytest.raises(PolicyError, match="The question has 1001 aggregates, and at most 1000 answers"):
+    with pytest.raises(PolicyError, match="The query has 1001 aggregates, and at most 1000 answers"):
         service.ask(f"SELECT {many} FROM staff")
 
 

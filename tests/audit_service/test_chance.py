@@ -69,7 +69,7 @@ def test_the_promise_does_not_end_when_the_table_changes(table):
     table.run("UPDATE staff SET salary = salary + 1")
     assert decided(service, "age > 0") == (False, "changed")
     assert decided(service, "age >= 0") == (False, "changed")
-    assert "nothing more is answered" in " ".join(service.guarantee("salary"))
+    assert "no further query is answered" in " ".join(service.guarantee("salary"))
 
 
 def test_an_overlapping_sum_is_decided_by_certified_draws(table):
@@ -77,7 +77,7 @@ def test_an_overlapping_sum_is_decided_by_certified_draws(table):
     assert decided(service, "age < 100") == (True, "safe")
     (answer,) = service.ask("SELECT SUM(salary) FROM staff WHERE age > 50 AND age < 150").rows[0].answers
     assert (answer.answered, answer.rule) == (False, "unsafe")
-    assert "exact draws, wrong with a chance of at most" in answer.reason
+    assert "exact samples, wrong with a probability of at most" in answer.reason
 
 
 def test_maxima_are_answered_where_the_top_is_crowded(table):

@@ -210,7 +210,7 @@ def test_where_the_percentage_of_one_person_may_be_known_sums_stop_at_a_change(s
     simple.run("UPDATE staff SET salary = 3960 WHERE id = 8")
     (answer,) = service.ask("SELECT SUM(salary) FROM staff").rows[0].answers
     assert (answer.answered, answer.rule) == (False, "changed")
-    assert "Once the value of somebody in an answer changes, nothing more" in " ".join(service.guarantee("salary"))
+    assert "Once a value that was part of an answer changes, no further query" in " ".join(service.guarantee("salary"))
     assert "percentage by which single values changed" in " ".join(
         guarantee(simple.policy().settings.sensitive["salary"], "linear")
     )
@@ -229,13 +229,13 @@ def test_the_page_says_that_answers_stop_only_where_they_do(simple):
     assert value(service, "age > 0") == 33200
     assert "Where sums are answered, answers go on when values change" in told()
     assert " ".join(service.guarantee("salary")).count("Answers go on when values change") == 1
-    assert "nothing more is answered" not in " ".join(service.guarantee("salary"))
+    assert "no further query is answered" not in " ".join(service.guarantee("salary"))
 
 
 def test_where_maxima_are_answered_a_change_stops_them_as_said(simple):
     service = simple.service()
     assert value(service, "age > 0", "MAX(salary)") is not None
-    assert "Once the value of somebody in an answer changes, nothing more is answered" in " ".join(
+    assert "Once a value that was part of an answer changes, no further query is answered" in " ".join(
         service.guarantee("salary")
     )
     simple.run("UPDATE staff SET salary = salary + 100")
@@ -256,7 +256,7 @@ def test_the_page_says_when_answers_stop_and_when_they_go_on_again(simple, funct
 
     assert not is_stopped("age > 0")
     told = " ".join(service.guarantee("salary"))
-    stops = "changes, nothing more is answered until it is back" in told
+    stops = "changes, no further query is answered until it is restored" in told
     stops_when_gone = "while a value that was part of an answer is gone, no maxima or minima are answered" in told
     simple.run("UPDATE staff SET salary = salary + 1 WHERE id = 8")
     assert is_stopped("age > 0") == (stops or stops_when_gone)

@@ -71,7 +71,7 @@ def test_json_has_everything(audit):
         (("ask", "audit.toml", "SELECT salary FROM staff"), 2, "'salary' is sensitive"),
         (("ask", "audti.toml", SALES), 2, "Did you mean 'audit.toml'?"),
         (("ask", "audit.toml", SALES, "--user", "dave"), 2, "There is no user 'dave'"),
-        (("ask", "audit.toml", SALES, "--user", "carol"), 1, "may not ask about column 'salary'"),
+        (("ask", "audit.toml", SALES, "--user", "carol"), 1, "may not query column 'salary'"),
         (("ask", "audit.toml", SALES, "--url", "ftp://x"), 2, "begins with http:// or https://"),
         (("ask", "audit.toml", SALES, "--url", "http://127.0.0.1:9"), 2, "cannot be reached"),
         (("ask", "audit.toml", SALES, "--url", "http://[bad"), 2, "cannot be reached"),

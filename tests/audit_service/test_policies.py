@@ -81,7 +81,7 @@ FAULTS = {
     ("dataset", "datset"): ("audit.toml:1:1: a policy has no setting 'datset'. Did you mean 'dataset'?",),
     ('dataset = "staff"', 'dataset = " "'): ("dataset must be a non-empty name",),
     ('source = "staff.csv"\n', ""): ("audit.toml:4:1: [database] needs a setting 'source'",),
-    ('key = "id"', 'key = "salary"'): ("audit.toml:9:1:", "column 'salary' is sensitive. A key tells who a person is"),
+    ('key = "id"', 'key = "salary"'): ("audit.toml:9:1:", "column 'salary' is sensitive. A key only identifies a person"),
     ('["age", "city"]', '["age", "salary"]'): ("column 'salary' is public and sensitive. Give it one role",),
     ('["age", "city"]', '["age", "age"]'): ("column 'age' is listed twice",),
     ('bounds = "ignored"\n', ""): ("audit.toml:9:1:", "bounds must be declared for column 'salary'", "A classical auditor is safe only against"),

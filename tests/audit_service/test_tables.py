@@ -120,7 +120,7 @@ def test_more_declared_decimals_make_no_value_a_new_one(place):
     [
         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 2.0**60], "1 values of the person key 'id' are floating-point numbers that are not"),
         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, float("nan")], "are floating-point numbers that are not exact"),
-        ([True] * 8, "The person key 'id' has type BOOLEAN. Make it a whole number or a text."),
+        ([True] * 8, "The person key 'id' has type BOOLEAN. Convert it to a whole number or text."),
     ],
 )  # fmt: skip
 def test_keys_that_cannot_tell_people_apart_are_refused(make_place, keys, message):

@@ -1,16 +1,16 @@
-"""Exact answers, or refusals that say nothing: query auditing (R-QA).
+"""Query auditing: exact answers, or denials that reveal nothing.
 
-An auditor decides *before* anything touches the data, from the queries and answers so far. So a refusal carries no information.
+An auditor is simulatable: it decides from the queries and answers so far, *before* the data are read, so a denial
+carries no information. Source: [Kenthapadi2005].
 
-* ``decision`` – the shapes: `AggregateQuery`, `Decision`, `Answered`, `QueryHistory`, the protocol `Auditor`.
-* ``simulatable`` – `decide(history, query)`: the one entry, without a handle to the data.
-* ``sums`` – `SumAuditor`: ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both see people
-  as classes of a ``trace``.
-* ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` where values may repeat, ``distinct`` where not.
+* ``decision`` – the data types: `AggregateQuery`, `Decision`, `Answered`, `QueryHistory`, the protocol `Auditor`.
+* ``simulatable`` – `decide(history, query)`: the entry point, without access to the data.
+* ``sums`` – `SumAuditor`: ``exact_sums`` for few people; beyond, ``null_space`` with its ``pivots``, ``primes`` and kernels; both work on the classes of a ``trace`` (people in the same queries).
+* ``maxima`` – `MaxAuditor`, `MinAuditor`: ``extremes`` if values may repeat, ``distinct`` if not.
 * ``size_monitor`` – `OverlapMonitor`, from sizes and overlaps alone.
 * ``chance`` – auditors for partial disclosure: answers may shift beliefs a little, with small probability more.
-* ``service`` – the audited SQL front: a real database, a durable log, roles, tokens, noise beside exact answers.
-* ``offline`` – who a log of answers exposes, with proofs.
+* ``service`` – the audited SQL service: a real database, a durable log, roles, tokens, and noisy answers as an alternative to exact ones.
+* ``offline`` – which people a log of answers exposes, with proofs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reticent.audit.chance import ProbabilisticMaxAuditor, ProbabilisticMinAuditor, ProbabilisticSumAuditor
     from reticent.audit.offline import Log, Report, check_log, largest_safe_subset, read_log
 
-# Offered here, but loaded when first used: they need scipy.
+# Exported here, but loaded on first use: they need scipy.
 _LATER = {
     "Log": "offline",
     "ProbabilisticMaxAuditor": "chance",

@@ -1,8 +1,8 @@
 """Compiled loops of the null-space auditor: arithmetic modulo a 61-bit prime on arrays of uint64.
 
-numba has no 128-bit product. A number times one below 2^31 is reduced with a floating quotient, which is off by at most one and
-corrected exactly, in wrapping 64-bit arithmetic; a long number is multiplied in two such halves. A scalar product keeps the
-partial products of the halves in 32-bit halves and reduces once at the end.
+numba has no 128-bit product. The product of a number and one below 2^31 is reduced with a floating-point quotient,
+which is off by at most one and corrected exactly in wrapping 64-bit arithmetic; a long number is multiplied in two such
+halves. A scalar product keeps the partial products of the halves in 32-bit halves and reduces once at the end.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def product(first: Any, second: Any, prime: Any) -> Any:
 
 @compiled
 def products(first: Any, second: Any, prime: Any) -> Any:
-    """The products of two arrays, number by number."""
+    """Return the element-wise products of two arrays."""
     found = np.empty_like(first)
     for i in range(first.size):
         found[i] = product(first[i], second[i], prime)
@@ -54,13 +54,13 @@ def products(first: Any, second: Any, prime: Any) -> Any:
 
 @compiled
 def _joined(high: Any, low: Any, prime: Any) -> Any:
-    """``2^32 * high + low``, two sums of 32-bit halves."""
+    """Return ``2^32 * high + low`` from two sums of 32-bit halves."""
     return _plus(_short_product(high % prime, LONG, prime), low % prime, prime)
 
 
 @compiled
 def dot(first: Any, second: Any, prime: Any) -> Any:
-    """The scalar product of two arrays of numbers below ``prime``."""
+    """Return the scalar product of two arrays of numbers below ``prime``."""
     low_0, low_1, low_2, high_0, high_1, high_2 = ZERO, ZERO, ZERO, ZERO, ZERO, ZERO
     for i in range(first.size):
         a_0, a_1 = first[i] & MASK, (first[i] >> SHIFT) & MASK
@@ -84,7 +84,7 @@ def _minus(first: Any, second: Any, prime: Any) -> Any:
 
 @compiled
 def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
-    """l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
+    """Return l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
     found = row.copy()
     for j in range(row.size):
         if dense[j]:
@@ -94,7 +94,7 @@ def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
 
 @compiled
 def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> Any:
-    """u with L u = column for every row of ``columns``, L lower triangular with a diagonal whose inverses are given."""
+    """Return u with L u = column for every row of ``columns``, L lower triangular with the given inverses of its diagonal."""
     found = columns.copy()
     for k in range(columns.shape[1]):
         for c in range(columns.shape[0]):
@@ -125,14 +125,14 @@ def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
 
 @compiled
 def subtract(target: Any, source: Any, factor: Any, prime: Any) -> None:
-    """Take ``factor * source`` away from ``target``, in place."""
+    """Subtract ``factor * source`` from ``target``, in place."""
     for i in range(source.size):
         target[i] = _minus(target[i], product(factor, source[i], prime), prime)
 
 
 @compiled
 def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> Any:
-    """Whether ``first - ratio * second`` is 0 at some class of one person."""
+    """True if ``first - ratio * second`` is 0 at some class of one person."""
     found = False
     for c in range(sizes.size):
         found |= sizes[c] == 1 and first[c] == product(ratio, second[c], prime)
@@ -141,7 +141,7 @@ def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> 
 
 @compiled
 def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime: Any) -> None:
-    """Add ``factor * weights[k]`` at class ``plus[k]`` and take it away at ``minus[k]`` (-1: nowhere), for every k."""
+    """Add ``factor * weights[k]`` at class ``plus[k]`` and subtract it at ``minus[k]`` (-1: nowhere), for every k."""
     for k in range(weights.size):
         if weights[k]:
             amount = product(factor, weights[k], prime)
@@ -152,7 +152,8 @@ def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime:
 
 @compiled
 def first_different(coefficient: Any, traces: Any, weights: Any, prime: Any) -> Any:
-    """The first class whose coefficient is not the sum of the weights of its traces' set bits, -1 if there is none.
+    """Return the first class whose coefficient differs from the sum of the weights of its traces' set bits, -1 if there
+    is none.
 
     Eight bits are added at a time, from a table of all sums of eight weights.
     """

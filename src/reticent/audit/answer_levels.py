@@ -1,4 +1,4 @@
-"""Exact values as small integers that can be compared: the answers that maxima were given."""
+"""Exact values numbered by small integers that compare fast: the answers to maximum queries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NO_BOUND = 0
 
 
 class NumberedValues:
-    """Numbers for exact values; ``rank`` puts the numbers in the order of their values. Number 0 is infinity.
+    """Numbers of exact values; ``rank`` maps a number to the rank of its value. Number 0 is infinity.
 
-    A value's number never changes, its rank does when smaller values arrive. So arrays of people hold numbers.
+    The number of a value never changes; its rank does when smaller values arrive. So per-person arrays hold numbers.
     """
 
     def __init__(self) -> None:
@@ -23,15 +23,15 @@ class NumberedValues:
         self.rank: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
     def find(self, value: Fraction) -> int | None:
-        """The number of a value met before."""
+        """Return the number of a known value; None if it is new."""
         return self._numbers.get(value)
 
     def below(self, value: Fraction) -> int:
-        """How many values met so far are smaller."""
+        """Return how many known values are smaller."""
         return bisect.bisect_left(self._sorted, value)
 
     def add(self, value: Fraction) -> int:
-        """The number of ``value``, from now on if it is new."""
+        """Return the number of ``value``, assigning one if it is new."""
         known = self._numbers.get(value)
         if known is not None:
             return known

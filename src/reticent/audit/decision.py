@@ -1,7 +1,7 @@
-"""The shapes of auditing: a query, the decision on it, and the history of what was answered.
+"""The data types of auditing: a query, the decision on it, and the history of answered queries.
 
-Nothing here, and nothing that decides from it, holds a handle to the data. A :class:`QueryHistory` knows which
-queries were answered and with what; a denied query is never part of it, because a simulatable denial says nothing.
+Nothing here, and nothing that decides from it, has access to the data. A :class:`QueryHistory` holds the answered
+queries with their answers; denied queries are not part of it, because a simulatable denial reveals nothing.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Members = Iterable[int] | NDArray[np.integer]
 
 FAMILIES = {"sum": "linear", "max": "max", "min": "min"}
 
-# Two different coefficients then differ modulo every 61-bit prime.
+# Different coefficients then also differ modulo every 61-bit prime.
 LARGEST_COEFFICIENT = 2**59
 
 
 def as_members(members: Members, n: int | None = None) -> NDArray[np.int64]:
-    """The people of a query as a strictly increasing array, each a whole number in 0..n-1 and named once.
+    """Return the members of a query as a strictly increasing array of distinct integers in 0..n-1.
 
-    An integer array that is already increasing is taken as it is, without a look at single people.
+    An integer array that is already increasing is returned as is, without checking single elements.
     """
     people = members if isinstance(members, np.ndarray) else _listed(members)
     if people.dtype.kind not in "iu" or people.ndim != 1:
-        hint = " Turn a mask into members with numpy.flatnonzero." if people.dtype.kind == "b" else ""
+        hint = " Convert a mask to members with numpy.flatnonzero." if people.dtype.kind == "b" else ""
         raise PolicyError(
             f"The members of a query must be whole numbers in one row, not an array of {people.dtype} "
             f"with {people.ndim} dimensions.{hint}"
@@ -74,8 +74,8 @@ def _listed(members: Iterable[int]) -> NDArray[np.int64]:
 class AggregateQuery:
     """An aggregate over a set of people: ``members`` (increasing), a ``function`` and, for a sum, ``coefficients``.
 
-    ``coefficients`` is None for a plain sum (every one is 1); otherwise a non-zero integer for each member. Two queries are
-    equal when they ask the same of the same people, however they were written.
+    ``coefficients`` is None for a plain sum (every one is 1); otherwise a non-zero integer for each member. Two queries
+    are equal if function, members and coefficients agree, however they were written.
     """
 
     members: NDArray[np.int64]
@@ -109,13 +109,13 @@ class AggregateQuery:
 
     @classmethod
     def of(cls, members: Members, function: str = "sum") -> AggregateQuery:
-        """The query that asks ``function`` over any iterable of people."""
+        """Return the query of ``function`` over any iterable of people."""
         people = members if isinstance(members, np.ndarray) else _listed(members)
         return cls(people, function)  # type: ignore[arg-type]  # whatever it holds is checked there
 
     @classmethod
     def linear(cls, coefficients: Mapping[int, int]) -> AggregateQuery:
-        """The sum of ``coefficient * value`` over people; a coefficient of 0 leaves its person out."""
+        """Return the sum of ``coefficient * value`` over people; people with coefficient 0 are not members."""
         kept = {person: coefficient for person, coefficient in coefficients.items() if coefficient != 0}
         members = as_members(kept.keys())
         weights = [kept[int(person)] for person in members]
@@ -133,9 +133,9 @@ class AggregateQuery:
 
     @cached_property
     def identity(self) -> str:
-        """A digest of the row set (and coefficients), the same however the query was written.
+        """A digest of the members (and coefficients), independent of how the query was written.
 
-        It does not cover the function or the column, which whoever keeps identities adds.
+        It does not cover the function or the column; callers add these.
         """
         digest = hashlib.sha256(self.members.astype("<i8").tobytes())
         if self.coefficients is not None:
@@ -154,9 +154,10 @@ class AggregateQuery:
 
 @dataclass(frozen=True)
 class Decision:
-    """Answer or deny, before anything touched the data.
+    """Answer or deny, decided before the data are read.
 
-    ``reason`` is for people and ``rule`` for machines; both follow from queries and past answers alone, so both may be shown.
+    ``reason`` is for people and ``rule`` for programs; both follow from queries and past answers alone, so both may be
+    shown to the user.
     """
 
     answer: bool
@@ -169,29 +170,30 @@ class Decision:
 
 @dataclass(frozen=True)
 class Answered:
-    """A query and the answer that was given; sums are audited without the answer, which may then be None."""
+    """A query and its answer; sums are audited without the answer, which may then be None."""
 
     query: AggregateQuery
     answer: Fraction | int | None = None
 
     def __post_init__(self) -> None:
         if self.answer is None and self.query.family != "linear":
-            raise PolicyError(f"answer is missing: a {self.query.function} is audited from the answers given so far.")
+            raise PolicyError(f"answer is missing: auditing a {self.query.function} needs the answers so far.")
         if self.answer is not None:
             object.__setattr__(self, "answer", as_answer(self.answer))
 
 
 def as_answer(answer: Number) -> Fraction:
-    """An answer as an exact number; a finite float is read as its shortest decimal, which keeps order and equality."""
+    """Return an answer as an exact number; a finite float is read as its shortest decimal, which preserves order and equality."""
     return exact(answer, "answer")
 
 
 @dataclass(frozen=True)
 class QueryHistory:
-    """What was answered about one sensitive column of ``n`` people, in order, and what was declared about the column.
+    """The answered queries about one sensitive column of ``n`` people, in order, and the declared properties of the
+    column.
 
-    ``duplicates`` says whether two people may share a value. ``lower`` and ``upper`` are declared bounds of every value that
-    an attacker knows. All three are declared by the owner, never inferred from the data.
+    ``duplicates`` is whether two people may share a value. ``lower`` and ``upper`` are bounds of every value that an
+    adversary knows. All three are declared by the owner, never inferred from the data.
     """
 
     n: int
@@ -215,31 +217,31 @@ class QueryHistory:
 
     @property
     def family(self) -> str | None:
-        """The family that the first answer locked the column to, None before it."""
+        """The family that the first answer locked the column to; None before it."""
         return self.answered[0].query.family if self.answered else None
 
     def followed_by(self, query: AggregateQuery, answer: Number | None = None) -> QueryHistory:
-        """This history and one more answer."""
+        """Return this history with one more answer."""
         entry = Answered(query, None if answer is None else as_answer(answer))
         return QueryHistory(self.n, (*self.answered, entry), self.duplicates, self.lower, self.upper)
 
 
 @runtime_checkable
 class Auditor(Protocol):
-    """Decides query after query from its own memory of the answered ones; the fast equivalent of :func:`decide`."""
+    """Decides query after query from its own state; the fast equivalent of :func:`decide`."""
 
     @property
     def n(self) -> int:
-        """How many variables there are: people, and one more for every changed value."""
+        """The number of variables: people, plus one for every changed value."""
 
     def would_answer(self, members: Members) -> Decision:
-        """The decision on a query, without asking it."""
+        """Return the decision on a query without recording it."""
 
     def ask(self, members: Members) -> bool:
-        """Whether the query is answered; if so it is part of the history from now on."""
+        """Return whether the query is answered; if so it becomes part of the history."""
 
     def record(self, members: Members, answer: Number) -> None:
-        """The answer that was given to the query asked last. Auditors that never use answers only check it."""
+        """Record the answer to the last query. Auditors that never use answers only check it."""
 
     def extend(self, n: int) -> None:
-        """Inserted people, and changed values, are new variables: there are ``n`` of them from now on."""
+        """Grow to ``n`` variables: inserted people and changed values are new variables."""

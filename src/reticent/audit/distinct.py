@@ -1,7 +1,7 @@
-"""The max auditor for columns declared to have distinct values: the synopsis of Kenthapadi, Mishra and Nissim (2005), made simulatable.
+"""The max auditor for columns with declared distinct values: the synopsis of [Kenthapadi2005], made simulatable.
 
-All that maxima of distinct values say is a set of disjoint predicates ``max(S) = M`` or ``max(S) < M``. A person in no predicate is in
-none of the answered queries. A value is determined iff an ``=`` predicate is about one person.
+Answered maxima of distinct values are equivalent to a set of disjoint predicates ``max(S) = M`` or ``max(S) < M``. A
+person in no predicate is in no answered query. A value is determined iff an ``=`` predicate has one member.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Trial:
-    """What becomes of the synopsis for candidate answers in rising order: which are consistent, and which expose somebody.
+    """The effect of candidate answers, in rising order: which are consistent, and which determine a value.
 
-    Candidates are every bound met by the query and every open gap between them: in a gap nothing changes.
+    Candidates are every bound met by the query and every open gap between them: within a gap the effect is constant.
     """
 
     consistent: Mask
@@ -33,11 +33,11 @@ class Trial:
 
 
 class DistinctMaxima:
-    """Answered maxima of distinct values.
+    """The synopsis of answered maxima of distinct values.
 
     Predicate 0 is about the people in no answered query: ``max(S) < infinity``.
 
-    *Cost*: O(members + predicates) a decision, and there are at most two predicates an answer.
+    *Cost*: O(members + predicates) per decision; each answer adds at most two predicates.
     """
 
     def __init__(self, n: int) -> None:
@@ -52,7 +52,7 @@ class DistinctMaxima:
         return len(self._predicate)
 
     def decide(self, query: AggregateQuery) -> Decision:
-        """Deny iff some consistent answer would determine a value; the state stays as it is."""
+        """Deny iff some consistent answer would determine a value; does not change the state."""
         if len(query) == 1:
             return SINGLE
         trial = self._trial(query.members)
@@ -61,12 +61,12 @@ class DistinctMaxima:
         return IMPLIED if trial.consistent.sum() == 1 and trial.consistent[1::2].any() else SAFE
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """Take a new answer into the synopsis; one that contradicts earlier ones is a :class:`DataError` and changes nothing."""
+        """Add an answer to the synopsis. One that contradicts earlier answers raises :class:`DataError` and changes nothing."""
         members = query.members
         mine = self._predicate[members]
         inside = np.bincount(mine, minlength=len(self._size))
         known = self._levels.find(answer)
-        # A value not met before lies between two ranks.
+        # A new value falls between two ranks.
         place = self._levels.below(answer) - (0 if known is not None else 0.5)
         bounds = self._levels.rank[self._bound]
         above, same = bounds > place, (bounds == place) & self._equal
@@ -74,7 +74,7 @@ class DistinctMaxima:
         free = int(inside[above].sum())
         if emptied.any() or (inside[same] == 0).any() or not (same.any() or free):
             raise DataError(
-                f"The answer {answer} contradicts the answers recorded before: no distinct values have these maxima. "
+                f"The answer {answer} contradicts earlier answers: no distinct values have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
             )
         level = self._levels.add(answer)
@@ -87,7 +87,7 @@ class DistinctMaxima:
         self._predicate = np.append(self._predicate, np.zeros(n - self.n, dtype=np.int64))
 
     def _move(self, people: Integers, level: int, *, equal: bool) -> None:
-        """Put people into a predicate of their own."""
+        """Move people into a predicate of their own."""
         if len(people):
             left = np.bincount(self._predicate[people], minlength=len(self._size))
             self._size = np.append(self._size - left, len(people))
@@ -114,13 +114,13 @@ class DistinctMaxima:
         winners = np.zeros(len(above), dtype=np.int64)
         winners[1::2] = np.add.reduceat(np.where(equal, inside, 0), start)
         consistent = (emptied == 0) & ((winners > 0) | (free > 0))
-        # A value that somebody outside the query has is nobody else's.
+        # A value that a person outside the query has cannot be anyone else's.
         has_owner = np.isin(distinct, self._levels.rank[self._bound[self._equal]])
         consistent[1::2] &= ~has_owner | (winners[1::2] > 0)
         return Trial(consistent, (alone > 0) | (winners == 1) | ((winners == 0) & (free == 1)))
 
 
 def _from(values: NDArray[np.generic], start: Integers) -> Integers:
-    """The sums of ``values[start:]``."""
+    """Return the sums of ``values[start:]``."""
     total = np.concatenate([np.cumsum(values[::-1])[::-1], [0]])
     return total[start].astype(np.int64)

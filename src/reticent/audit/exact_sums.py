@@ -1,4 +1,4 @@
-"""The sum auditor in rational arithmetic, for small sessions and as the reference of the fast one."""
+"""The sum auditor in rational arithmetic, for small sessions and as the reference of the fast one. Source: [Chin1986]; [Kenthapadi2005]."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Row = dict[int, Fraction]
 class ExactSums:
     """Answered linear queries as a reduced row echelon form over trace classes, in fractions.
 
-    *Guarantee*: a unit vector lies in the row space iff it is a row of the reduced form, so nobody's value follows from the
-    answers as long as no row is supported on one class of one person. Answers are never used.
+    *Guarantee*: a unit vector is in the row space iff it is a row of the reduced form, so the answers determine no
+    value as long as no row is supported on one class of one person. Answers are never used.
 
-    *Cost*: O(rank * classes) fractions a decision, for up to a few hundred answered queries.
+    *Cost*: O(rank * classes) fractions per decision, for up to a few hundred answered queries.
     """
 
     def __init__(self, n: int) -> None:
@@ -31,11 +31,11 @@ class ExactSums:
 
     @property
     def rank(self) -> int:
-        """How many independent queries were answered."""
+        """The number of independent answered queries."""
         return len(self._rows)
 
     def decide(self, query: AggregateQuery) -> Decision:
-        """Whether nobody's value would follow; the state stays as it is."""
+        """Decide whether no value would be determined; does not change the state."""
         refinement = self.traces.refine(query)
         trial = deepcopy(self)
         trial._add(refinement)
@@ -45,7 +45,7 @@ class ExactSums:
         return EXPOSES if any(trial.traces.sizes[next(iter(row))] == 1 for row in alone) else SAFE
 
     def remember(self, query: AggregateQuery) -> None:
-        """``query`` was answered."""
+        """Record that ``query`` was answered."""
         self._add(self.traces.refine(query))
 
     def extend(self, n: int) -> None:
@@ -57,7 +57,7 @@ class ExactSums:
             for row in self._rows.values():
                 if parent in row:
                     row[new] = row[parent]
-        # A pivot column that was cut now appears twice; it is still zero in all other rows, so it still is a pivot.
+        # A pivot column that was split now appears twice; it is still zero in all other rows, so it remains a pivot.
         rest = self._reduced(
             {column: Fraction(value) for column, value in enumerate(cut.coefficient.tolist()) if value}
         )
@@ -78,7 +78,7 @@ class ExactSums:
 
     @staticmethod
     def _without(row: Row, pivot: int, other: Row) -> Row:
-        """``row`` minus the multiple of ``other`` that clears the pivot column."""
+        """Return ``row`` minus the multiple of ``other`` that clears the pivot column."""
         factor = row[pivot]
         result = dict(row)
         for column, value in other.items():

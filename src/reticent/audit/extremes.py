@@ -1,12 +1,14 @@
-"""The max auditor for columns where people may share a value, linear in the extreme incidences of the members.
+"""The max auditor for columns in which people may share a value, linear in the extreme incidences of the members.
+Source: [Kenthapadi2005].
 
-mu_j is the smallest answer of a query with person j, infinity if there is none. Person j is *extreme* for query k if j is a member
-and mu_j is its answer: only extreme people can have the value that was answered. Answers are consistent iff every query has an
-extreme person, and a value is determined iff some query has only one.
+Let mu_j be the smallest answer of a query with member j, infinity if there is none. Person j is *extreme* for query k
+if j is a member and mu_j is its answer: only extreme people can attain the answer. Answers are
+consistent iff every query has an extreme person, and a value is determined iff some query has only one.
 
-Where values change, a person has several variables, and everybody knows that they differ. So at most one of them has a given value, and
-two queries with the same answer cannot both be explained by the same person. Such queries are *rivals*. As long as every query has two
-extreme people more than it has rivals, each can be given a holder of its own, whoever else is left out: then nobody is determined.
+Where values change, a person has several variables, and it is public that they differ. So at most one of them has a
+given value, and two queries with the same answer cannot both be attained by the same person. Such queries are
+*rivals*. As long as every query has two extreme people more than it has rivals, each can be given a holder of its own,
+whoever else is left out: then nobody is determined.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from reticent.audit.reasons import COULD_EXPOSE, IMPLIED, SAFE, SINGLE
 from reticent.errors import DataError
 
 Integers = NDArray[np.int64]
-# Up to two thousand million links; four bytes instead of eight, because a decision waits for memory.
+# Up to two billion links; four bytes instead of eight, because decisions are bound by memory bandwidth.
 Links = NDArray[np.int32]
 _END = -1
 
@@ -30,10 +32,11 @@ _END = -1
 class RepeatedMaxima:
     """Answered maxima of values that may repeat.
 
-    For every person there is a chain of the queries it is extreme for: ``_first`` points to a link, and a link has its ``_query``
-    and its ``_next``. A person whose mu falls starts a new chain, so a decision walks only through extreme incidences.
+    Each person has a linked list of the queries for which the person is extreme: ``_first`` points to a link, and a
+    link has its ``_query`` and its ``_next``. When mu_j falls, person j starts a new list, so a decision visits extreme
+    incidences only.
 
-    *Cost*: O(members + extreme incidences of members + answered queries) a decision.
+    *Cost*: O(members + extreme incidences of members + answered queries) per decision.
     """
 
     def __init__(self, n: int) -> None:
@@ -54,7 +57,7 @@ class RepeatedMaxima:
         return len(self._mu)
 
     def decide(self, query: AggregateQuery) -> Decision:
-        """Deny iff some consistent answer would determine a value; the state stays as it is."""
+        """Deny iff some consistent answer would determine a value; does not change the state."""
         members = query.members
         if len(members) == 1:
             return SINGLE
@@ -72,7 +75,7 @@ class RepeatedMaxima:
         return COULD_EXPOSE if self._is_crowded(members, ranks, lowest) else SAFE
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """``query`` was answered; an answer that contradicts earlier ones is a :class:`DataError` and changes nothing."""
+        """Add an answer. One that contradicts earlier answers raises :class:`DataError` and changes nothing."""
         members = query.members
         if self._follows(members, answer):
             return
@@ -95,7 +98,7 @@ class RepeatedMaxima:
         self._rivals.append(len(rivals))
 
     def extend(self, n: int, owners: Integers | None = None) -> None:
-        """There are ``n`` variables; ``owners`` says for each whose it is, otherwise each is a person of its own."""
+        """Grow to ``n`` variables. ``owners`` maps each variable to its person; by default each is a person of its own."""
         added = n - self.n
         self._mu = np.append(self._mu, np.full(added, NO_BOUND))
         self._first = np.append(self._first, np.full(added, _END, dtype=np.int32))
@@ -106,7 +109,7 @@ class RepeatedMaxima:
             self._has_changes = bool(self._owner.max(initial=-1) + 1 < n)
 
     def _is_crowded(self, members: Integers, ranks: Integers, lowest: int) -> bool:
-        """Whether an answer that others were given would leave too few people to explain all of them."""
+        """True if an answer equal to earlier ones would leave too few people to attain all of them."""
         rivals = self._possible_rivals(members)
         answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[rivals]]
         for answer, count in zip(*np.unique(answers, return_counts=True), strict=True):
@@ -118,7 +121,7 @@ class RepeatedMaxima:
         return False
 
     def _possible_rivals(self, members: Integers) -> Integers:
-        """The queries that another value of a member's owner could explain."""
+        """Return the queries that another value of a member's owner could attain."""
         if not self._has_changes:
             return np.empty(0, dtype=np.int64)
         changed = np.zeros(int(self._owner.max()) + 1, dtype=bool)
@@ -128,29 +131,31 @@ class RepeatedMaxima:
         return np.flatnonzero(self._incidences(np.flatnonzero(others)))
 
     def _follows(self, members: Integers, answer: Fraction) -> bool:
-        """Whether the answer says nothing new; one that contradicts the others is a :class:`DataError`."""
+        """True if the answer is implied. One that contradicts the others raises :class:`DataError`."""
         known = self._levels.find(answer)
-        # A new value lies below the rank it will get, and above all smaller ones.
+        # A new value is below the rank it will get, and above all smaller ones.
         place = 2 * self._levels.below(answer) + (0 if known is not None else -1)
         highest = 2 * int(self._levels.rank[self._mu[members]].max())
         _, answers, outside = self._met(members)
         lowest = 2 * int(answers[outside == 0].max(initial=-1))
         if not lowest <= place <= highest:
             raise DataError(
-                f"The answer {answer} contradicts the answers recorded before: no data have these maxima. "
+                f"The answer {answer} contradicts earlier answers: no data have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
             )
         return lowest == highest
 
     def _met(self, members: Integers) -> tuple[Integers, Integers, Integers]:
-        """The queries with an extreme person among ``members``, the ranks of their answers, and how many extreme people are no members."""
+        """Return the queries with an extreme person among ``members``, the ranks of their answers, and how many of
+        their extreme people are not members.
+        """
         inside = self._incidences(members)
         met = np.flatnonzero(inside)
         answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[met]]
         return met, answers, np.array(self._extreme, dtype=np.int64)[met] - inside[met]
 
     def _incidences(self, members: Integers) -> Integers:
-        """For every query, how many of ``members`` are extreme for it."""
+        """Return, for every query, how many of ``members`` are extreme for it."""
         found = np.zeros(len(self._answer), dtype=np.int64)
         links = self._first[members]
         while (links := links[links != _END]).size:
@@ -170,7 +175,7 @@ class RepeatedMaxima:
         self._linked += len(people)
 
     def _compact(self) -> None:
-        """Drop the links that no chain reaches any more."""
+        """Drop the links that no list reaches any more."""
         reached = np.zeros(self._linked, dtype=bool)
         links = self._first
         while (links := links[links != _END]).size:

@@ -1,4 +1,4 @@
-"""The max and min auditors that ship: decide, then be told the answer."""
+"""The public max and min auditors: decide first, then record the answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ _DECLARED = {"allowed": True, "distinct": False}
 class MaxAuditor:
     """Answers a maximum iff no consistent answer to it would determine a person's value.
 
-    ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)`` before the next question, because
-    decisions depend on past answers. ``duplicates`` is a declared property of the column: whether two people may share a value (True
-    or ``"allowed"``, False or ``"distinct"``). It is never inferred from the data. Values are taken to be real and without bounds.
+    ``ask(members)`` decides; the answer must then be passed to ``record(members, answer)`` before the next query,
+    because decisions depend on past answers. ``duplicates`` is a declared property of the column: whether two people
+    may share a value (True or ``"allowed"``, False or ``"distinct"``). It is never inferred from the data. Values are
+    assumed to be real and unbounded.
 
-    *Guarantee*: classical and simulatable: the decision follows from the queries so far and the answers before this one, so a
-    refusal says nothing. *Adversary*: knows all queries, answers and refusals, and no value.
+    *Guarantee*: classical and simulatable: the decision follows from the queries so far and the answers before this
+    one, so a denial reveals nothing. *Adversary*: knows all queries, answers and denials, and no value. *Source*:
+    [Kenthapadi2005].
 
     >>> auditor = MaxAuditor(n=4)
     >>> auditor.ask({0, 1, 2, 3})
@@ -49,7 +51,7 @@ class MaxAuditor:
 
     @classmethod
     def of(cls, history: QueryHistory) -> MaxAuditor:
-        """The auditor that has answered this history."""
+        """Return an auditor with this history."""
         if history.family not in (None, cls.function):
             raise PolicyError(f"A {cls.function} auditor cannot continue a history of {history.family} queries.")
         auditor = cls(history.n, duplicates=history.duplicates)
@@ -60,16 +62,16 @@ class MaxAuditor:
 
     @property
     def n(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return self._maxima.n
 
     def would_answer(self, members: Members | AggregateQuery) -> Decision:
-        """The decision on a query, without asking it."""
+        """Return the decision on a query without recording it."""
         self._expect_nothing()
         return self._maxima.decide(self._query(members))
 
     def ask(self, members: Members | AggregateQuery) -> bool:
-        """Whether the query is answered; if so, :meth:`record` must follow."""
+        """Return whether the query is answered; if so, :meth:`record` must follow."""
         self._expect_nothing()
         query = self._query(members)
         if self._maxima.decide(query):
@@ -77,28 +79,28 @@ class MaxAuditor:
         return self._awaited is not None
 
     def record(self, members: Members | AggregateQuery, answer: Number) -> None:
-        """The answer that was given, to the query asked last or before a restart."""
+        """Record the answer to the last query, or to a query before a restart."""
         query, value = self._query(members), as_answer(answer)
         if self._awaited is not None and query != self._awaited:
-            raise PolicyError(
-                "record must be told the answer to the query that was asked last, but it names other people."
-            )
+            raise PolicyError("record needs the answer to the last query, but it names other people.")
         self._maxima.remember(query, self._sign * Fraction(value))
         self._awaited = None
 
     def extend(self, n: int, owners: NDArray[np.int64] | None = None) -> None:
-        """There are ``n`` variables from now on; the new ones are in no answered query.
+        """Grow to ``n`` variables; the new ones are in no answered query.
 
-        ``owners`` says for each variable whose value it is or was, by any numbers. Everybody knows that a changed value differs from the
-        one before, which is taken into account where values may repeat. A column of distinct values must not be asked about
-        values that were never there at the same time: they need not be distinct.
+        ``owners`` maps each variable to the person whose value it is or was, by any numbers. It is public that a
+        changed value differs from the one before; this is taken into account if values may repeat. A column of distinct
+        values must not be queried about values that never existed at the same time: they need not be distinct.
         """
         if whole(n, "n", low=1) < self.n:
             raise PolicyError(
-                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+                f"n cannot fall from {self.n} to {n}: variables of people who left are kept, because answers refer to them."
             )
         if owners is not None and len(owners) != n:
-            raise PolicyError(f"owners must name somebody for each of the {n} variables, but it names {len(owners)}.")
+            raise PolicyError(
+                f"owners must name a person for each of the {n} variables, but it has {len(owners)} entries."
+            )
         if isinstance(self._maxima, RepeatedMaxima):
             self._maxima.extend(n, owners)
         else:

@@ -1,24 +1,27 @@
 """The fast sum auditor: random null vectors modulo a private prime instead of elimination.
 
-Let A be the matrix of answered queries over trace classes and v the new query. A unit vector e_i lies in the row space of [A; v] iff
-every null vector of [A; v] is 0 at i. So a *uniformly random* null vector decides: it is 0 at i for sure if e_i lies there, and with
-probability 1/p otherwise. The auditor keeps two independent uniform null vectors z1, z2 of A, modulo a 61-bit prime p. Then
+Let A be the matrix of answered queries over trace classes and v the new query. A unit vector e_i is in the row space of
+[A; v] iff every null vector of [A; v] is 0 at i. So a *uniformly random* null vector decides: it is 0 at i with
+certainty if e_i is in the row space, and with probability 1/p otherwise. The auditor keeps two independent uniform null
+vectors z1, z2 of A, modulo a 61-bit prime p. Then
 
-* v follows from what is known iff v.z1 = v.z2 = 0;
-* if v cuts two classes or more, or one into three parts, the parts' values are free and nobody is exposed;
-* if v cuts one class into two parts, their values are forced by the sum of the class and by v;
-* if v cuts none, (v.z2) z1 - (v.z1) z2 is uniform among the null vectors of [A; v], and is looked at where a class is one person.
+* v is implied by the answers iff v.z1 = v.z2 = 0;
+* if v splits two or more classes, or one into three parts, the values of the parts are free and no value is determined;
+* if v splits one class into two parts, their values are forced by the sum of the class and by v;
+* if v splits none, (v.z2) z1 - (v.z1) z2 is uniform among the null vectors of [A; v], and is checked at the classes of one person.
 
-Once v is answered, z1 and z2 have to become null vectors of [A; v]. For any null vector u of A with v.u != 0 the map z - (v.z)/(v.u) u is
-linear from the null space of A onto that of [A; v], so uniform vectors stay uniform and none is ever used up. If v cuts a class, u = e_i - e_j
-for two people of it serves. Otherwise u comes from :class:`Pivots`.
+Once v is answered, z1 and z2 have to become null vectors of [A; v]. For any null vector u of A with v.u != 0 the map z
+- (v.z)/(v.u) u is linear from the null space of A onto that of [A; v], so uniform vectors stay uniform and can be reused. If v splits a class, u = e_i - e_j for two people of it will do. Otherwise u comes from :class:`Pivots`.
 
-*Guarantee*. Over the field of p elements every step is exact but for chance: a decision denies wrongly with probability at
-most (classes of one person)/p, below 10^-13 for 100,000 people. It answers wrongly only if p divides a certain minor of A; at
-rank 2,000 such a minor has at most 11,000 bits, so at most 183 of the 2.7 * 10^16 primes of 61 bits: probability below 10^-14. The
-prime is drawn from the operating system's randomness and never leaves the process, so no query can be made for it.
+*Guarantee*. Over the field of p elements every step is exact up to a small error probability: a decision denies wrongly
+with probability at most (classes of one person)/p, below 10^-13 for 100,000 people. It answers wrongly only if p
+divides a certain minor of A; at rank 2,000 such a minor has at most 11,000 bits, so at most 183 of the 2.7 * 10^16
+primes of 61 bits: probability below 10^-14. The prime comes from the operating system's random generator and never
+leaves the process, so no query can be tailored to it.
 
-*Cost*. O(members + classes) a decision. An answered query that cuts a class adds O(rank * cutless answers), any other O(rank^2).
+*Cost*. O(members + classes) per decision. An answered query that splits a class adds O(rank * cutless answers), any
+other
+O(rank^2).
 """
 
 from __future__ import annotations
@@ -63,21 +66,21 @@ class NullSpace:
 
     @property
     def rank(self) -> int:
-        """How many independent queries were answered."""
+        """The number of independent answered queries."""
         return self._pivots.rank
 
     @property
     def state_bytes(self) -> int:
-        """The memory that the arrays of the state take."""
+        """The memory of the state arrays in bytes."""
         held = (self.traces.labels, self.traces.sizes, self._vectors)
         return sum(array.nbytes for array in held) + self._pivots.state_bytes
 
     def decide(self, query: AggregateQuery) -> Decision:
-        """Whether nobody's value would follow; the state stays as it is."""
+        """Decide whether no value would be determined; does not change the state."""
         return self._looked_at(query).decision
 
     def remember(self, query: AggregateQuery) -> None:
-        """``query`` was answered."""
+        """Record that ``query`` was answered."""
         refinement = self._looked_at(query).refinement
         self._last = None
         if len(refinement.piece_class):
@@ -93,7 +96,7 @@ class NullSpace:
             self._vectors = np.concatenate([self._vectors, self._drawn(1)], axis=1)
 
     def _looked_at(self, query: AggregateQuery) -> _Look:
-        """What the state says of a query. The last look is kept until the state changes: who decides on a query remembers it next."""
+        """Return the evaluation of a query. The last one is cached until the state changes, because a decision is usually followed by a record."""
         if self._last is None or not _same(self._last.refinement.query, query):
             refinement = self.traces.refine(query)
             self._last = _Look(refinement, self._judged(refinement))
@@ -116,7 +119,7 @@ class NullSpace:
         return EXPOSES if vanishing else SAFE
 
     def _forces(self, refinement: Refinement, product: int) -> bool:
-        """Whether a part of one person of the only class that is cut gets the value 0 in every null vector."""
+        """True if a one-person part of the only class that is split is 0 in every null vector."""
         parts = refinement.parts()
         if len(parts) > 2:
             return False
@@ -126,7 +129,7 @@ class NullSpace:
         return (one_size == 1 and value == 0) or (other_size == 1 and value == total)
 
     def _cut(self, refinement: Refinement) -> None:
-        """Cut classes, divide their values at random, and make up for v.z at two people of a class that was cut."""
+        """Split classes, divide their values at random, and correct v.z at two people of a split class."""
         cut = self.traces.cut(refinement)
         drawn = self._drawn(len(cut.new))
         self._vectors = np.concatenate([self._vectors, drawn], axis=1)
@@ -147,7 +150,7 @@ class NullSpace:
         self._pivots.add_cut(self.traces.labels, cut, people[0], people[1])
 
     def _eliminate(self, refinement: Refinement, products: list[int]) -> None:
-        """Answer a query that cuts nothing: project along the null vector of a new pivot."""
+        """Record a query that splits no class: project along the null vector of a new pivot."""
         coefficient = self.traces.cut(refinement).coefficient
         direction = self._pivots.add_whole(self.traces.labels, coefficient)
         plus, minus = self._pivots.places(self.traces.labels)
@@ -157,7 +160,7 @@ class NullSpace:
             kernels.spread(vector, plus[:-1], minus[:-1], direction.weights, np.uint64(factor), self._modulus)
 
     def _products(self, classes: NDArray[np.int64], coefficients: NDArray[np.int64]) -> list[int]:
-        """v.z1 and v.z2, for a query with these coefficients on these classes."""
+        """Return v.z1 and v.z2 for a query with these coefficients on these classes."""
         vectors = self._vectors[:, classes]
         if (coefficients == 1).all():
             low = (vectors & np.uint64(0xFFFFFFFF)).sum(axis=1).tolist()
@@ -172,7 +175,7 @@ class NullSpace:
 
 @cache
 def prepare() -> None:
-    """Load or compile the kernels now, by a tiny session, so that nobody's first question waits for them."""
+    """Load or compile the kernels by a tiny session, so that the first query does not wait for them."""
     space = NullSpace(6, insecure_seed=0)
     for members in ({0, 1}, {0, 2}, {0, 3}, {1, 2}):
         space.remember(AggregateQuery.of(members))
@@ -182,7 +185,7 @@ def prepare() -> None:
 
 
 def _same(first: AggregateQuery, second: AggregateQuery) -> bool:
-    """Whether two linear queries ask the same; quicker than comparing digests."""
+    """True if two linear queries are equal; faster than comparing digests."""
     if first is second:
         return True
     if first.coefficients is None or second.coefficients is None:

@@ -1,10 +1,11 @@
-"""Pivots of the answered queries: a triangular factorisation that gives a null vector for any further query.
+"""Pivots of the answered queries: an LU factorisation that yields a null vector for any further query.
 
-Every independent answered query a_k has a pivot d_k: e_i - e_j for two people of a class that it cut, or e_c for a person. The
-square matrix T with T[k, j] = a_k.d_j is kept as T = L U (U with a unit diagonal), and grows by a row and a column at each answer.
-A cut leaves the new column of U empty, because i and j are in the same earlier queries. For any class c, e_c - sum y_j d_j with
-T y = A e_c is a null vector of A: the kind that a query needs which cuts no class. A few of them, the spares, are made at a time, because
-reading L and U takes longer than the arithmetic, and follow every later answer.
+Every independent answered query a_k has a pivot d_k: e_i - e_j for two people of a class that it split, or e_c for a
+person. The square matrix T with T[k, j] = a_k.d_j is kept as T = L U (U with a unit diagonal), and grows by a row and a
+column with each answer. A split leaves the new column of U empty, because i and j are in the same earlier queries. For
+any class c, e_c - sum y_j d_j with T y = A e_c is a null vector of A: as needed for a query that splits no class. A few
+of them, the spares, are computed at a time, because reading L and U takes longer than the arithmetic, and updated with
+every later answer.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ SPARES = 4
 
 @dataclass
 class Spare:
-    """The null vector e_person - sum weights[j] d_j; ``column`` solves L column = A e_person. Mutable: it follows the answers."""
+    """The null vector e_person - sum weights[j] d_j; ``column`` solves L column = A e_person. Mutable: updated with each answer."""
 
     person: int
     column: Words
     weights: Words
 
     def follow(self, value: int, pivot: Spare | None, inverse: int, modulus: np.uint64) -> None:
-        """Stay a null vector when a query is answered that has the product ``value`` with this one."""
+        """Update the vector so that it remains a null vector after a query with the product ``value`` with it is answered."""
         entry = np.uint64(value * inverse % int(modulus))
         if pivot is not None:
             kernels.subtract(self.weights, pivot.weights, entry, modulus)
@@ -53,7 +54,7 @@ class Direction:
 
 
 class Pivots:
-    """The factorisation, the pivots' people, and which answered query gives which class which coefficient."""
+    """The factorisation, the pivots, and the coefficient of every class in every answered query."""
 
     def __init__(self, modulus: np.uint64) -> None:
         self._modulus = modulus
@@ -66,7 +67,7 @@ class Pivots:
         # Row k: L left of the diagonal, U right of it. The second array is the transpose, so that all products run along memory.
         self._factors: Words = np.zeros((8, 8), dtype=np.uint64)
         self._transposed: Words = np.zeros((8, 8), dtype=np.uint64)
-        # A bit plane for each coefficient of each answered query: which classes it has that coefficient on.
+        # One bit plane per coefficient of each answered query: the classes with that coefficient.
         self._planes = 0
         self._plane_row: Integers = np.empty(8, dtype=np.int64)
         self._plane_weight: Words = np.empty(8, dtype=np.uint64)
@@ -78,7 +79,7 @@ class Pivots:
         return sum(array.nbytes for array in (*held, self._plane_row, self._plane_weight, self._traces))
 
     def places(self, labels: Integers) -> tuple[Integers, Integers]:
-        """The classes where pivots add and take away; -1 for nowhere."""
+        """Return the classes where pivots add and subtract; -1 for none."""
         plus, minus = self._people[:, : self.rank]
         return labels[plus], np.where(minus >= 0, labels[minus], -1)
 
@@ -87,7 +88,7 @@ class Pivots:
         self._find(np.zeros(self.rank, dtype=np.uint64), np.zeros(1, dtype=np.int64))
 
     def add_cut(self, labels: Integers, cut: ClassCut, inside: int, outside: int) -> None:
-        """A query that cuts classes, with a person of either part of one of them as its pivot."""
+        """Add a query that splits classes; its pivot is a pair of people from two parts of one of them."""
         self._copy_traces(cut)
         step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, cut.coefficient), self._modulus)
@@ -98,7 +99,7 @@ class Pivots:
         self._add_planes(cut.coefficient)
 
     def add_whole(self, labels: Integers, coefficient: Integers) -> Direction:
-        """A query that cuts nothing and does not follow: the null vector that it does not vanish on, a spare or one made for it."""
+        """Add an independent query that splits no class; return a null vector on which it does not vanish, a spare or a new one."""
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
         serving = self._serving(row, labels, coefficient)
         if not serving:
@@ -117,17 +118,17 @@ class Pivots:
         return Direction(int(labels[pivot.person]), pivot.weights, inverse)
 
     def _serving(self, row: Words, labels: Integers, coefficient: Integers) -> list[tuple[Spare, int]]:
-        """The spares that the query does not vanish on, with its products. The others are dropped: most of them are 0."""
+        """Return the spares on which the query does not vanish, with its products. The others are dropped: they are mostly 0."""
         valued = [(spare, self._value(spare, row, labels, coefficient)) for spare in self._spares]
         return [(spare, value) for spare, value in valued if value]
 
     def _value(self, spare: Spare, row: Words, labels: Integers, coefficient: Integers) -> int:
-        """The query's product with a spare."""
+        """Return the query's product with a spare."""
         own = int(coefficient[labels[spare.person]])
         return (own - int(kernels.dot(row, spare.column, self._modulus))) % self._prime
 
     def _made(self, labels: Integers, classes: list[int]) -> list[Spare]:
-        """Spares for these classes."""
+        """Return spares for these classes."""
         columns = np.stack([self._column(label) for label in classes])
         columns = kernels.solve_columns(self._factors, self._inverses, columns, self._modulus)
         weights = kernels.solve_weights(self._factors, columns, self._modulus)
@@ -135,7 +136,7 @@ class Pivots:
         return [Spare(*parts) for parts in zip(people, columns, weights, strict=True)]
 
     def _some_classes(self, labels: Integers, coefficient: Integers) -> list[int]:
-        """Classes that are no pivot yet, one of them in the query. Which ones only matters for speed, so the choice is no secret."""
+        """Return classes that are not pivots yet, one of them in the query. The choice affects only speed, so it need not be secret."""
         free = np.ones(len(coefficient), dtype=bool)
         free[labels[self._people[0, : self.rank]]] = False
         generator = np.random.default_rng(self.rank)
@@ -147,19 +148,19 @@ class Pivots:
         return list(dict.fromkeys(map(int, picked)))[:SPARES]
 
     def _row(self, labels: Integers, coefficient: Integers) -> Words:
-        """The query's product with every pivot."""
+        """Return the query's product with every pivot."""
         plus, minus = self.places(labels)
         return self._reduced(coefficient[plus] - np.where(minus >= 0, coefficient[minus], 0))
 
     def _column(self, label: int) -> Words:
-        """The coefficients of one class in all answered queries."""
+        """Return the coefficients of one class in all answered queries."""
         bits = np.unpackbits(self._trace(label + 1)[label], count=self._planes, bitorder="little").view(bool)
         column = np.zeros(self.rank, dtype=np.uint64)
         column[self._plane_row[: self._planes][bits]] = self._plane_weight[: self._planes][bits]
         return column
 
     def _find(self, row: Words, coefficient: Integers) -> int:
-        """A class where the query is not the combination of answered queries that it equals on the pivots."""
+        """Return a class where the query differs from the combination of answered queries that it equals on the pivots."""
         combination = kernels.solve_combination(self._transposed, self._inverses, row, self._modulus)
         planes = slice(self._planes)
         weights = kernels.products(combination[self._plane_row[planes]], self._plane_weight[planes], self._modulus)
@@ -209,7 +210,7 @@ class Pivots:
 
 
 def _grown(array: Array, *sizes: int) -> Array:
-    """``array`` with room for these sizes along its axes: an axis grows by half, and new room is filled with zeros."""
+    """Return ``array`` with room for these sizes along its axes: an axis grows by half, and new room is filled with zeros."""
     if all(size <= room for size, room in zip(sizes, array.shape, strict=True)):
         return array
     shape = [

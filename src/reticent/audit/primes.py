@@ -1,4 +1,4 @@
-"""A private prime and uniform numbers below it, from the operating system's randomness."""
+"""A private prime and uniform numbers below it, from the operating system's random generator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 BITS = 61
 
-# Deciding for all numbers below 3.3 * 10^24 (Sorenson and Webster, 2015).
+# These bases decide for all numbers below 3.3 * 10^24 (Sorenson and Webster, 2015).
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
@@ -35,7 +35,7 @@ def is_prime(number: int) -> bool:
 
 @dataclass
 class RandomWords:
-    """Random 64-bit words; with ``insecure_seed`` anybody can repeat them, which is for tests only."""
+    """Random 64-bit words; with ``insecure_seed`` they are reproducible, for tests only."""
 
     insecure_seed: int | None = None
     _generator: np.random.Generator | None = field(init=False, default=None)
@@ -49,14 +49,14 @@ class RandomWords:
         return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
 
     def prime(self) -> int:
-        """A uniform prime of 61 bits."""
+        """Return a uniform 61-bit prime."""
         while True:
             word = int(self.words(1)[0]) >> (64 - BITS) | 1
             if word >> (BITS - 1) and is_prime(word):
                 return word
 
     def below(self, bound: int, count: int) -> NDArray[np.uint64]:
-        """``count`` independent uniform numbers in 0..bound-1, bound at most 2^61: words too large are drawn again."""
+        """Return ``count`` independent uniform numbers in 0..bound-1, bound at most 2^61, by rejection sampling."""
         drawn = np.empty(0, dtype=np.uint64)
         while len(drawn) < count:
             words = self.words(2 * (count - len(drawn)) + 4) >> np.uint64(64 - BITS)

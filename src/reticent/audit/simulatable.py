@@ -1,4 +1,4 @@
-"""The one entry that decides: a function of the history and the query, without a handle to the data."""
+"""The entry point for decisions: a pure function of the history and the query, without access to the data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from reticent.audit.sums import SumAuditor
 
 
 def decide(history: QueryHistory, query: AggregateQuery) -> Decision:
-    """Answer or deny ``query`` after ``history``, in the classical sense: nobody's value may become certain.
+    """Answer or deny ``query`` after ``history``, in the classical sense: no value may be determined. Source:
+    [Kenthapadi2005].
 
-    The auditors (:class:`SumAuditor`, :class:`MaxAuditor`, :class:`MinAuditor`) are its fast equivalent, one query after another.
-    A column with a declared bound is refused where the extreme answer would determine everybody in the query (QA-G16).
+    The auditors (:class:`SumAuditor`, :class:`MaxAuditor`, :class:`MinAuditor`) are its fast, stateful equivalent. A
+    query of a column with a declared bound is denied if the extreme answer would determine the values of all members.
     """
     as_members(query.members, history.n)
     if history.family not in (None, query.family):
@@ -26,9 +27,11 @@ def decide(history: QueryHistory, query: AggregateQuery) -> Decision:
 
 
 def exhausts_bounds(history: QueryHistory, query: AggregateQuery) -> bool:
-    """Whether some answer would put everybody in the query on a declared bound: the classical auditors must then refuse.
+    """True if some answer would put all members of the query on a declared bound: the classical auditors must then
+    deny.
 
-    Any bound does it for a sum, the lower one for a maximum and the upper one for a minimum. It does not depend on the people.
+    Any bound suffices for a sum, the lower one for a maximum and the upper one for a minimum. It does not depend on the
+    members.
     """
     if query.family == "linear":
         return history.lower is not None or history.upper is not None

@@ -1,4 +1,4 @@
-"""The size and overlap monitor: simulatable, needs no answers, and weak."""
+"""The size and overlap monitor: simulatable, needs no answers, and weak. Source: [Dobkin1979]; [Reiss1979]."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from reticent.audit.decision import Decision, Members, as_answer, as_members
 from reticent.base.exact import Number, whole
 from reticent.errors import PolicyError
 
-ALLOWED = Decision(True, "The query is large enough and overlaps the queries before it little enough.", "safe")
+ALLOWED = Decision(True, "The query is large enough, and its overlap with earlier queries is small enough.", "safe")
 
 
 class OverlapMonitor:
-    """Answers a query iff it has ``size`` members or more, shares at most ``overlap`` people with each query answered before, and
-    fewer than (2 size - (known + 1)) / overlap queries have been reached.
+    """Answers a query iff it has ``size`` members or more, shares at most ``overlap`` people with each query answered
+    before, and the limit of (2 size - (known + 1)) / overlap queries is not reached.
 
-    ``known`` is how many values the attacker already has. The i-th query is refused when i is at least that bound, where i counts
-    the answered queries and this one. With ``overlap`` 0 the number of queries is not limited, and they are disjoint.
+    ``known`` is the number of values that the adversary already knows. The i-th query is denied if i reaches that
+    limit, where i counts the answered queries and this one. With ``overlap`` 0 the number of queries is not limited,
+    and they are disjoint.
 
     >>> monitor = OverlapMonitor(n=100, size=10, overlap=1)
     >>> monitor.ask(range(10)), monitor.ask(range(5, 15)), monitor.ask(range(9, 20)), monitor.ask(range(3))
@@ -35,7 +36,7 @@ class OverlapMonitor:
         return self._n
 
     def would_answer(self, members: Members) -> Decision:
-        """The decision on a query, without asking it."""
+        """Return the decision on a query without recording it."""
         people = as_members(members, self._n)
         if len(people) < self.size:
             return Decision(False, f"The query is about fewer than {self.size} people.", "too-small")
@@ -50,19 +51,19 @@ class OverlapMonitor:
         return ALLOWED
 
     def ask(self, members: Members) -> bool:
-        """Whether the query is answered; if so it is remembered."""
+        """Return whether the query is answered; if so it is recorded."""
         decision = self.would_answer(members)
         if decision:
             self._answered.append(as_members(members, self._n).copy())
         return decision.answer
 
     def record(self, members: Members, answer: Number) -> None:
-        """Nothing but a check: the monitor never uses answers."""
+        """Check the arguments only: the monitor never uses answers."""
         as_members(members, self._n)
         as_answer(answer)
 
     def extend(self, n: int) -> None:
-        """There are ``n`` variables from now on."""
+        """Grow to ``n`` variables."""
         if whole(n, "n", low=1) < self._n:
             raise PolicyError(f"n cannot fall from {self._n} to {n}.")
         self._n = n

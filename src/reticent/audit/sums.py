@@ -1,4 +1,4 @@
-"""The sum auditor that ships: exact fractions for small groups of people, random null vectors beyond."""
+"""The public sum auditor: exact fractions for few people, random null vectors beyond."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from reticent.errors import PolicyError
 if TYPE_CHECKING:
     from reticent.audit.null_space import NullSpace
 
-# Up to here fractions take milliseconds, and nobody waits for a compiler.
+# Up to here fractions take milliseconds, and no compilation is needed.
 EXACT_UP_TO = 100
 
 
 class SumAuditor:
-    """Answers a sum iff no person's value follows from it and the sums answered before.
+    """Answers a sum iff it and the sums answered before determine no person's value.
 
-    ``ask(members)`` decides and remembers what is answered. Members are people numbered 0..n-1; a mapping from people to whole
-    numbers asks for a weighted sum. Values are taken to be unbounded, so a column with declared bounds needs another auditor.
+    ``ask(members)`` decides and records answered sums. Members are people numbered 0..n-1; a mapping from people to
+    integers is a weighted sum. Values are assumed to be unbounded, so a column with declared bounds needs another
+    auditor.
 
-    *Guarantee*: classical: every person's value can still be anything. Whole numbers change nothing, since a null vector can be
-    scaled to whole numbers. *Adversary*: knows all queries, answers and refusals, and no value. *Cost*: see
-    :mod:`reticent.audit.null_space`; with at most 100 people the verdict is exact, otherwise its error probability is stated there.
+    *Guarantee*: classical: no person's value is determined. Integer values make no difference, because a null vector
+    can be scaled to integers. *Adversary*: knows all queries, answers and denials, and no value. *Source*: [Chin1981];
+    [Kenthapadi2005]. *Cost*: see :mod:`reticent.audit.null_space`; with at most 100 people the verdict is exact,
+    otherwise its error probability is stated there.
 
     >>> auditor = SumAuditor(n=3)
     >>> auditor.ask({0, 1}), auditor.ask({1, 2}), auditor.ask({0, 2})
@@ -41,7 +43,7 @@ class SumAuditor:
 
     @classmethod
     def of(cls, history: QueryHistory) -> SumAuditor:
-        """The auditor that has answered this history."""
+        """Return an auditor with this history."""
         auditor = cls(history.n)
         for entry in history.answered:
             auditor.record(entry.query)
@@ -49,20 +51,20 @@ class SumAuditor:
 
     @property
     def n(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return self._space.n
 
     @property
     def rank(self) -> int:
-        """How many independent sums were answered."""
+        """The number of independent answered sums."""
         return self._space.rank
 
     def would_answer(self, members: Members | Mapping[int, int] | AggregateQuery) -> Decision:
-        """The decision on a sum, without asking it."""
+        """Return the decision on a sum without recording it."""
         return self._decided(self._query(members))
 
     def ask(self, members: Members | Mapping[int, int] | AggregateQuery) -> bool:
-        """Whether the sum is answered; if so it is remembered."""
+        """Return whether the sum is answered; if so it is recorded."""
         query = self._query(members)
         decision = self._decided(query)
         if decision.answer and decision.rule != "implied":
@@ -70,9 +72,10 @@ class SumAuditor:
         return decision.answer
 
     def record(self, members: Members | Mapping[int, int] | AggregateQuery, answer: Number | None = None) -> None:
-        """The sum was answered, here or before a restart. What is known already changes nothing; the answer is not used.
+        """Record that the sum was answered, here or before a restart. An implied sum changes nothing; the answer is not
+        used.
 
-        If somebody's value follows from what was recorded, nothing more is answered than what follows, too.
+        If the recorded sums determine a value, only implied sums are answered from then on.
         """
         query = self._query(members)
         if answer is not None:
@@ -81,10 +84,10 @@ class SumAuditor:
         self._remember(query)
 
     def extend(self, n: int) -> None:
-        """There are ``n`` variables from now on; the new ones are in no answered sum."""
+        """Grow to ``n`` variables; the new ones are in no answered sum."""
         if whole(n, "n", low=1) < self.n:
             raise PolicyError(
-                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+                f"n cannot fall from {self.n} to {n}: variables of people who left are kept, because answers refer to them."
             )
         self._space.extend(n)
         if n > EXACT_UP_TO and isinstance(self._space, ExactSums):

@@ -1,7 +1,8 @@
-"""Trace classes: people whom no answered query tells apart (column compression).
+"""Trace classes: people whom no answered query distinguishes (column compression).
 
-Two people are in one class when every answered query gives them the same coefficient (for a plain sum: when they are members of
-the same answered queries). A class is one column of the matrix of answered queries, and only a class of one person can be exposed.
+Two people are in one class if every answered query gives them the same coefficient (for a plain sum: when they are
+members of the same answered queries). A class is one column of the matrix of answered queries, and only a class of one
+person can be exposed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Refinement:
-    """How a query cuts the classes.
+    """How a query splits the classes.
 
-    The ``whole_*`` arrays hold the classes that the query touches and does not cut. The ``piece_*`` arrays hold one entry for
-    each part of a cut class that the query touches, sorted by class and coefficient; ``rest`` is the size of the part of its class
-    that the query leaves out, which may be 0.
+    The ``whole_*`` arrays hold the classes that the query touches and does not split. The ``piece_*`` arrays hold one
+    entry for each part of a split class that the query touches, sorted by class and coefficient; ``rest`` is the size
+    of the part of its class outside the query, which may be 0.
     """
 
     query: AggregateQuery
@@ -35,18 +36,18 @@ class Refinement:
 
     @property
     def cut_classes(self) -> int:
-        """How many classes the query cuts."""
+        """The number of classes that the query splits."""
         return int((np.diff(self.piece_class, prepend=-1) != 0).sum())
 
     def parts(self) -> list[tuple[int, int]]:
-        """``(coefficient, size)`` of every part of the only class that is cut."""
+        """Return ``(coefficient, size)`` of every part of the only class that is split."""
         listed = list(zip(self.piece_coefficient.tolist(), self.piece_size.tolist(), strict=True))
         return [*listed, (0, int(self.rest[0]))] if self.rest[0] else listed
 
 
 @dataclass(frozen=True)
 class ClassCut:
-    """What a refinement did to the classes: each new class with the one it came from, and the coefficients of all classes."""
+    """The effect of a refinement: each new class with the class it came from, and the coefficients of all classes."""
 
     new: Integers
     parent: Integers
@@ -54,7 +55,7 @@ class ClassCut:
 
 
 class Traces:
-    """The class of every person, and the size of every class. Mutable: every answered query may cut classes."""
+    """The class of every person, and the size of every class. Mutable: every answered query may split classes."""
 
     def __init__(self, n: int) -> None:
         self.labels: Integers = np.zeros(n, dtype=np.int64)
@@ -67,11 +68,11 @@ class Traces:
 
     @property
     def count(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return len(self.sizes)
 
     def refine(self, query: AggregateQuery) -> Refinement:
-        """How ``query`` would cut the classes; nothing changes."""
+        """Return how ``query`` would split the classes; nothing changes."""
         touched = self.labels[query.members]
         if query.coefficients is None:
             inside = np.bincount(touched, minlength=self.count)
@@ -92,7 +93,7 @@ class Traces:
         )
 
     def cut(self, refinement: Refinement) -> ClassCut:
-        """Carry a refinement out. The part that a query leaves out keeps its class, or else the class's first piece does."""
+        """Apply a refinement. The part outside the query keeps the class; if there is none, the first piece does."""
         query, pieces = refinement.query, refinement.piece_class
         first = np.diff(pieces, prepend=-1) != 0
         moves = ~(first & (refinement.rest == 0))
@@ -121,7 +122,7 @@ class Traces:
         return ClassCut(new, pieces[moves], coefficient)
 
     def extend(self, n: int) -> int | None:
-        """Add people nobody has asked about; the class made for them, or None when there was such a class already."""
+        """Add people who are in no query; return the class created for them, or None if such a class existed."""
         added, made = n - self.n, None
         if not added:
             return None
@@ -134,7 +135,7 @@ class Traces:
 
 
 def _positions(refinement: Refinement, classes: Integers, coefficients: Integers) -> Integers:
-    """Where each (class, coefficient) stands among the pieces, which are sorted by both."""
+    """Return the index of each (class, coefficient) among the pieces, which are sorted by both."""
     keys = np.stack([refinement.piece_class, refinement.piece_coefficient])
     wanted = np.stack([classes, coefficients])
     _, inverse = np.unique(np.concatenate([keys, wanted], axis=1), axis=1, return_inverse=True)

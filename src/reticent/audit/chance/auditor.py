@@ -1,7 +1,7 @@
-"""What the probabilistic auditors share: rounds, the order of asking and recording, and randomness that is repeatable.
+"""Common base of the probabilistic auditors: rounds, the order of queries and records, and reproducible randomness.
 
-The randomness of a decision follows from a private key, the answers so far and the question. So two runs over the same past
-decide alike, and asking again does not draw again: a denial cannot be worn down by repetition.
+The randomness of a decision is derived from a private key, the answers so far and the query. So two runs over the same
+history decide alike, and repeating a query does not sample again: a denial cannot be worn down by repetition.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ from reticent.audit.decision import AggregateQuery, Decision, Members, as_answer
 from reticent.base.exact import Number, whole
 from reticent.errors import PolicyError
 
-_USED_UP = Decision(False, "All rounds of the game are used: no further question is answered.", "rounds-used")
+_USED_UP = Decision(False, "All rounds of the game are used: no further query is answered.", "rounds-used")
 
 
 def unsafe(threshold: Fraction, how: str) -> Decision:
-    """The denial of a question whose answer is too likely to be unsafe."""
-    text = f"An answer that shifts a belief too far would be likelier than the {float(threshold):.3g} of this round ({how})."
+    """Return the denial of a query whose answer is too likely to be unsafe."""
+    text = f"The probability of an answer that shifts a belief too far exceeds the limit {float(threshold):.3g} of this round ({how})."
     return Decision(False, text, "unsafe")
 
 
 def safe(threshold: Fraction, how: str) -> Decision:
-    """The permission."""
-    text = f"An answer that shifts a belief too far is at most as likely as the {float(threshold):.3g} of this round ({how})."
+    """Return the permission to answer."""
+    text = f"The probability of an answer that shifts a belief too far is within the limit {float(threshold):.3g} of this round ({how})."
     return Decision(True, text, "safe")
 
 
 UNDECIDED = Decision(
     False,
-    "The risk of this question cannot be computed reliably with reasonable effort: it overlaps earlier ones too closely, "
-    "or needs too many samples. Ask about people apart from the earlier questions, or about all of them.",
+    "The risk of this query cannot be computed reliably with reasonable effort: it overlaps earlier queries too closely, or needs too many samples. Query people who are in no earlier query, or all of them.",
     "undecided",
 )
 
 
 class ChanceAuditor(ABC):
-    """Decides in rounds; denied rounds count. ``asked`` is how many were used before, for a restart from a record."""
+    """Decides in rounds; denied rounds count. ``asked`` is the number of rounds used before, for a restart from a record."""
 
     function: ClassVar[str]
 
@@ -54,7 +53,7 @@ class ChanceAuditor(ABC):
         if not isinstance(game, Game):
             raise PolicyError(f"game must be a Game(lambda_, beta, delta, rounds), but it is {game!r}.")
         if key is not None and insecure_seed is not None:
-            raise PolicyError("key and insecure_seed exclude each other: give one or neither.")
+            raise PolicyError("key and insecure_seed exclude each other: pass at most one.")
         self._n = whole(n, "n", low=1)
         self.game = game
         self.asked = whole(asked, "asked", low=0)
@@ -65,18 +64,18 @@ class ChanceAuditor(ABC):
 
     @property
     def n(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return self._n
 
     def would_answer(self, members: Members | Mapping[int, int] | AggregateQuery) -> Decision:
-        """The decision on a question, without asking it; no round is used."""
+        """Return the decision on a query without using a round."""
         self._expect_nothing()
         query = self._query(members)
         threshold = self.game.threshold(self.asked)
         return _USED_UP if threshold is None else self._decide(query, threshold, self._rng(query, threshold))
 
     def ask(self, members: Members | Mapping[int, int] | AggregateQuery) -> bool:
-        """Whether the question is answered; if so, :meth:`record` must follow. Either way a round is used."""
+        """Return whether the query is answered; if so, :meth:`record` must follow. Either way a round is used."""
         query = self._query(members)
         decision = self.would_answer(query)
         self.asked += 1
@@ -85,36 +84,34 @@ class ChanceAuditor(ABC):
         return decision.answer
 
     def record(self, members: Members | Mapping[int, int] | AggregateQuery, answer: Number) -> None:
-        """The answer that was given, to the question asked last or before a restart."""
+        """Record the answer to the last query, or to a query before a restart."""
         query, value = self._query(members), Fraction(as_answer(answer))
         if self._awaited is not None and query != self._awaited:
-            raise PolicyError(
-                "record must be told the answer to the query that was asked last, but it names other people."
-            )
+            raise PolicyError("record needs the answer to the last query, but it names other people.")
         self._remember(query, value)
         self._past.update(f"{query.identity} {value}\n".encode())
         self._awaited = None
 
     def extend(self, n: int) -> None:
-        """There are ``n`` variables from now on; the new ones are in no answered question."""
+        """Grow to ``n`` variables; the new ones are in no answered query."""
         if whole(n, "n", low=1) < self.n:
             raise PolicyError(
-                f"n cannot fall from {self.n} to {n}: variables of people who left stay, because answers name them."
+                f"n cannot fall from {self.n} to {n}: variables of people who left are kept, because answers refer to them."
             )
         self._extend(n)
         self._n = n
 
     @abstractmethod
     def _decide(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> Decision:
-        """Answer iff the chance of an unsafe answer is at most the threshold."""
+        """Answer iff the probability of an unsafe answer is at most the threshold."""
 
     @abstractmethod
     def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer."""
+        """Add an answer to the state."""
 
     @abstractmethod
     def _extend(self, n: int) -> None:
-        """More people."""
+        """Grow the state to ``n`` people."""
 
     def _rng(self, query: AggregateQuery, threshold: Fraction) -> np.random.Generator:
         told = f"{self._past.hexdigest()} {query.identity} {threshold}".encode()

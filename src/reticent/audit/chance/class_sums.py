@@ -1,4 +1,4 @@
-"""Sums of classes of people: how they are distributed before any answer, and which sums leave everybody in the class safe."""
+"""Sums of classes of people: their prior distribution, and which sums keep every member of the class safe."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from reticent.audit.chance.uniform import tolerated_deviation
 FloatArray = NDArray[np.float64]
 NONE_SAFE = (inf, -inf)
 _GRID, _SMALL = 64, 8
-# What rounding can move a chance or an end of an interval by.
+# Bound on the rounding error of a probability or of the end of an interval.
 _MARGIN = 1e-9
 _HALVINGS = 80
 
 
 class ClassLaw(Protocol):
-    """The law of the sum of a class, in the unit of the prior: a value is ``start`` plus ``unit`` times its scaled one, which is never below 0."""
+    """The distribution of the sum of a class, in the unit of the prior: a value is ``start`` plus ``unit`` times its
+    scaled value, which is non-negative.
+    """
 
     @property
     def start(self) -> Fraction:
-        """Where values start."""
+        """The smallest value."""
 
     @property
     def unit(self) -> Fraction:
@@ -41,21 +43,21 @@ class ClassLaw(Protocol):
         """The largest class whose density is known."""
 
     def most(self, size: int) -> float:
-        """The largest sum of a class."""
+        """Return the largest sum of a class."""
 
     def drawn(self, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
-        """Independent draws of the sum."""
+        """Return independent samples of the sum."""
 
     def height(self, size: int, sums: FloatArray) -> FloatArray:
-        """The density of the sum relative to its largest."""
+        """Return the density of the sum relative to its maximum."""
 
     def tolerated(self, size: int, share: Fraction, factor: Fraction) -> tuple[float, float]:
-        """All sums that are safe for everybody in the class lie between these two ends, and all between them are safe; ``NONE_SAFE`` where none is."""
+        """Return the interval of the sums that are safe for all members of the class; ``NONE_SAFE`` if there are none."""
 
 
 @dataclass(frozen=True)
 class UniformSumsOfClasses:
-    """Sums of uniform values: Irwin and Hall's law."""
+    """Sums of uniform values (Irwin-Hall distribution)."""
 
     prior: Uniform
     largest: int = 400
@@ -81,7 +83,7 @@ class UniformSumsOfClasses:
         inside = (sums > 0) & (sums < size)
         heights = np.zeros(len(sums))
         if size <= _SMALL:
-            # Its density has corners, and is cheap.
+            # The density has kinks, and is cheap to evaluate.
             heights[inside] = density(size, sums[inside]) / density(size, [size / 2])[0] if inside.any() else 0.0
         else:
             heights[inside] = _relative_density(size)(sums[inside])
@@ -94,14 +96,14 @@ class UniformSumsOfClasses:
 
 @lru_cache(maxsize=256)
 def _relative_density(size: int) -> CubicSpline:
-    """The density of the sum of ``size`` uniform values relative to its largest, on a grid so fine that the error is below 10^-9."""
+    """Return the density of the sum of ``size`` uniform values relative to its maximum, as a spline with an error below 10^-9."""
     grid = np.arange(size * _GRID + 1) / _GRID
     return CubicSpline(grid, density(size, grid) / density(size, [size / 2])[0])
 
 
 @dataclass(frozen=True)
 class ExponentialSumsOfClasses:
-    """Sums of exponential values: the gamma law."""
+    """Sums of exponential values (gamma distribution)."""
 
     prior: Exponential
     largest: int = 1_000_000
@@ -132,12 +134,15 @@ class ExponentialSumsOfClasses:
 
 @lru_cache(maxsize=4096)
 def tolerated_totals(m: int, share: Fraction, factor: Fraction) -> tuple[float, float]:
-    """The safe sums of m exponential values of mean 1, rounded inwards; ``NONE_SAFE`` where there are none.
+    """Return the interval of safe sums of m exponential values of mean 1, rounded inwards; ``NONE_SAFE`` if there are
+    none.
 
-    Given the sum a, one of the values lies above x with chance (1 - x/a)^(m-1). Relative to the prior its density is log-concave in x, so the windows of
-    prior chance ``share`` at the two ends have the least chance; that of the lower end falls with a and that of the upper end rises. The fullest window
-    [l, h] moves up with a, and its chance changes like l exp(-l) - h exp(-h), which is negative for small l, positive for large l and rises in
-    between: it falls first and then rises. So the safe sums are an interval.
+    Given the sum a, a value exceeds x with probability (1 - x/a)^(m-1). Relative to the prior its density is
+    log-concave in x, so the windows of prior probability ``share`` at the two ends have the smallest posterior; that of
+    the lower end falls with a and that of the upper end rises. The window [l, h] of largest posterior moves up with a,
+    and its probability changes like l exp(-l) - h exp(-h), which is negative for small l, positive for large l and
+    rises in between: it falls first
+    and then rises. So the safe sums are an interval.
     """
     if m == 1:
         return NONE_SAFE
@@ -165,12 +170,12 @@ def tolerated_totals(m: int, share: Fraction, factor: Fraction) -> tuple[float, 
 
 
 def _fullest(m: int, total: float, window: float) -> float:
-    """The largest chance of an interval of prior chance ``window`` for one of m values with that sum."""
+    """Return the largest posterior of an interval of prior probability ``window`` for one of m values with that sum."""
     below, above = 0.0, -log(window)
     for _ in range(_HALVINGS):
         start = (below + above) / 2
         end = _end(start, window)
-        # The window moves up as long as the relative density is larger at its upper end.
+        # The window moves up while the relative density is larger at its upper end.
         rises = end < total and (m - 2) * (log1p(-end / total) - log1p(-start / total)) + end - start > 0
         below, above = (start, above) if rises else (below, start)
     return max(_between(m, total, start, _end(start, window)) for start in (below, above))

@@ -1,10 +1,11 @@
-"""The privacy game of partial disclosure: what may be learnt, how often, and for how long.
+"""The privacy game of partial disclosure. Source: [Kenthapadi2005]; [Kenthapadi2006], chapter 2.
 
-People's values are independent draws from a public prior. A sequence of answers is lambda-safe for a person and an interval
-when the posterior chance of the interval, *given the answers*, is within a factor 1 + lambda of its prior chance (the printed
-definition joins the two events; E1). ``AllSafe`` asks this for every person and every interval of prior chance at least 1/beta. The
-attacker wins when some answered round breaks it. An auditor is (lambda, delta, beta, T)-private when he wins with probability
-at most delta over T rounds; denied rounds count.
+Values are independent samples from a public prior. A sequence of answers is lambda-safe for a person and an interval if
+the posterior probability of the interval, *given the answers*, is within a factor 1 + lambda of its prior probability
+(corrected: the printed definition uses the joint probability). ``AllSafe`` requires this for every person and every
+interval of prior probability at least 1/beta. The adversary wins if some answered round violates it. An auditor is
+(lambda, delta, beta, T)-private if the adversary wins with probability at most delta over T rounds; denied rounds
+count.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _DIGITS = Context(prec=60)
 
 @dataclass(frozen=True)
 class Game:
-    """``lambda_``, ``beta``, ``delta`` and the number of ``rounds``.
+    """The parameters ``lambda_``, ``beta``, ``delta`` and the number of ``rounds``.
 
-    ``open_ended`` is for an unknown horizon: half of ``delta`` is spent on the first ``rounds`` questions, a quarter on the next as
-    many, and so on.
+    ``open_ended`` is for an unknown horizon: half of ``delta`` is spent on the first ``rounds`` queries, a quarter on
+    the next ``rounds``, and so on.
     """
 
     lambda_: Number
@@ -44,32 +45,33 @@ class Game:
 
     @property
     def factor(self) -> Fraction:
-        """1 + lambda: how far a posterior chance may be from the prior one."""
+        """1 + lambda: the largest allowed ratio of posterior and prior."""
         return 1 + Fraction(self.lambda_)
 
     @property
     def share(self) -> Fraction:
-        """1 / beta: the least prior chance of an interval that matters; beta itself must be positive."""
+        """1 / beta: the smallest prior probability of an interval that is protected; beta must be positive."""
         beta = Fraction(self.beta)
         return 1 / beta if beta > 0 else Fraction(1)
 
     @property
     def budget(self) -> Fraction:
-        """delta."""
+        """The total failure probability delta."""
         return Fraction(self.delta)
 
     def threshold(self, asked: int) -> Fraction | None:
-        """The largest chance of an unsafe answer that the next question may have after ``asked`` ones; None if none may be asked.
+        """Return the largest allowed probability of an unsafe answer to the next query after ``asked`` ones; None if
+        none is allowed.
 
-        Half of what the union bound allows a round, delta / T (the printed proof says delta; E3), the other half being for
-        the error of an estimate.
+        It is half of the share delta / T that the union bound gives to a round (corrected: the printed proof uses
+        delta); the other half covers the error of an estimate.
         """
         if not self.open_ended:
             return self.budget / (2 * self.rounds) if asked < self.rounds else None
         return self.budget / (2 * self.rounds) / Fraction(2 ** (asked // self.rounds + 1))
 
     def votes(self, asked: int = 0) -> int:
-        """How many data sets vote on a question: ``ceil(11.25 (T/delta) ln(T/delta))`` with the budget of its rounds."""
+        """Return how many data sets vote on a query: ``ceil(11.25 (T/delta) ln(T/delta))`` with the budget of its rounds."""
         threshold = self.threshold(asked)
         if threshold is None:
             raise PolicyError(f"All {self.rounds} rounds of the game are used.")
@@ -77,17 +79,18 @@ class Game:
 
 
 def votes_for(threshold: Fraction) -> int:
-    """How many votes tell a risk of ``threshold`` apart from twice as much (Chernoff, with an explicit constant)."""
+    """Return how many votes distinguish a risk of ``threshold`` from twice as much (Chernoff bound with an explicit constant)."""
     ratio = 1 / (2 * threshold)
     return _ceiling(Fraction(45, 4) * ratio, ratio)
 
 
 @dataclass(frozen=True)
 class PriorCells:
-    """The finite check of Lemma 2.6.1: ``count`` cells of equal prior chance, each ``slack``-safe, imply AllSafe.
+    """The finite check of [Kenthapadi2006], Lemma 2.6.1: ``count`` cells of equal prior probability, each
+    ``slack``-safe, imply AllSafe.
 
-    ``c`` is a whole number above 1 + 2/lambda; then count = ceil(c beta) and slack = (lambda (c-1) - 2) / (c+1). A larger ``c``
-    gives more cells and allows each of them more.
+    ``c`` is a whole number above 1 + 2/lambda; then count = ceil(c beta) and slack = (lambda (c-1) - 2) / (c+1). A
+    larger ``c`` gives more cells, each with more slack.
     """
 
     game: Game
@@ -101,27 +104,27 @@ class PriorCells:
 
     @classmethod
     def of(cls, game: Game) -> PriorCells:
-        """The cells that need the fewest samples."""
+        """Return the cells that need the fewest samples."""
         first = floor(1 + 2 / Fraction(game.lambda_)) + 1
         return min((cls(game, c) for c in range(first, 4 * first + 8)), key=lambda cells: cells.samples("0.01"))
 
     @property
     def count(self) -> int:
-        """How many cells there are, l."""
+        """The number of cells, l."""
         return ceil(self.c / self.game.share)
 
     @property
     def slack(self) -> Fraction:
-        """lambda~: how safe each cell must be."""
+        """lambda~: the safety parameter of each cell."""
         return (Fraction(self.game.lambda_) * (self.c - 1) - 2) / (self.c + 1)
 
     def samples(self, eta: Number) -> int:
-        """As many samples as suffice: the error of a share is worst at the threshold, so its own variance counts."""
+        """Return a sufficient number of samples: the error of a share is largest at the threshold, so the variance there counts."""
         slack = self.slack
         return _ceiling(81 * self.count * (1 + slack) * (1 + slack / 3) ** 2 / slack**2, 2 / _chance(eta))
 
     def safe(self, shares: Fraction, slack: Fraction | None = None) -> bool:
-        """Whether one cell with this posterior chance is safe."""
+        """True if a cell with this posterior probability is safe."""
         allowed = 1 + (self.slack if slack is None else slack)
         return 1 / allowed <= shares * self.count <= allowed
 
@@ -131,7 +134,7 @@ def _chance(eta: Number) -> Fraction:
 
 
 def _ceiling(factor: Fraction, argument: Fraction) -> int:
-    """``ceil(factor * ln(argument))`` at 60 digits."""
+    """Return ``ceil(factor * ln(argument))``, computed with 60 digits."""
     logarithm = _DIGITS.ln(_DIGITS.divide(Decimal(argument.numerator), Decimal(argument.denominator)))
     scaled = _DIGITS.divide(_DIGITS.multiply(logarithm, Decimal(factor.numerator)), Decimal(factor.denominator))
     return int(scaled.to_integral_value(rounding=ROUND_CEILING))

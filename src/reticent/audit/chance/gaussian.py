@@ -1,8 +1,9 @@
 """Sums under a Gaussian prior: the posterior is Gaussian, so safety has a closed form.
 
-In deviations from the prior mean, answers to linear questions with orthonormal basis U leave person i with the law N(shift_i,
-1 - p_i), p_i the i-th diagonal entry of the projector U^T U. A new question adds one direction u and one standard normal unknown t:
-shift_i + u_i t, p_i + u_i^2. All (lambda, beta)-safe shifts of a person form an interval around 0, hence so do the safe t.
+In deviations from the prior mean, given the answers to linear queries with orthonormal basis U, the value of person i
+has the distribution N(shift_i, 1 - p_i), p_i the i-th diagonal entry of the projector U^T U. A new query adds one
+direction u and one standard normal unknown t: shift_i + u_i t, p_i + u_i^2. All (lambda, beta)-safe shifts of a person
+form an interval around 0, hence so do the safe t.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from reticent.audit.decision import AggregateQuery
 
 FloatArray = NDArray[np.float64]
 
-# Rounding in the orthonormal basis stays far below this where a new question is at least _INDEPENDENT away from the old ones.
+# Rounding errors in the orthonormal basis stay far below this if a new query is at least _INDEPENDENT away from the old
+# ones.
 MARGIN = 1e-8
 _INDEPENDENT = 1e-5
 _HALVINGS = 60
 
 
 def tolerated_shift(kept: FloatArray, game: Game) -> FloatArray:
-    """The largest safe |shift| of people who keep the share ``kept`` of their variance; below 0 where none is safe.
+    """Return the largest safe |shift| of people with posterior variance ``kept`` (relative to the prior); negative if
+    none is safe.
 
-    The windows of prior chance 1/beta at both ends have the least posterior ratio, because the ratio is log-concave; the end
-    away from the shift decides: ``Phi((z - shift) / sqrt(kept)) >= share / factor``. The greatest ratio belongs to
-    the window around ``shift / (1 - kept)``, where the ratio peaks; it grows with the shift, so halving finds its limit.
+    The windows of prior probability 1/beta at both ends have the smallest ratio, because the ratio is log-concave;
+    the end away from the shift decides: ``Phi((z - shift) / sqrt(kept)) >= share / factor``. The greatest ratio belongs
+    to the window around ``shift / (1 - kept)``, where the ratio peaks; it grows with the shift, so bisection finds its
+    limit.
     """
     share, factor = float(game.share), float(game.factor)
     spread = np.sqrt(kept)
@@ -50,13 +54,13 @@ def tolerated_shift(kept: FloatArray, game: Game) -> FloatArray:
 
 
 def _peak(shift: FloatArray, kept: FloatArray, share: float) -> FloatArray:
-    """The largest posterior chance of an interval of prior chance ``share``, for shifts >= 0."""
+    """Return the largest posterior of an interval of prior probability ``share``, for shifts >= 0."""
     removed = np.maximum(1 - kept, 1e-300)
     centre = np.minimum(shift / removed, 30.0)
     low, high = np.zeros_like(centre), centre + 40.0
     for _ in range(_HALVINGS):
         half = (low + high) / 2
-        # Upper tails, because the window may lie far out.
+        # Upper tails, because the window may be far out.
         wide = special.ndtr(half - centre) - special.ndtr(-half - centre) >= share
         low, high = np.where(wide, low, half), np.where(wide, half, high)
     spread = np.sqrt(kept)
@@ -66,7 +70,7 @@ def _peak(shift: FloatArray, kept: FloatArray, share: float) -> FloatArray:
 
 @dataclass
 class GaussianSums:
-    """What was answered about sums, for n people with a Gaussian prior. Mutable: it grows with every answer."""
+    """The answered sums over n people with a Gaussian prior. Mutable: grows with every answer."""
 
     n: int
     prior: Gaussian
@@ -81,21 +85,22 @@ class GaussianSums:
         self.shift = np.zeros(self.n)
 
     def extend(self, n: int) -> None:
-        """New people are in no answered question."""
+        """Add people who are in no answered query."""
         more = n - self.n
         self.basis = np.hstack([self.basis, np.zeros((len(self.basis), more))])
         self.taken, self.shift = np.append(self.taken, np.zeros(more)), np.append(self.shift, np.zeros(more))
         self.n = n
 
     def all_safe(self) -> bool:
-        """AllSafe after the answers so far."""
+        """True if AllSafe holds after the answers so far."""
         tolerated = tolerated_shift(np.clip(1 - self.taken, 0, 1), self.game)
         return bool((np.abs(self.shift) <= tolerated).all())
 
     def unsafe_chance(self, query: AggregateQuery) -> float | None:
-        """An upper bound of the chance that the answer would be unsafe; None when floats cannot tell it from what is known.
+        """Return an upper bound on the probability of an unsafe answer; None if the query is numerically too close to
+        the answered ones.
 
-        The question must be independent of the answered ones, which the classical auditor has decided exactly.
+        The query must be linearly independent of the answered ones, which the classical auditor decided exactly.
         """
         direction, _ = self._direction(query)
         if direction is None:
@@ -112,7 +117,7 @@ class GaussianSums:
         return 1.0 if low >= high else float(special.ndtr(low) + special.ndtr(-high))
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """The answer given; what was known already changes nothing."""
+        """Add an answer; one that was implied changes nothing."""
         direction, length = self._direction(query)
         if direction is None:
             return
@@ -125,7 +130,7 @@ class GaussianSums:
         self.shift = self.shift + direction * step
 
     def _direction(self, query: AggregateQuery) -> tuple[FloatArray | None, float]:
-        """The new orthonormal direction of a question and its length; None when it is too close to the answered ones."""
+        """Return the new orthonormal direction of a query and its length; None if it is too close to the answered ones."""
         weights = weights_of(query, self.n)
         rest = weights - self.basis.T @ (self.basis @ weights)
         rest = rest - self.basis.T @ (self.basis @ rest)
@@ -136,7 +141,7 @@ class GaussianSums:
 
 
 def weights_of(query: AggregateQuery, n: int) -> FloatArray:
-    """The question as a row: its coefficient for every person."""
+    """Return the query as a row: its coefficient for every person."""
     weights = np.zeros(n)
     weights[query.members] = 1.0 if query.coefficients is None else query.coefficients
     return weights

@@ -1,8 +1,8 @@
-"""The sum of m independent uniform values on [0, 1], without cancellation.
+"""The distribution of the sum of m independent uniform values on [0, 1], without cancellation.
 
-The textbook formula alternates in sign and loses all digits beyond m = 20. Here every term is positive: the density of m + 1 is a
-mixture of that of m at two points (the recurrence of B-splines), so the relative error grows like m units in the last place
-only. The distribution function is a sum of densities: ``F_m(x) = f_{m+1}(x) + f_{m+1}(x-1) + ...``.
+The textbook formula alternates in sign and loses all digits beyond m = 20. Here every term is positive: the density for
+m + 1 is a mixture of that for m at two points (the recurrence of B-splines), so the relative error grows only like m
+units in the last place. The distribution function is a sum of densities: ``F_m(x) = f_{m+1}(x) + f_{m+1}(x-1) + ...``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ FloatArray = NDArray[np.float64]
 
 
 def density(m: int, values: ArrayLike) -> FloatArray:
-    """The density of the sum of ``m`` >= 1 uniform values.
+    """Return the density of the sum of ``m`` >= 1 uniform values.
 
-    Points that differ by whole numbers (up to 10^-12) are one computation, so a regular grid is cheap.
+    Points that differ by integers (up to 10^-12) share one computation, so a regular grid is cheap.
     """
     points = np.atleast_1d(np.asarray(values, dtype=float))
     below = np.floor(points)
@@ -27,7 +27,7 @@ def density(m: int, values: ArrayLike) -> FloatArray:
 
 
 def cumulative(m: int, values: ArrayLike) -> FloatArray:
-    """The chance that the sum of ``m`` >= 0 uniform values is at most each value."""
+    """Return the probability that the sum of ``m`` >= 0 uniform values is at most each value."""
     points = np.atleast_1d(np.asarray(values, dtype=float))
     if m == 0:
         return (points >= 0).astype(float)
@@ -39,7 +39,7 @@ def cumulative(m: int, values: ArrayLike) -> FloatArray:
 
 
 def _shifted(m: int, points: FloatArray, shifts: int) -> FloatArray:
-    """The density of the sum of ``m`` values at ``x, x-1, ..., x-shifts+1``, one row a point."""
+    """Return the density of the sum of ``m`` values at ``x, x-1, ..., x-shifts+1``, one row per point."""
     offsets = points[:, None] - np.arange(m + shifts - 1)
     table = ((offsets >= 0) & (offsets < 1)).astype(float)
     for k in range(2, m + 1):

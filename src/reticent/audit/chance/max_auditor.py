@@ -1,10 +1,12 @@
-"""The probabilistic auditor of maxima and minima of distinct values (derived for the spec, not from the thesis).
+"""The probabilistic auditor of maxima and minima of distinct values (derived for this project; it is not in
+[Kenthapadi2006]).
 
-On the scale u = H(x) of the prior every value is uniform on [0, 1]. What maxima say are disjoint predicates: ``max(S) = M``, where
-each member is the holder with chance 1/|S| and otherwise uniform below M, and ``max(S) < M``, where each is uniform below M. The chance of an
-unsafe answer is then a sum over the gaps between the bounds and over the bounds themselves, in closed form; drawing data sets and
-voting gives the same and is kept for comparison. Anything above M has become impossible, so M must lie near the top: only large sets
-can be answered.
+On the scale u = H(x) of the prior's distribution function every value is uniform on [0, 1]. Answered maxima are
+equivalent to disjoint predicates: ``max(S) = M``, where each member attains it with probability 1/|S| and is otherwise
+uniform below M, and ``max(S) < M``, where each is uniform below M. The probability of an unsafe answer is then a sum
+over the gaps between the bounds and over the bounds themselves, in closed form; drawing data sets and voting gives the
+same and is kept for comparison. Values above M become impossible, so M must be near the top: only large sets can
+be answered.
 """
 
 from __future__ import annotations
@@ -26,22 +28,23 @@ from reticent.errors import DataError, PolicyError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# What rounding can add to a chance that is a sum of products of powers.
+# Rounding error of a probability that is a sum of products of powers.
 MARGIN = 1e-10
 
 
 @dataclass(frozen=True)
 class MaximumJudge:
-    """Which bounds M leave everybody in a predicate safe: those in an interval that depends on the size.
+    """Decides which bounds M keep every member of a predicate safe: those in an interval that depends on its size.
 
-    Without ``cells`` every window of prior chance 1/beta is looked at; with cells those of the finite check, slack-safe.
+    Without ``cells`` every window of prior probability 1/beta is checked; with cells those of the finite check,
+    slack-safe.
     """
 
     game: Game
     cells: PriorCells | None = None
 
     def safe_range(self, size: float) -> tuple[float, float]:
-        """The least and greatest safe M of ``max(S) = M``; of ``max(S) < M`` with ``size`` infinite. Empty if out of order."""
+        """Return the smallest and largest safe M of ``max(S) = M``, or of ``max(S) < M`` if ``size`` is infinite. Empty if out of order."""
         held = 1 / size
         rest = 1 - held
         if rest <= 0:
@@ -49,9 +52,10 @@ class MaximumJudge:
         return self._by_windows(held, rest) if self.cells is None else self._by_cells(held, rest, self.cells)
 
     def _by_windows(self, held: float, rest: float) -> tuple[float, float]:
-        """Windows below M have ratio ``rest / M``, the top one less, and one that ends in M more.
+        """Return the safe range by windows: those below M have ratio ``rest / M``, the top one less, and one that ends
+        in M more.
 
-        Where 1/beta exceeds M no window fits below M; the fullest then holds everything and has ratio beta.
+        If 1/beta exceeds M no window fits below M; the largest window then has probability 1 and ratio beta.
         """
         window, allowed = float(self.game.share), float(self.game.factor)
         # Top window: held + rest (M - 1 + window) / M >= window / allowed.
@@ -66,7 +70,9 @@ class MaximumJudge:
         return max(low, window, rest / allowed, crowd), min(1.0, rest * allowed)
 
     def _by_cells(self, held: float, rest: float, cells: PriorCells) -> tuple[float, float]:
-        """Cells below the top one have ratio ``rest / M``, the top one ``count (held + rest (1 - (count-1)/(count M)))``."""
+        """Return the safe range by cells: those below the top one have ratio ``rest / M``, the top one ``count (held +
+        rest (1 - (count-1)/(count M)))``.
+        """
         count, allowed = cells.count, float(1 + cells.slack)
         low = max((count - 1) / count, rest / allowed)
         high = min(1.0, rest * allowed)
@@ -79,14 +85,14 @@ class MaximumJudge:
         return low, high
 
     def allows(self, bound: float, size: float) -> bool:
-        """Whether a predicate of this size with this bound leaves everybody safe."""
+        """True if a predicate of this size with this bound keeps all its members safe."""
         low, high = self.safe_range(size)
         return low + MARGIN <= bound <= high - (MARGIN if high < 1 else 0.0)
 
 
 @dataclass
 class Synopsis:
-    """The predicates, on the scale of the prior; number 0 is about everybody not asked about yet. Mutable: it grows."""
+    """The predicates, on the scale of the prior; number 0 covers people in no query yet. Mutable: grows with answers."""
 
     n: int
     judge: MaximumJudge
@@ -101,13 +107,13 @@ class Synopsis:
         self.size, self.bound, self.exact_bound, self.equal = [self.n], [1.0], [None], [False]
 
     def extend(self, n: int) -> None:
-        """New people were not asked about yet."""
+        """Add people who are in no query yet."""
         self.predicate = np.append(self.predicate, np.zeros(n - self.n, dtype=np.int64))
         self.size[0] += n - self.n
         self.n = n
 
     def all_safe(self) -> bool:
-        """Whether the answers so far leave everybody safe."""
+        """True if the answers so far keep everyone safe."""
         return all(
             self._safe(self.bound[place], size, self.equal[place])
             for place, size in enumerate(self.size)
@@ -118,7 +124,7 @@ class Synopsis:
         return self.judge.allows(bound, size if equal else np.inf)
 
     def chance_below(self, members: IntArray, level: float, *, strictly: bool = False) -> float:
-        """The chance that the maximum of ``members`` is at most ``level`` (or below it), given the answers so far."""
+        """Return the probability that the maximum of ``members`` is at most ``level`` (or below it), given the answers so far."""
         met, inside = np.unique(self.predicate[members], return_counts=True)
         total = 1.0
         for place, count in zip(met.tolist(), inside.tolist(), strict=True):
@@ -130,7 +136,7 @@ class Synopsis:
         return total
 
     def unsafe_chance(self, members: IntArray) -> float:
-        """The chance, rounded up, that the maximum of ``members`` would make somebody unsafe."""
+        """Return the probability, rounded up, that the maximum of ``members`` would be unsafe for some person."""
         if not self.all_safe():
             return 1.0
         met, inside = np.unique(self.predicate[members], return_counts=True)
@@ -143,15 +149,15 @@ class Synopsis:
         return min(1.0, max(0.0, 1 - fine) + MARGIN)
 
     def _above(self, counts: dict[int, int], level: float) -> tuple[int, bool]:
-        """How many members have a bound of at least ``level``, and whether what stays of their predicates is safe."""
+        """Return how many members have a bound of at least ``level``, and whether the remaining predicates are safe."""
         places = [place for place in counts if self.bound[place] >= level]
         left = [(place, self.size[place] - counts[place]) for place in places if place]
         kept = all(self._safe(self.bound[place], size, self.equal[place]) for place, size in left if size)
-        # A predicate "=" cannot lose all its members to a smaller maximum: such an answer has chance 0 anyway.
+        # An "=" predicate cannot lose all its members to a smaller maximum: such an answer has probability 0.
         return sum(counts[place] for place in places), kept
 
     def _fine_gap(self, members: IntArray, counts: dict[int, int], low: float, high: float) -> float:
-        """The chance of a safe maximum strictly between two neighbouring bounds."""
+        """Return the probability of a safe maximum strictly between two neighbouring bounds."""
         free, kept = self._above(counts, high)
         least, most = self.judge.safe_range(free)
         low, high = max(low, least + MARGIN), min(high, most)
@@ -160,7 +166,7 @@ class Synopsis:
         return max(0.0, self.chance_below(members, high, strictly=True) - self.chance_below(members, low))
 
     def _fine_bound(self, members: IntArray, counts: dict[int, int], level: float) -> float:
-        """The chance that the maximum is this bound again, if that is safe."""
+        """Return the probability that the maximum equals this bound, if that is safe."""
         holders = [place for place in counts if self.bound[place] == level and self.equal[place]]
         if not holders:
             return 0.0
@@ -174,10 +180,10 @@ class Synopsis:
         return self.chance_below(members, level) - self.chance_below(members, level, strictly=True)
 
     def remember(self, members: IntArray, answer: Fraction, level: float) -> None:
-        """The maximum was ``answer``, which is ``level`` on the scale of the prior."""
+        """Add the answer that the maximum is ``answer``, which is ``level`` on the scale of the prior."""
         if not 0 < level <= 1:
             raise DataError(
-                "The recorded answer lies outside the support of the prior, so the prior does not fit this column."
+                "The recorded answer is outside the support of the prior, so the prior does not fit this column."
             )
         mine = self.predicate[members]
         same = [p for p in set(mine.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
@@ -188,7 +194,7 @@ class Synopsis:
         emptied = any(self.equal[p] and self.size[p] and left[p] == self.size[p] for p in range(len(self.size)))
         if emptied or (known and not same) or not (same or len(free)):
             raise DataError(
-                "The recorded answer contradicts the answers before: no distinct values have these maxima. "
+                "The recorded answer contradicts earlier answers: no distinct values have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
             )
         self._move(free, answer, level, equal=not same)
@@ -212,7 +218,7 @@ class Synopsis:
         self.equal.append(equal)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
-        """A data set from the posterior, on the scale of the prior; exact, no chain."""
+        """Return an exact sample of a data set from the posterior, on the scale of the prior."""
         values: FloatArray = rng.random(self.n) * np.array(self.bound)[self.predicate]
         for place, equal in enumerate(self.equal):
             people = np.flatnonzero(self.predicate == place)
@@ -224,11 +230,13 @@ class Synopsis:
 class ProbabilisticMaxAuditor(ChanceAuditor):
     """Answers a maximum iff an unsafe answer is unlikely enough, given the public prior and the past.
 
-    ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)``. Values are distinct: they are draws
-    from a continuous prior. With ``c`` the finite check of Lemma 2.6.1 judges safety, otherwise all windows of prior chance 1/beta.
+    ``ask(members)`` decides; the answer must then be passed to ``record(members, answer)``. Values are distinct: they
+    are samples from a continuous prior. With ``c`` safety is decided by the finite check of [Kenthapadi2006], Lemma
+    2.6.1, otherwise by all windows of prior probability 1/beta.
 
-    *Guarantee*: (lambda, delta, beta, T)-private as for sums, with the chance of an unsafe answer in closed form, rounded up. *Adversary*:
-    knows the prior, all questions, answers and refusals. *Cost*: O(members + predicates met) a decision. *Source*: Kenthapadi, Mishra, Nissim, Simulatable auditing (2005).
+    *Guarantee*: (lambda, delta, beta, T)-private as for sums, with the probability of an unsafe answer in closed form,
+    rounded up. *Adversary*: knows the prior, all queries, answers and denials. *Cost*: O(members + predicates met) per
+    decision. *Source*: [Kenthapadi2005] for the game; the auditor itself is new.
     """
 
     function: ClassVar[str] = "max"
@@ -246,7 +254,9 @@ class ProbabilisticMaxAuditor(ChanceAuditor):
     ) -> None:
         super().__init__(n, game, asked=asked, key=key, insecure_seed=insecure_seed)
         if not isinstance(prior, Prior):
-            raise PolicyError(f"prior must be a law such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}.")
+            raise PolicyError(
+                f"prior must be a distribution such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}."
+            )
         self.prior = prior
         self._synopsis = Synopsis(n, MaximumJudge(game, None if c is None else PriorCells(game, c)))
 
@@ -268,7 +278,7 @@ class ProbabilisticMaxAuditor(ChanceAuditor):
 
 
 class ProbabilisticMinAuditor(ProbabilisticMaxAuditor):
-    """The same for minima, which are maxima of negated values."""
+    """The auditor of minima: a minimum is a maximum of negated values."""
 
     function = "min"
 

@@ -1,7 +1,8 @@
-"""SAFE by sampling, and the vote over possible answers.
+"""The test SAFE by sampling, and the vote over possible answers.
 
-One batch of data sets judges all people and all cells at once: each share is an average over the batch, and the union bound
-does not ask for independent batches. So it is people times cells cheaper than a batch for each pair, with the same guarantee.
+One batch of data sets decides for all people and all cells: each share is an average over the batch, and the union
+bound does not need independent batches. This is cheaper than one batch per pair by a factor of people times cells, with
+the same guarantee.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _BURN_IN = 100
 
 @dataclass
 class Tally:
-    """How often each chain's people fell into each cell of equal prior chance. Mutable: it counts."""
+    """Counts of how often each person's value fell into each cell of equal prior probability, per chain. Mutable: a counter."""
 
     prior: Prior
     cells: PriorCells
@@ -37,13 +38,13 @@ class Tally:
         self.seen = 0
 
     def add(self, points: FloatArray) -> None:
-        """Count one data set a chain."""
+        """Count one data set per chain."""
         cell = (self.prior.cumulative(points) * self.cells.count).astype(np.int64)
         self.counts[self._places + np.minimum(cell, self.cells.count - 1)] += 1
         self.seen += 1
 
     def safe(self) -> NDArray[np.bool_]:
-        """SAFE for each chain: every share within a factor 1 + lambda~/3 of what the prior says; compared in whole numbers."""
+        """Return SAFE for each chain: every share within a factor 1 + lambda~/3 of the prior; compared in integers."""
         allowed = 1 + self.cells.slack / 3
         scaled = self.counts.reshape(self.chains, -1) * self.cells.count
         least = -(-self.seen * allowed.denominator // allowed.numerator)
@@ -52,7 +53,7 @@ class Tally:
 
 
 def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
-    """SAFE from a batch of data sets drawn from the posterior, one a row."""
+    """Return SAFE from a batch of data sets sampled from the posterior, one per row."""
     tally = Tally(prior, cells, 1, data.shape[1])
     for row in data:
         tally.add(row[None, :])
@@ -61,10 +62,10 @@ def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
 
 @dataclass(frozen=True)
 class Vote:
-    """The vote by hit-and-run: ``votes`` possible answers, each judged by ``samples`` data sets.
+    """The vote by hit-and-run: ``votes`` possible answers, each checked with ``samples`` data sets.
 
-    ``thin`` steps are made for each data set. A possible data set is itself a draw from the posterior after its own answer, so the
-    chain that judges this answer starts there and needs no burn-in.
+    ``thin`` steps are made per data set. A possible data set is itself a sample from the posterior given its own
+    answer, so the chain for this answer starts there and needs no burn-in.
     """
 
     walk: Walk
@@ -74,18 +75,18 @@ class Vote:
 
     @property
     def thin(self) -> int:
-        """Steps between two data sets of a chain: as many as there are dimensions."""
+        """Steps between two data sets of a chain: the number of dimensions."""
         return max(1, int(self.walk.directions.shape[1]))
 
     @property
     def work(self) -> int:
-        """Moves of single people that the full vote costs."""
+        """The cost of the full vote, in moves of single people."""
         return self.votes * self.samples * self.thin * int(self.walk.matrix.shape[1])
 
     def unsafe_share(
         self, answers: FloatArray, question: FloatArray, threshold: float, rng: np.random.Generator
     ) -> float:
-        """The share of possible answers that SAFE rejects; counting ends early once it must exceed the threshold."""
+        """Return the share of possible answers that SAFE rejects; stops early once it must exceed the threshold."""
         start = self.walk.start(answers)
         after = Walk(self.walk.prior, np.vstack([self.walk.matrix, question]))
         rejected = done = 0

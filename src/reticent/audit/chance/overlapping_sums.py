@@ -1,13 +1,16 @@
-"""Sums that overlap, under a uniform or an exponential prior: decided by exact, independent draws.
+"""Overlapping sums under a uniform or an exponential prior, decided by exact independent samples.
 
-People who are in the same questions form a class. Before any answer the sums of the classes are independent, and each has a known density (``class_sums``); the
-answers are linear in them. So given the answers, only a few sums are left to chance. They are drawn by rejection: free ones from the prior, the rest follows from the
-answers, and a draw is kept with a chance in proportion to the density of what followed. Kept draws are independent and follow the posterior exactly: there is no chain that
-must mix, and the share of unsafe draws has a certified bound (Clopper and Pearson).
+People in the same queries form a class. A priori the sums of the classes are independent with known densities
+(``class_sums``), and the answers are linear in them. So given the answers only a few class sums remain random. They are
+sampled by rejection: free ones from the prior, the others follow from the answers, and a sample is accepted with a
+probability proportional to the density of the latter. Accepted samples are independent and follow the posterior
+exactly: there is no Markov chain to mix, and the share of unsafe samples has a certified bound [Clopper1934].
 
-Whoever is told the sum of every class knows at least as much as whoever is told the answers. A class whose sum is known is judged exactly (``tolerated``). What
-follows for the answers alone: the belief after the answers is the average of the beliefs after the sums. If all but a share k of an answer's sums are safe with a smaller
-factor, the average is safe with the full one, and by Markov's inequality that fails for at most (chance of unsafe sums) / k of the answers.
+An adversary who knows the sum of every class knows at least as much as one who knows the answers. A class with a known
+sum is judged exactly (``tolerated``). For the answers alone: the posterior given the answers is the average of the
+posteriors given the class sums. If all but a share k of the sums compatible with an answer are safe with a smaller
+factor, the average is safe with the full one, and by Markov's inequality that fails for at most (probability of unsafe
+sums) / k of the answers.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from reticent.errors import DataError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Draws that are proposed at the most, and at once; beyond it the question stays undecided.
+# Maximum number of proposals, in total and per batch; beyond it the query stays undecided.
 _PROPOSALS = 4_000_000
 _BATCH = 100_000
 _MOST_CLASSES = 64
@@ -37,7 +40,7 @@ _PARTS = (Fraction(3, 4), Fraction(7, 8))
 
 @dataclass(frozen=True)
 class SampledRisk:
-    """An upper bound of the chance of an unsafe answer, the draws behind it, and the chance that the bound is wrong."""
+    """An upper bound on the probability of an unsafe answer, the samples behind it, and the probability that the bound is wrong."""
 
     bound: float
     draws: int
@@ -46,7 +49,7 @@ class SampledRisk:
 
 @dataclass
 class OverlappingSums:
-    """Answered sums over people, in the unit of the prior. Mutable: it grows with every answer."""
+    """Answered sums over people, in the unit of the prior. Mutable: grows with every answer."""
 
     n: int
     law: ClassLaw
@@ -55,7 +58,7 @@ class OverlappingSums:
     answers: list[float] = field(default_factory=list)
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer to a plain sum."""
+        """Add an answer to a plain sum."""
         total = (answer - len(query) * self.law.start) / self.law.unit
         if not 0 <= total <= self.law.most(len(query)):
             raise DataError(f"The answer {answer} to {len(query)} people contradicts the prior.")
@@ -63,11 +66,11 @@ class OverlappingSums:
         self.answers.append(float(total))
 
     def extend(self, n: int) -> None:
-        """New people are in no question."""
+        """Add people who are in no query."""
         self.n = n
 
     def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> SampledRisk | None:
-        """The certified risk of answering; None where it cannot be told with reasonable effort."""
+        """Return the certified risk of answering; None if it cannot be determined with reasonable effort."""
         if query.coefficients is not None:
             return None
         sizes, asked = self._classes(query)
@@ -75,7 +78,7 @@ class OverlappingSums:
             return None
         share, factor = self.game.share, self.game.factor
         told_everything = np.linalg.matrix_rank(asked) == len(sizes)
-        # With all sums of classes known, the full factor may be used; otherwise a part is kept back for sums that are unsafe.
+        # If all class sums are known, the full factor may be used; otherwise part of it is reserved for unsafe sums.
         factors = [factor] if told_everything else [1 + part * (factor - 1) for part in _PARTS]
         kept_back = [1.0 if told_everything else _kept_back(share, factor, smaller) for smaller in factors]
         tolerated = [
@@ -95,7 +98,7 @@ class OverlappingSums:
         return SampledRisk(min(1.0, *bounds), len(drawn), error)
 
     def _classes(self, query: AggregateQuery) -> tuple[IntArray, FloatArray]:
-        """How many people each class has, and for each question (the new one last) which classes it adds up."""
+        """Return the size of each class, and for each query (the new one last) which classes it sums."""
         inside = np.zeros((self.n, len(self.members) + 1), dtype=bool)
         for place, members in enumerate([*self.members, query.members]):
             inside[members, place] = True
@@ -104,8 +107,8 @@ class OverlappingSums:
         return sizes.astype(np.int64), kinds.T.astype(float)
 
     def _drawn(self, sizes: IntArray, past: FloatArray, wanted: int, rng: np.random.Generator) -> FloatArray | None:
-        """Independent draws of the sums of all classes, given the answers so far."""
-        # Large classes follow: their densities are wide, so that many draws are kept.
+        """Return independent samples of the sums of all classes, given the answers so far."""
+        # Large classes are the dependent ones: their densities are wide, so that many samples are accepted.
         followed = _independent_columns(past * np.sqrt(sizes))
         free = np.setdiff1d(np.arange(len(sizes)), followed)
         if (sizes > self.law.largest).any() and len(followed):
@@ -134,14 +137,17 @@ class OverlappingSums:
 
 
 def _most(found: int, draws: int, error: float) -> float:
-    """The largest chance that is compatible with ``found`` of so many independent draws, but for an error (Clopper and Pearson)."""
+    """Return the largest probability compatible with ``found`` of this many independent samples, up to an error
+    probability. Source: [Clopper1934].
+    """
     return float(beta_law.ppf(1 - error, found + 1, draws - found)) if found < draws else 1.0
 
 
 def _kept_back(share: Fraction, factor: Fraction, smaller: Fraction) -> float:
-    """The largest share of unsafe sums with which the average of beliefs stays within ``factor``.
+    """Return the largest share of unsafe sums with which the average of posteriors stays within ``factor``.
 
-    With a share k of unsafe sums a chance is at most (1 - k) smaller * share + k, and at least (1 - k) share / smaller.
+    With a share k of unsafe sums a probability is at most (1 - k) smaller * share + k, and at least (1 - k) share /
+    smaller.
     """
     above = (factor - smaller) * share / (1 - smaller * share) if smaller * share < 1 else Fraction(1)
     below = 1 - smaller / factor
@@ -149,7 +155,7 @@ def _kept_back(share: Fraction, factor: Fraction, smaller: Fraction) -> float:
 
 
 def _independent_columns(matrix: FloatArray) -> IntArray:
-    """Columns that span the column space, by pivoting."""
+    """Return columns that span the column space, by pivoting."""
     if not matrix.size:
         return np.empty(0, dtype=np.int64)
     _, upper, order = qr(matrix, pivoting=True, mode="economic")

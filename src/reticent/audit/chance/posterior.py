@@ -1,4 +1,4 @@
-"""What the answered sums say about everybody, one class for each kind of prior, the exact ones first."""
+"""The posterior given the answered sums: one class per kind of prior, the exact ones first."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from reticent.audit.decision import AggregateQuery
 FloatArray = NDArray[np.float64]
 EXACT = "exact"
 
-# Single moves of single people that one decision may cost, about a minute. Beyond it the question is denied.
+# Maximum number of single-person moves per decision, about a minute. Beyond it the query is denied.
 WORK_LIMIT = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class PosteriorRisk:
-    """The chance, rounded up, that an answer would be unsafe, and how it was found."""
+    """The probability, rounded up, that an answer would be unsafe, and how it was computed."""
 
     chance: float
     how: str
 
 
 class Posterior(Protocol):
-    """What the answers so far say."""
+    """The posterior given the answers so far."""
 
     def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
-        """The risk of answering an independent question; None where it cannot be told reliably."""
+        """Return the risk of answering an independent query; None if it cannot be determined reliably."""
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer."""
+        """Add an answer."""
 
     def extend(self, n: int) -> None:
-        """More people."""
+        """Add people."""
 
 
 @dataclass
 class Effort:
-    """How many possible answers vote and how many data sets judge each; None is what the guarantee asks for.
+    """How many possible answers vote and how many data sets check each; None for as many as the guarantee requires.
 
-    ``exact_only`` leaves undecided what would need a vote: a service must not keep everybody waiting for one question.
+    ``exact_only`` leaves queries undecided that would need a vote: a service must not block all users for one query.
     """
 
     votes: int | None = None
@@ -61,7 +61,7 @@ class Effort:
 
 @dataclass
 class WalkedSums:
-    """Any log-concave prior, by hit-and-run. Mutable: it grows with every answer."""
+    """Any log-concave prior, by hit-and-run. Mutable: grows with every answer."""
 
     n: int
     prior: Prior
@@ -71,11 +71,11 @@ class WalkedSums:
     answers: list[float] = field(default_factory=list)
 
     def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
-        """The share of possible answers that SAFE rejects."""
+        """Return the share of possible answers that SAFE rejects."""
         if self.effort.exact_only:
             return None
         cells = PriorCells.of(self.game)
-        # SAFE may err in a tenth of what a round may risk.
+        # SAFE may use a tenth of the failure probability of a round.
         samples = self.effort.samples or cells.samples(threshold / 5)
         votes = self.effort.votes or votes_for(threshold)
         vote = Vote(Walk(self.prior, np.array(self.rows).reshape(len(self.rows), self.n)), cells, votes, samples)
@@ -85,19 +85,19 @@ class WalkedSums:
         return PosteriorRisk(share, NOT_CERTIFIED)
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer."""
+        """Add an answer."""
         self.rows.append(weights_of(query, self.n))
         self.answers.append(float(answer))
 
     def extend(self, n: int) -> None:
-        """New people are in no question."""
+        """Add people who are in no query."""
         self.rows = [np.append(row, np.zeros(n - self.n)) for row in self.rows]
         self.n = n
 
 
 @dataclass
 class DrawnSums:
-    """A uniform or exponential prior: by certified draws, elsewhere by hit-and-run. Mutable.
+    """A uniform or exponential prior: certified samples, otherwise hit-and-run. Mutable.
 
     ``groups`` decide exactly while the answers reduce to disjoint sums, under a uniform prior.
     """
@@ -108,7 +108,7 @@ class DrawnSums:
     plain: bool = True
 
     def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
-        """Exact if the groups stay disjoint, else bounded from exact draws."""
+        """Return the risk: exact if the groups stay disjoint, else bounded from exact samples."""
         change = self.groups.change(query) if self.groups is not None else None
         if self.groups is not None and change is not None:
             return PosteriorRisk(self.groups.unsafe_chance(change), EXACT)
@@ -116,11 +116,12 @@ class DrawnSums:
         if found is None:
             return self.walked.risk(query, threshold, rng)
         return PosteriorRisk(
-            found.bound, f"bounded from {found.draws:,} exact draws, wrong with a chance of at most {found.error:.1g}"
+            found.bound,
+            f"bounded from {found.draws:,} exact samples, wrong with a probability of at most {found.error:.1g}",
         )
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer, for all of them."""
+        """Add an answer to all of them."""
         if self.groups is not None and self.groups.change(query) is None:
             self.groups = None
         if self.groups is not None:
@@ -131,7 +132,7 @@ class DrawnSums:
         self.walked.remember(query, answer)
 
     def extend(self, n: int) -> None:
-        """New people are in no question."""
+        """Add people who are in no query."""
         for each in (self.groups, self.overlapping, self.walked):
             if each is not None:
                 each.extend(n)
@@ -144,21 +145,21 @@ class NormalSums:
     sums: GaussianSums
 
     def risk(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> PosteriorRisk | None:
-        """In closed form."""
+        """Return the risk in closed form."""
         chance = self.sums.unsafe_chance(query)
         return None if chance is None else PosteriorRisk(chance, EXACT)
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """One more answer."""
+        """Add an answer."""
         self.sums.remember(query, answer)
 
     def extend(self, n: int) -> None:
-        """New people are in no question."""
+        """Add people who are in no query."""
         self.sums.extend(n)
 
 
 def posterior(n: int, prior: Prior, game: Game, effort: Effort) -> Posterior:
-    """The best backend for a prior."""
+    """Return the best posterior for a prior."""
     if isinstance(prior, Gaussian):
         return NormalSums(GaussianSums(n, prior, game))
     walked = WalkedSums(n, prior, game, effort)

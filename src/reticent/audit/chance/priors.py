@@ -1,4 +1,4 @@
-"""Public priors: what everybody believes about a value before any answer; all log-concave."""
+"""Public priors of a value; all log-concave."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ FloatArray = NDArray[np.float64]
 
 @runtime_checkable
 class Prior(Protocol):
-    """A log-concave law of one value."""
+    """A log-concave distribution of one value."""
 
     @property
     def support(self) -> tuple[float, float]:
-        """Where the density is positive."""
+        """The interval on which the density is positive."""
 
     def cumulative(self, values: FloatArray) -> FloatArray:
-        """The chance of a smaller value."""
+        """Return the distribution function."""
 
     def quantile(self, chances: FloatArray) -> FloatArray:
-        """The value below which a value lies with the given chance."""
+        """Return the quantile function."""
 
     def log_density(self, values: FloatArray) -> FloatArray:
-        """The logarithm of the density, up to a constant."""
+        """Return the log density, up to a constant."""
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every value between ``low`` and ``high`` alike."""
+    """The uniform distribution between ``low`` and ``high``."""
 
     low: Number = 0
     high: Number = 1
@@ -49,7 +49,7 @@ class Uniform:
 
     @property
     def width(self) -> Fraction:
-        """high - low."""
+        """The width, high - low."""
         return Fraction(self.high) - Fraction(self.low)
 
     @property
@@ -69,7 +69,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """The normal law."""
+    """The normal distribution."""
 
     mean: Number = 0
     deviation: Number = 1
@@ -83,7 +83,7 @@ class Gaussian:
         return -np.inf, np.inf
 
     def standardized(self, values: FloatArray) -> FloatArray:
-        """Deviations from the mean."""
+        """Return standardized deviations from the mean."""
         return (np.asarray(values) - float(self.mean)) / float(self.deviation)
 
     def cumulative(self, values: FloatArray) -> FloatArray:
@@ -98,7 +98,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Exponential:
-    """The exponential law above ``low`` with the given ``mean`` excess, as of waiting times or incomes."""
+    """The exponential distribution above ``low`` with the given ``mean`` excess, as of waiting times or incomes."""
 
     mean: Number = 1
     low: Number = 0

@@ -1,4 +1,4 @@
-"""The probabilistic sum auditor: answers unless an unsafe answer is too likely."""
+"""The probabilistic sum auditor: answers unless an unsafe answer is too likely. Source: [Kenthapadi2005]."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from reticent.errors import PolicyError
 
 
 class ProbabilisticSumAuditor(ChanceAuditor):
-    """Answers a sum (or a linear question) iff an unsafe answer is unlikely enough, given the public prior and the past.
+    """Answers a sum (or a linear query) iff an unsafe answer is unlikely enough, given the public prior and the past.
 
-    ``ask(members)`` decides; the answer given must then be told with ``record(members, answer)``. Bounded columns are
-    welcome: a uniform prior has them.
+    ``ask(members)`` decides; the answer must then be passed to ``record(members, answer)``. Bounded columns are
+    supported: by a uniform prior.
 
-    *Guarantee*: (lambda, delta, beta, T)-private: over T rounds the chance that some answer moves the belief about some person's value lying in an
-    interval of prior chance >= 1/beta by more than a factor 1 + lambda is at most delta. Exact with a Gaussian prior, and with a
-    uniform one while questions reduce to disjoint sums; there the chance of an unsafe answer is rounded up by more than the error of
-    floating point, and what stays too close to call is denied. Plain sums that overlap under a uniform prior, and all plain sums under an exponential one, are decided
-    by exact draws with a certified bound, whose error the verdict states. Elsewhere hit-and-run gives an "estimate, mixing not certified"; its
-    ``votes`` and ``samples`` default to what the guarantee asks for, which is practical for a few dozen people only; with ``exact_only``
-    such questions are denied at once.
-    *Adversary*: knows the prior, all questions, answers and refusals; values are independent draws from the prior.
-    *Source*: Kenthapadi, Mishra, Nissim, Simulatable auditing (2005), with corrections.
+    *Guarantee*: (lambda, delta, beta, T)-private: over T rounds the probability that some answer changes the belief
+    that some person's value is in an interval of prior probability >= 1/beta by more than a factor 1 + lambda is at
+    most delta. Exact with a Gaussian prior, and with a uniform one while queries reduce to disjoint sums; there the
+    probability of an unsafe answer is rounded up by more than the floating-point error, and borderline cases are
+    denied. Plain sums that overlap under a uniform prior, and all plain sums under an exponential one, are decided by
+    exact samples with a certified bound, whose error the verdict states. Elsewhere hit-and-run gives an "estimate,
+    mixing not certified"; its ``votes`` and ``samples`` default to what the guarantee requires, which is practical for
+    a few dozen people only; with ``exact_only`` such queries are denied at once. *Adversary*: knows the prior, all
+    queries, answers and denials; values are independent samples from the prior. *Source*: [Kenthapadi2005],
+    with corrections (see :mod:`reticent.audit.chance.game`).
 
     >>> from reticent.audit.chance import Game, Gaussian
     >>> auditor = ProbabilisticSumAuditor(100, Gaussian(), Game(lambda_=1, beta=5, delta="0.1", rounds=10))
@@ -57,7 +58,9 @@ class ProbabilisticSumAuditor(ChanceAuditor):
     ) -> None:
         super().__init__(n, game, asked=asked, key=key, insecure_seed=insecure_seed)
         if not isinstance(prior, Prior):
-            raise PolicyError(f"prior must be a law such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}.")
+            raise PolicyError(
+                f"prior must be a distribution such as Gaussian(0, 1) or Uniform(0, 100), but it is {prior!r}."
+            )
         for name, value in (("votes", votes), ("samples", samples)):
             if value is not None:
                 whole(value, name, low=1)
@@ -76,7 +79,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
 
     def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
         if self._classical.would_answer(query).rule != "implied":
-            # The posterior first: it may refuse an answer that the prior excludes, and then nothing has changed.
+            # The posterior first: it may refuse an answer that the prior excludes, before anything has changed.
             self._posterior.remember(query, answer)
             self._classical.record(query)
 
@@ -88,9 +91,9 @@ class ProbabilisticSumAuditor(ChanceAuditor):
 def decide(
     history: QueryHistory, query: AggregateQuery, prior: Prior, game: Game, *, asked: int | None = None, key: bytes
 ) -> Decision:
-    """Answer or deny ``query`` after ``history``: a function of its arguments, without a handle to the data.
+    """Answer or deny ``query`` after ``history``: a pure function, without access to the data.
 
-    ``asked`` is the number of rounds used, which is at least the number of answers; ``key`` is the private randomness.
+    ``asked`` is the number of rounds used, at least the number of answers; ``key`` is the private randomness.
     """
     used = len(history.answered) if asked is None else asked
     auditor = ProbabilisticSumAuditor(history.n, prior, game, asked=used, key=key)

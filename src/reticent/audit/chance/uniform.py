@@ -1,9 +1,10 @@
-"""Sums under a uniform prior while the questions reduce to sums of disjoint groups: exact.
+"""Exact posterior of sums under a uniform prior while the queries reduce to sums of disjoint groups.
 
-Given that the m values of a group add up to a, one of them lies in [l, u] with chance (F(a-l) - F(a-u)) / (F(a) - F(a-1)), F the
-distribution function of the sum of m-1 values. That ratio is log-concave in the value, so windows at the two ends have the
-least chance; the fullest window is centred where the other values add up to (m-1)/2, or as near to it as the ends allow. Both get worse as a
-moves away from m/2, so the safe sums are an interval around m/2.
+Given that the m values of a group sum to a, one of them is in [l, u] with probability (F(a-l) - F(a-u)) / (F(a) -
+F(a-1)), where F is the distribution function of the sum of m-1 values. The density ratio is log-concave in the value,
+so windows at the two ends have the smallest probability; the largest one is centred where the other values sum to
+(m-1)/2, or as near to it as the ends allow. Both get worse as a moves away from m/2, so the safe sums are an interval
+around m/2.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from reticent.errors import DataError
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-# What rounding can add to a chance, or take from a tolerated deviation, in the worst case of a few thousand people.
+# Bound on the rounding error of a probability or of a tolerated deviation, for up to a few thousand people.
 MARGIN = 1e-9
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 @lru_cache(maxsize=4096)
 def tolerated_deviation(m: int, share: Fraction, factor: Fraction) -> float:
-    """The largest safe ``|a - m/2|`` of a group of m with sum a, rounded down; below 0 where no sum is safe."""
+    """Return the largest safe ``|a - m/2|`` of a group of m with sum a, rounded down; negative if no sum is safe."""
     if m == 1:
         return -1.0
     if _slack(m, 0.0, share, factor) <= 0:
@@ -44,9 +45,10 @@ def tolerated_deviation(m: int, share: Fraction, factor: Fraction) -> float:
 
 
 def _slack(m: int, deviation: float, share: Fraction, factor: Fraction) -> float:
-    """How far the worst window of a group with sum m/2 + deviation is from being unsafe; positive is safe."""
+    """Return how far the worst window of a group with sum m/2 + deviation is from being unsafe; positive is safe."""
     window, allowed = float(share), float(factor)
-    # The mirrored sum m/2 - deviation, whose lower tails keep all their digits; there the upper window is the emptiest.
+    # The mirrored sum m/2 - deviation, whose lower tails keep full precision; there the upper window has the smallest
+    # probability.
     total = m / 2 - deviation
     start = float(np.clip(total - (m - 1) / 2 - window / 2, 0.0, 1 - window))
     ends = cumulative(m - 1, [total, total - 1 + window, total - 1, total - start, total - start - window])
@@ -59,10 +61,10 @@ def _slack(m: int, deviation: float, share: Fraction, factor: Fraction) -> float
 
 @dataclass(frozen=True)
 class Change:
-    """What a question would do: nothing, found a group, or cut one.
+    """The effect of a query: none, a new group, or a split group.
 
-    ``part`` are the people whose sum it tells beyond what is known, and ``cut`` the group they are part of, or -1 when
-    nobody asked about them before.
+    ``part`` are the people whose sum becomes known, and ``cut`` the group they belong to, or -1 if they are in no
+    earlier query.
     """
 
     part: IntArray
@@ -70,13 +72,13 @@ class Change:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether the question is implied."""
+        """True if the answer is implied."""
         return not len(self.part)
 
 
 @dataclass
 class UniformGroups:
-    """Disjoint groups of people with known sums, in the unit of the prior. Mutable: it grows with every answer."""
+    """Disjoint groups of people with known sums, in the unit of the prior. Mutable: grows with every answer."""
 
     n: int
     prior: Uniform
@@ -89,12 +91,12 @@ class UniformGroups:
         self.group = np.full(self.n, -1, dtype=np.int64)
 
     def extend(self, n: int) -> None:
-        """New people are in no group."""
+        """Add people who are in no group."""
         self.group = np.append(self.group, np.full(n - self.n, -1, dtype=np.int64))
         self.n = n
 
     def change(self, query: AggregateQuery) -> Change | None:
-        """What a question would do; None when the answers would not reduce to disjoint sums."""
+        """Return the effect of a query; None if the answers would no longer reduce to disjoint sums."""
         if query.coefficients is not None:
             return None
         mine = self.group[query.members]
@@ -107,14 +109,14 @@ class UniformGroups:
         return Change(query.members[mine == cut], cut)
 
     def all_safe(self) -> bool:
-        """AllSafe after the answers so far."""
+        """True if AllSafe holds after the answers so far."""
         return all(
             abs(float(total - Fraction(size, 2))) <= self._tolerated(size)
             for size, total in zip(self.sizes, self.sums, strict=True)
         )
 
     def unsafe_chance(self, change: Change) -> float:
-        """The chance, rounded up, that the answer would make somebody unsafe."""
+        """Return the probability, rounded up, that the answer would be unsafe for some person."""
         if not self.all_safe():
             return 1.0
         size = len(change.part)
@@ -133,7 +135,7 @@ class UniformGroups:
         return min(1.0, max(0.0, 1 - split_chance(size, rest, total, low, high)) + MARGIN)
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """The answer given, to a question that reduces to disjoint sums."""
+        """Add an answer to a query that reduces to disjoint sums."""
         change = self.change(query)
         if change is None or change.is_nothing:
             return
@@ -144,7 +146,7 @@ class UniformGroups:
         most = self.sizes[change.cut] - len(change.part) if change.cut >= 0 else 0
         if not (0 <= total <= len(change.part) and 0 <= left <= most):
             raise DataError(
-                "The recorded answer lies outside what the prior allows: the prior is not the right one for this column."
+                "The recorded answer is outside the range of the prior: the prior does not fit this column."
             )
         if change.cut >= 0:
             self.sizes[change.cut] -= len(change.part)
@@ -154,7 +156,7 @@ class UniformGroups:
         self.sums.append(total)
 
     def chance(self, person: int, low: float, high: float) -> float:
-        """The posterior chance that a person's value lies between ``low`` and ``high``, in the prior's own unit."""
+        """Return the posterior probability that a person's value is between ``low`` and ``high``, in the prior's own unit."""
         ends = self.prior.cumulative(np.array([low, high]))
         place = int(self.group[person])
         if place < 0:
@@ -171,10 +173,11 @@ class UniformGroups:
 
 
 def split_chance(size: int, rest: int, total: float, low: float, high: float) -> float:
-    """The chance that ``size`` of ``size + rest`` uniform values with a known total add up to between ``low`` and ``high``.
+    """Return the probability that ``size`` of ``size + rest`` uniform values with a known total sum to between ``low``
+    and ``high``.
 
     The density is a polynomial between neighbouring knots, so quadrature between knots is exact up to rounding for
-    small groups and converges very fast for large ones. Knots further out than twelve deviations are left out, which only
+    small groups and converges very fast for large ones. Knots beyond twelve standard deviations are skipped, which only
     lowers the result.
     """
     spread = 12 * np.sqrt((size + rest) / 12) + 1

@@ -1,8 +1,9 @@
-"""Hit-and-run: data sets drawn from the prior given linear answers, for any log-concave prior.
+"""Hit-and-run sampling of data sets from the prior given linear answers, for any log-concave prior. Source:
+[Lovasz2003].
 
-Each step picks a random direction along which all answers stay as they are, and a new point on the chord inside the support: uniformly
-for a uniform prior, by slice sampling otherwise. Chains start at an interior point of a linear program, never at real data.
-How fast they mix is not certified; whoever uses the result says so.
+Each step picks a random direction that changes no answer, and a new point on the chord within the support: uniformly
+for a uniform prior, by slice sampling otherwise. Chains start at an interior point of a linear program, never at real
+data. The mixing time is not certified; users of the result must say so.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _SHRINKINGS = 200
 
 @dataclass(frozen=True)
 class Walk:
-    """Chains over the data that fit ``matrix @ x = answers`` under ``prior`` for each of n people."""
+    """Chains over the data with ``matrix @ x = answers`` under ``prior`` for each of n people."""
 
     prior: Prior
     matrix: FloatArray
 
     @cached_property
     def directions(self) -> FloatArray:
-        """An orthonormal basis of the moves that change no answer, one a column."""
+        """Return an orthonormal basis of the directions that change no answer, one per column."""
         if not len(self.matrix):
             return np.eye(self.matrix.shape[1])
         return np.asarray(null_space(self.matrix))
@@ -44,7 +45,7 @@ class Walk:
         return np.asarray(pinv(self.matrix))
 
     def start(self, answers: FloatArray) -> FloatArray:
-        """A point inside: as far from the ends of the support as the answers allow."""
+        """Return an interior point: as far from the ends of the support as the answers allow."""
         low, high = self.prior.support
         quartiles = self.prior.quantile(np.array([0.25, 0.5, 0.75]))
         scale, people = float(quartiles[2] - quartiles[0]), self.matrix.shape[1]
@@ -66,10 +67,10 @@ class Walk:
         if done.status != 0 or done.x is None or done.x[-1] <= 1e-9 * scale:
             raise DataError(
                 "The recorded answers leave no room inside the support of the prior: "
-                "an answer lies at or beyond its end, or the prior is not the right one."
+                "an answer is at or beyond its end, or the prior does not fit."
             )
         if not rows:
-            # Without ends to keep away from, the point nearest to the medians is as central as it gets.
+            # An unbounded support has no ends; the point nearest to the medians is central.
             centre = np.full(people, float(quartiles[1]))
             return np.asarray(centre - self._inverse @ (self.matrix @ centre - answers) if len(equal) else centre)
         return np.asarray(done.x[:-1])
@@ -81,7 +82,7 @@ class Walk:
         rng: np.random.Generator,
         observe: Callable[[FloatArray], None] | None = None,
     ) -> FloatArray:
-        """Move every chain (one a row of ``points``) ``steps`` times; ``observe`` sees the points after each step."""
+        """Move every chain (one per row of ``points``) ``steps`` times; ``observe`` receives the points after each step."""
         basis = self.directions
         if not basis.shape[1]:
             return points
@@ -91,7 +92,7 @@ class Walk:
             moves /= np.linalg.norm(moves, axis=1, keepdims=True)
             points = self._moved(points, moves, rng)
             if step % _PROJECT_EVERY == _PROJECT_EVERY - 1 and len(self.matrix):
-                # Rounding drifts off the answers slowly; this brings the chains back.
+                # Rounding slowly drifts away from the answers; this projects the chains back.
                 points = points - (points @ self.matrix.T - answers) @ self._inverse.T
             if observe is not None:
                 observe(points)
@@ -105,7 +106,7 @@ class Walk:
         return points + self._slice(points, moves, low, high, rng)[:, None] * moves
 
     def _chord(self, points: FloatArray, moves: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How far each chain can go either way inside the support."""
+        """Return how far each chain can move in either direction within the support."""
         low, high = self.prior.support
         with np.errstate(divide="ignore", invalid="ignore"):
             to_low, to_high = (low - points) / moves, (high - points) / moves
@@ -116,7 +117,7 @@ class Walk:
     def _slice(
         self, points: FloatArray, moves: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """A draw from the prior's density along each chord: a level below the density here, then a point above the level."""
+        """Return a sample from the prior's density along each chord, by slice sampling."""
 
         def height(lengths: FloatArray) -> FloatArray:
             return np.asarray(self.prior.log_density(points + lengths[:, None] * moves).sum(axis=1))
@@ -139,7 +140,7 @@ class Walk:
     def _bracket(
         self, height: Callable[[FloatArray], FloatArray], level: FloatArray, end: FloatArray, side: float
     ) -> FloatArray:
-        """An end of the chord beyond which the density is below the level; doubled outwards where the support has none."""
+        """Return an end of the chord beyond which the density is below the level; found by doubling if the support is unbounded."""
         quartiles = self.prior.quantile(np.array([0.25, 0.75]))
         reach = np.where(np.isfinite(end), end, side * float(quartiles[1] - quartiles[0]))
         while True:

@@ -1,13 +1,11 @@
-"""Offline auditing: who does a log of questions and answers expose, with a proof.
+"""Offline auditing: find the people whose values a log of queries and answers determines, with proofs.
 
-``question_log``               the log and its file format; ``trace_classes``: people with the same trace
-``log_check``         ``check_log`` chooses the method
-``unbounded_sums``    linear algebra, on ``p_adic_solver``: exact solutions of large integer systems
-``unbounded_maxima``  who alone can hold an extreme
-``interval_sums``     Boolean sums over neighbours, by shortest paths
-``constrained``       bounded, Boolean and mixed logs: ``answer_region`` (what fits), ``region_search`` (proposes), ``argument`` (proves)
-``subset``            the largest part of a log that exposes nobody
-``offline_proofs``, ``exposure_report``  the proofs, and what is told
+``question_log``               the log and its file format; ``trace_classes``: people in the same queries ``log_check``
+``check_log`` chooses the method ``unbounded_sums``    linear algebra, on ``p_adic_solver``: exact solutions of large
+integer systems ``unbounded_maxima``  people who alone can attain an extreme ``interval_sums``     Boolean sums over
+neighbours, by shortest paths ``constrained``       bounded, Boolean and mixed logs: ``answer_region`` (the feasible
+region), ``region_search`` (finds points and proofs), ``argument`` (checks proofs) ``subset``            the largest
+subset of a log that exposes no one ``offline_proofs``, ``exposure_report``  the proofs and the report
 """
 
 from reticent.audit.offline.exposure_report import Report

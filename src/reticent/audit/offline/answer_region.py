@@ -1,7 +1,8 @@
-"""The data that fit a log, as a region: a box, equations, and "somebody holds this extreme".
+"""The feasible region of a log: a box, equations, and disjunctions "one of these attains the extreme".
 
-Sums are equations; a maximum bounds its members and says that one of them reaches the bound. People of one trace class are
-interchangeable, so a class becomes a few single people (the first stands for all) and one bundle with the total of the rest.
+Sums are equations; a maximum bounds its members and requires that one of them attains the bound. People of one trace
+class are interchangeable, so a class becomes a few single people (the first represents all) and one bundle with the
+total of the rest.
 """
 
 from __future__ import annotations
@@ -21,49 +22,50 @@ from reticent.audit.offline.trace_classes import PersonClasses
 Bound = Fraction | None
 IntArray = NDArray[np.int64]
 
-# One person for whom we ask, one to hold a maximum and one to hold a minimum: nobody else of a class need be looked at singly.
+# One person in question, one to attain a maximum and one to attain a minimum: no more of a class need be modelled
+# singly.
 _SINGLES_IF_EXTREMES = 3
 
 
 def _higher(first: Bound, second: Bound) -> Bound:
-    """The stricter of two lower bounds."""
+    """Return the stricter of two lower bounds."""
     return max((bound for bound in (first, second) if bound is not None), default=None)
 
 
 def _lower(first: Bound, second: Bound) -> Bound:
-    """The stricter of two upper bounds."""
+    """Return the stricter of two upper bounds."""
     return min((bound for bound in (first, second) if bound is not None), default=None)
 
 
 @dataclass(frozen=True)
 class Box:
-    """Least and greatest value of every piece; None is unbounded."""
+    """Lower and upper bound of every piece; None is unbounded."""
 
     lower: tuple[Bound, ...]
     upper: tuple[Bound, ...]
 
     @property
     def is_empty(self) -> bool:
-        """Whether some lower bound lies above its upper one."""
+        """True if some lower bound exceeds its upper bound."""
         return any(
             low is not None and high is not None and low > high
             for low, high in zip(self.lower, self.upper, strict=True)
         )
 
     def narrowed(self, piece: int, low: Bound, high: Bound) -> Box:
-        """The part of the box where ``piece`` also lies between ``low`` and ``high``."""
+        """Return the part of the box in which ``piece`` is also between ``low`` and ``high``."""
         lower, upper = list(self.lower), list(self.upper)
         lower[piece] = _higher(lower[piece], low)
         upper[piece] = _lower(upper[piece], high)
         return Box(tuple(lower), tuple(upper))
 
     def allows(self, piece: int, value: Fraction) -> bool:
-        """Whether the piece may have the value."""
+        """True if the piece may have the value."""
         low, high = self.lower[piece], self.upper[piece]
         return (low is None or low <= value) and (high is None or value <= high)
 
     def most(self, piece: int, factor: Fraction) -> Bound:
-        """The greatest ``factor * value`` of a piece, None if unbounded."""
+        """Return the largest ``factor * value`` of a piece, None if unbounded."""
         if not factor:
             return Fraction(0)
         bound = self.upper[piece] if factor > 0 else self.lower[piece]
@@ -72,7 +74,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Holding:
-    """One of ``pieces`` equals ``value``, because question ``number`` says so."""
+    """One of ``pieces`` equals ``value``, by query ``number``."""
 
     number: int
     value: Fraction
@@ -83,8 +85,8 @@ class Holding:
 class Region:
     """All data that fit a log, over pieces.
 
-    ``people[k]`` are the people of piece k and ``head[j]`` is the single piece that stands for person j. ``matrix`` has a row for
-    each sum; ``integral`` says that every piece is a whole number.
+    ``people[k]`` are the people of piece k and ``head[j]`` is the single piece that represents person j. ``matrix`` has
+    one row per sum; ``integral`` means that every piece is an integer.
     """
 
     people: tuple[IntArray, ...]
@@ -98,7 +100,7 @@ class Region:
 
     @classmethod
     def of(cls, log: Log) -> Region:
-        """The region of a log."""
+        """Return the region of a log."""
         extremes = bool(log.functions - {"sum"})
         classes = PersonClasses.traced(log.entries, log.n)
         people, head, classes_of_pieces = _pieces(classes, _SINGLES_IF_EXTREMES if extremes else 1)
@@ -118,18 +120,18 @@ class Region:
 
     @cached_property
     def heads(self) -> IntArray:
-        """The pieces that stand for people, one a class."""
+        """The pieces that represent people, one per class."""
         return np.unique(self.head)
 
     def fits(self, point: Sequence[Fraction]) -> bool:
-        """Whether these values of the pieces fit the log, exactly."""
+        """True if these values of the pieces fit the log, exactly."""
         inside = all(self.box.allows(piece, value) for piece, value in enumerate(point))
         whole = not self.integral or all(value.denominator == 1 for value in point)
         held = all(any(point[piece] == holding.value for piece in holding.pieces) for holding in self.holdings)
         return inside and whole and held and self.sums(point) == list(self.answers)
 
     def sums(self, point: Sequence[Fraction]) -> list[Fraction]:
-        """The sums of the questions over these values."""
+        """Return the sums of the queries over these values."""
         start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
         return [
             sum((int(data[k]) * point[columns[k]] for k in range(start[row], start[row + 1])), Fraction(0))
@@ -137,7 +139,7 @@ class Region:
         ]
 
     def combined(self, weights: Sequence[tuple[int, Fraction]]) -> tuple[dict[int, Fraction], Fraction]:
-        """The coefficient of every piece in a weighted sum of questions (by row), and what the answers add up to."""
+        """Return the coefficient of every piece in a weighted sum of queries (by row), and the weighted sum of the answers."""
         start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
         coefficients: dict[int, Fraction] = {}
         for row, weight in weights:
@@ -165,7 +167,7 @@ def _pieces(classes: PersonClasses, singles: int) -> tuple[tuple[IntArray, ...],
 
 
 def _box(log: Log, people: tuple[IntArray, ...]) -> Box:
-    """Bounds everybody knows, and those that maxima and minima give."""
+    """Return the public bounds, tightened by maxima and minima."""
     first = {int(members[0]): piece for piece, members in enumerate(people)}
     lower: list[Bound] = [log.lower] * len(people)
     upper: list[Bound] = [log.upper] * len(people)

@@ -1,8 +1,9 @@
-"""Arguments by cases that nothing in a region exceeds a bound, and the checker that trusts no solver.
+"""Proofs by cases that nothing in a region exceeds a bound, and a checker that trusts no solver.
 
-A leaf is a weighted sum of questions. In it ``sign * x`` equals what the answers add up to plus leftovers, and each leftover
-is at most what the box allows; if that is at most the bound, the leaf is proved. A leaf is also proved when no values in the
-box reach what the answers add up to. A split looks at everybody who may hold an extreme, or at a whole number from both sides.
+A leaf is a weighted sum of queries. In it ``sign * x`` equals the weighted sum of the answers plus a remainder that the
+box bounds; if the total is at most the bound, the leaf is proved. A leaf is also proved if no values in the box reach
+the weighted sum of the answers. A split distinguishes the people who may attain an extreme, or the two sides of an
+integer threshold.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from reticent.audit.offline.question_log import Log
 
 @dataclass(frozen=True)
 class Goal:
-    """``sign * piece <= value`` everywhere; with ``piece`` None, that the region is empty."""
+    """The claim ``sign * piece <= value`` everywhere; with ``piece`` None, that the region is empty."""
 
     piece: int | None = None
     sign: int = 1
@@ -27,14 +28,14 @@ class Goal:
 
 @dataclass(frozen=True)
 class Leaf:
-    """Weights of questions, by row of the region's matrix."""
+    """Weights of queries, by row of the region's matrix."""
 
     weights: tuple[tuple[int, Fraction], ...]
 
 
 @dataclass(frozen=True)
 class ByHolder:
-    """One case for every piece that may hold the extreme of ``holding`` (a place in the region's list)."""
+    """One case for every piece that may attain the extreme of ``holding`` (an index into the region's list)."""
 
     holding: int
     cases: tuple[tuple[int, Tree], ...]
@@ -42,7 +43,7 @@ class ByHolder:
 
 @dataclass(frozen=True)
 class ByValue:
-    """A whole number is at most ``at``, or at least ``at + 1``."""
+    """Two cases: an integer is at most ``at``, or at least ``at + 1``."""
 
     piece: int
     at: int
@@ -54,7 +55,7 @@ Tree = Leaf | ByHolder | ByValue
 
 
 def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bool:
-    """Whether the argument shows the goal, checked in fractions alone."""
+    """True if the argument proves the goal, checked in fractions alone."""
     box = region.box if box is None else box
     if box.is_empty:
         return True
@@ -74,7 +75,7 @@ def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bo
 
 
 def leaf_proves(region: Region, goal: Goal, leaf: Leaf, box: Box) -> bool:
-    """Whether a weighted sum of questions proves the goal in the box."""
+    """True if a weighted sum of queries proves the goal in the box."""
     coefficients, total = region.combined(leaf.weights)
     reach = _most(box, coefficients)
     if reach is not None and reach < total:
@@ -84,7 +85,7 @@ def leaf_proves(region: Region, goal: Goal, leaf: Leaf, box: Box) -> bool:
 
 
 def upper_bound(region: Region, goal: Goal, leaf: Leaf, box: Box) -> Bound:
-    """What the leaf proves ``sign * piece`` to be at most; None if nothing."""
+    """Return the upper bound of ``sign * piece`` that the leaf proves; None if there is none."""
     if goal.piece is None:
         return None
     coefficients, total = region.combined(leaf.weights)
@@ -95,7 +96,7 @@ def upper_bound(region: Region, goal: Goal, leaf: Leaf, box: Box) -> Bound:
 
 
 def _most(box: Box, factors: dict[int, Fraction]) -> Bound:
-    """The greatest weighted sum in the box, None if unbounded."""
+    """Return the largest weighted sum in the box, None if unbounded."""
     total = Fraction(0)
     for piece, factor in factors.items():
         most = box.most(piece, factor)
@@ -107,10 +108,11 @@ def _most(box: Box, factors: dict[int, Fraction]) -> Bound:
 
 @dataclass(frozen=True)
 class Argument:
-    """A proof about a region: that a person has one value only, or that nothing fits the log (``person`` None).
+    """A proof about a region: that a person has only one possible value, or that no data fit the log (``person`` None).
 
-    ``upper`` shows that the value is at most ``value`` and ``lower`` that it is at least that. The person may stand for
-    another one of its trace class: they appear in the same questions, so what holds for one holds for the other.
+    ``upper`` proves that the value is at most ``value`` and ``lower`` that it is at least that. The person may be
+    represented by another one of its trace class: they are in the same queries, so what holds for one holds for the
+    other.
     """
 
     person: int | None
@@ -131,7 +133,7 @@ class Argument:
         )
 
     def lines(self, log: Log) -> list[str]:
-        """The cases, indented."""
+        """Return the cases as indented lines."""
         region = Region.of(log)
         if self.person is None or self.lower is None:
             return [*_told(region, Goal(), self.upper, region.box), "So no data fit the log."]
@@ -139,7 +141,7 @@ class Argument:
         lines = []
         if head_person(region, head) != self.person:
             lines.append(
-                f"Person {self.person} is in the same questions as person {head_person(region, head)}, so both have:"
+                f"Person {self.person} is in the same queries as person {head_person(region, head)}, so both have:"
             )
         lines += [f"At most {self.value}:", *_indent(_told(region, Goal(head, 1, self.value), self.upper, region.box))]
         lines += [
@@ -149,7 +151,7 @@ class Argument:
         return lines
 
     def as_json(self) -> dict[str, Any]:
-        """The tree of cases; questions by their row among the sums, people by piece."""
+        """Return the tree of cases as plain data; queries by their row among the sums, people by piece."""
         return {
             "kind": "argument",
             "person": self.person,
@@ -160,7 +162,7 @@ class Argument:
 
 
 def head_person(region: Region, piece: int) -> int:
-    """The person that a single piece is."""
+    """Return the person of a single piece."""
     return int(region.people[piece][0])
 
 
@@ -176,9 +178,9 @@ def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
         lines.append(f"If {name} is at least {tree.at + 1}:")
         return lines + _indent(_told(region, goal, tree.above, box.narrowed(tree.piece, Fraction(tree.at + 1), None)))
     holding = region.holdings[tree.holding]
-    lines = [f"Somebody in question {holding.number} has {holding.value}."]
+    lines = [f"Some person in query {holding.number} has {holding.value}."]
     if not any(box.allows(piece, holding.value) for piece in holding.pieces):
-        return [*lines, "Nobody in it can."]
+        return [*lines, "No one in it can."]
     for piece, child in tree.cases:
         if box.allows(piece, holding.value):
             lines.append(f"If it is {_piece_name(region, piece)}:")
@@ -189,7 +191,7 @@ def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
 def _leaf_told(region: Region, goal: Goal, leaf: Leaf, box: Box) -> str:
     coefficients, total = region.combined(leaf.weights)
     shown = goal.sign if goal.piece is not None else 1
-    left = signed((shown * weight, f"question {region.numbers[row]}") for row, weight in leaf.weights)
+    left = signed((shown * weight, f"query {region.numbers[row]}") for row, weight in leaf.weights)
     reach = _most(box, coefficients)
     if reach is not None and reach < total:
         side = "at most" if shown > 0 else "at least"
@@ -198,8 +200,8 @@ def _leaf_told(region: Region, goal: Goal, leaf: Leaf, box: Box) -> str:
     bound = goal.sign * (upper_bound(region, goal, leaf, box) or Fraction(0))
     name = _piece_name(region, goal.piece or 0)
     if not leaf.weights:
-        return f"The bounds say that {name} is {side} {bound}."
-    return f"{left} adds up to {shown * total}; with the bounds of everybody else in it, {name} is {side} {bound}."
+        return f"By the bounds, {name} is {side} {bound}."
+    return f"{left} adds up to {shown * total}; with the bounds of all other people in it, {name} is {side} {bound}."
 
 
 def _piece_name(region: Region, piece: int) -> str:

@@ -1,7 +1,8 @@
-"""Logs that linear algebra alone does not decide: bounded and Boolean columns, and sums beside maxima or minima.
+"""Logs that linear algebra alone cannot decide: bounded and Boolean columns, and sums combined with maxima or minima.
 
-General Boolean and mixed logs are hard (coNP and NP), so the search has a limit, and what it leaves open is reported as
-undecided. What is reported as exposed or as hidden is proved in fractions: by an argument, or by two data sets that differ.
+Boolean and mixed logs are hard in general (coNP and NP; [Kleinberg2003], [Chin1986]), so the search has a limit, and
+what it cannot decide is reported as undecided. What is reported as exposed or hidden is proved in fractions: by an
+argument, or by two data sets that differ.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from reticent.audit.offline.region_search import RegionSearch
 if TYPE_CHECKING:
     from reticent.base.context import Context
 
-# Points from a few directions tell most people apart before anybody is looked at singly.
+# Points from a few directions distinguish most values before single people are examined.
 _DIRECTIONS = 4
 _METHOD = "Linear programs and a search by cases; every verdict proved in exact fractions, the rest undecided."
 
 
 def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
-    """Who is exposed, at the cost of at most ``limit`` linear programs; see the module."""
+    """Find the exposed people with at most ``limit`` linear programs; see the module."""
     impossible = not_whole(log)
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)
@@ -59,7 +60,7 @@ def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
 
 
 def not_whole(log: Log) -> NotWhole | None:
-    """A Boolean log with an answer that is not a whole number."""
+    """Return the proof that a Boolean log has an answer that is not an integer, if it has one."""
     if log.values != "boolean":
         return None
     return next((NotWhole(entry.number) for entry in log.entries if entry.answer.denominator != 1), None)
@@ -69,7 +70,7 @@ _Ends = tuple[Bound, Bound, Leaf | None, Leaf | None]
 
 
 def _intervals(search: RegionSearch) -> dict[int, _Ends]:
-    """Proved lower and upper ends of every head piece, with the weights that prove them."""
+    """Return proved lower and upper bounds of every head piece, with the weights that prove them."""
     ends = {}
     for piece in map(int, search.region.heads):
         if search.solved + 2 * search.price > search.limit:
@@ -81,7 +82,7 @@ def _intervals(search: RegionSearch) -> dict[int, _Ends]:
 
 
 def _verdict(search: RegionSearch, piece: int, ends: _Ends | None) -> Argument | bool | None:
-    """The proof that the piece has one value, True where two points differ in it, None where neither was found."""
+    """Return the proof that the piece has only one value, True if two points differ in it, None if neither was found."""
     value = search.points[0][piece]
     if any(point[piece] != value for point in search.points):
         return True

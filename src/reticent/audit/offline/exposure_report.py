@@ -1,4 +1,4 @@
-"""What an offline audit found: who is exposed, with proofs, or that the log contradicts itself."""
+"""The result of an offline audit: the exposed people with proofs, or that the log contradicts itself."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SHOWN = 50
 
 @dataclass(frozen=True)
 class Report(SaidInLines):
-    """Who is exposed by a log.
+    """The people exposed by a log.
 
-    ``exposed`` maps a person to the only value that fits all answers, and ``certificate`` to the proof. ``undecided`` are people for whom
-    the search ran into its limit. ``intervals``, for bounded columns, holds for every person the least and the
-    greatest value beyond which its own cannot lie, proved (None: no bound). A log without any data set that fits it has ``consistent`` False and a
-    ``contradiction``; nobody is then listed as exposed. ``method`` says what decided and how exact it is.
+    ``exposed`` maps a person to the only value that fits all answers, and ``certificate`` to the proof. ``undecided``
+    are people for whom the search reached its limit. ``intervals``, for bounded columns, holds a proved lower and upper
+    bound of every person's value (None: no bound). A log that no data set fits has ``consistent`` False and a
+    ``contradiction``; no one is then listed as exposed. ``method`` names the method and its exactness.
     """
 
     log: Log
@@ -36,18 +36,18 @@ class Report(SaidInLines):
 
     @property
     def ok(self) -> bool:
-        """Whether the log fits some data, exposes nobody, and nothing was left undecided."""
+        """True if some data fit the log, no one is exposed, and nothing is undecided."""
         return self.consistent is True and not self.exposed and not self.undecided
 
     @property
     def widths(self) -> dict[int, Fraction]:
-        """How wide each person's interval is, where it has two ends."""
+        """The width of each person's interval, if it is bounded on both sides."""
         return {
             person: high - low for person, (low, high) in self.intervals.items() if low is not None and high is not None
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """One object for machines; exact numbers are texts."""
+        """Return the report as plain data; exact numbers are texts."""
         return {
             "questions": len(self.log.entries),
             "people": self.log.n,
@@ -65,8 +65,8 @@ class Report(SaidInLines):
         }
 
     def lines(self) -> list[str]:
-        """The report in words."""
-        lines = [f"{len(self.log.entries)} answered questions about {self.log.n} people. {self.method}"]
+        """Return the report as human-readable lines."""
+        lines = [f"{len(self.log.entries)} answered queries about {self.log.n} people. {self.method}"]
         if self.consistent is False:
             lines.append("The log contradicts itself: no data fit all its answers.")
             lines += [f"  {line}" for line in self.contradiction.lines(self.log)] if self.contradiction else []
@@ -76,7 +76,7 @@ class Report(SaidInLines):
         if self.exposed:
             lines.append(f"{len(self.exposed)} of {self.log.n} people are exposed.")
         elif self.consistent and not self.undecided:
-            lines.append("Nobody is exposed.")
+            lines.append("No one is exposed.")
         for person in list(self.exposed)[:_SHOWN]:
             lines.append(f"Person {person} has the value {self.exposed[person]}:")
             lines += [f"  {line}" for line in self.certificate[person].lines(self.log)]

@@ -1,8 +1,8 @@
-"""Boolean sums over intervals of a fixed order: exact by shortest paths.
+"""Boolean sums over intervals of a fixed order: decided exactly by shortest paths. Source: [Kleinberg2003].
 
-With prefix sums s_0..s_n a question is ``s_j - s_i = a``, and a value is ``0 <= s_j - s_i <= j - i``. Both are difference
-constraints, so the greatest ``s_j - s_i`` is the length of a shortest path. Only the ends of questions are nodes: between two
-neighbouring ends people are interchangeable. A path is a proof: its questions, added and subtracted.
+With prefix sums s_0..s_n a query is ``s_j - s_i = a``, and the values give ``0 <= s_j - s_i <= j - i``. Both are
+difference constraints, so the largest ``s_j - s_i`` is the length of a shortest path. Only the ends of queries are
+nodes: between two neighbouring ends people are interchangeable. A path is a proof: its queries, added and subtracted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _METHOD = "Shortest paths over prefix sums, in whole numbers, exact."
 
 
 def are_intervals(log: Log) -> bool:
-    """Whether the log holds plain sums over runs of neighbouring people only."""
+    """True if the log holds only plain sums over consecutive people."""
     return log.functions <= {"sum"} and all(
         entry.query.coefficients is None
         and int(entry.query.members[-1]) - int(entry.query.members[0]) == len(entry.query) - 1
@@ -38,7 +38,9 @@ def are_intervals(log: Log) -> bool:
 
 @dataclass(frozen=True)
 class _Graph:
-    """An edge ``tail -> head`` of ``length`` says ``s_head - s_tail <= length``; ``row`` is its question, or -1 for the bounds."""
+    """A graph of difference constraints: an edge ``tail -> head`` of ``length`` means ``s_head - s_tail <= length``;
+    ``row`` is its query, or -1 for the bounds.
+    """
 
     ends: IntArray
     tail: IntArray
@@ -65,7 +67,7 @@ class _Graph:
         )
 
     def potentials(self) -> tuple[IntArray, list[int] | None]:
-        """Distances from a node joined to all with length 0 (Bellman and Ford), or the edges of a negative cycle."""
+        """Return distances from a node joined to all with length 0 (Bellman-Ford), or the edges of a negative cycle."""
         distance = np.zeros(len(self.ends), dtype=np.int64)
         via = np.full(len(self.ends), -1)
         for _ in range(len(self.ends) + 1):
@@ -81,8 +83,8 @@ class _Graph:
         return distance, self._cycle(via)
 
     def _cycle(self, via: IntArray) -> list[int]:
-        """A cycle of the last improving edges: after as many rounds as nodes there is one, and it is negative."""
-        # Not every chain of improving edges runs into a cycle, so look from every node.
+        """Return a cycle of the last improving edges: after as many rounds as nodes there is one, and it is negative."""
+        # Not every chain of improving edges ends in a cycle, so try every node.
         for start in range(len(self.ends)):
             seen: dict[int, int] = {}
             edges: list[int] = []
@@ -97,12 +99,12 @@ class _Graph:
 
     @cached_property
     def lightest(self) -> dict[tuple[int, int], int]:
-        """The shortest of the parallel edges between two nodes."""
+        """Return the shortest of the parallel edges between two nodes."""
         order = np.argsort(-self.length, kind="stable")
         return {(int(self.tail[e]), int(self.head[e])): int(e) for e in order}
 
     def paths(self, distance: IntArray) -> tuple[IntArray, IntArray]:
-        """Shortest lengths between all nodes, and for each start the node before each end on a shortest path."""
+        """Return shortest lengths between all nodes, and for each start the predecessor of each end on a shortest path."""
         edges = np.array(list(self.lightest.values()), dtype=np.int64)
         tail, head = self.tail[edges], self.head[edges]
         reduced = (self.length[edges] + distance[tail] - distance[head]).astype(float)
@@ -114,7 +116,7 @@ class _Graph:
         return exact, before.astype(np.int64)
 
     def weights(self, edges: list[int]) -> tuple[tuple[int, Fraction], ...]:
-        """The questions of a path, added where it runs with them and subtracted where against."""
+        """Return the weights of the queries on a path: +1 along their direction, -1 against it."""
         total: dict[int, Fraction] = {}
         for edge in edges:
             row = int(self.row[edge])
@@ -124,7 +126,7 @@ class _Graph:
         return tuple((row, weight) for row, weight in sorted(total.items()) if weight)
 
     def walk(self, start: int, end: int, before: IntArray) -> list[int]:
-        """The edges of the shortest path."""
+        """Return the edges of the shortest path."""
         edges = []
         while end != start:
             previous = int(before[start, end])
@@ -134,7 +136,7 @@ class _Graph:
 
 
 def check_intervals(log: Log) -> Report:
-    """Who is exposed by Boolean sums over intervals; see the module."""
+    """Find the people exposed by Boolean sums over intervals; see the module."""
     impossible = not_whole(log)
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)

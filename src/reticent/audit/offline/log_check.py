@@ -1,4 +1,4 @@
-"""``check_log``: reads a log of questions and answers and says who is exposed, with a proof."""
+"""``check_log``: find the people whom a log of queries and answers exposes, with a proof for each."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ def check_log(
     limit: int = LIMIT,
     context: Context | None = None,
 ) -> Report:
-    """Who is exposed by a log of ``(members, function, answer)``, where functions are sum, avg, max and min.
+    """Return who is exposed by a log of ``(members, function, answer)`` triples; functions are sum, avg, max and min.
 
-    A person is exposed when one value only fits all the answers and what everybody knows: ``values="boolean"`` (0 or 1),
-    ``lower`` and ``upper`` bounds, ``duplicates=False`` (no two people share a value). The easiest exact method that decides the
-    log is used: linear algebra, extreme elements, shortest paths; otherwise a search of at most ``limit`` linear programs.
+    A person is exposed if only one value fits all answers and the public facts: ``values="boolean"`` (0 or 1),
+    ``lower`` and ``upper`` bounds, ``duplicates=False`` (no two people share a value). The simplest exact method for
+    the log is used: linear algebra, extreme elements, shortest paths; otherwise a search with at most ``limit`` linear
+    programs. Source: [Chin1986]; [Kleinberg2003].
 
     >>> report = check_log([({0, 1}, "sum", 7), ({0}, "sum", 3)], n=6)
     >>> report.exposed[1], report.certificate[1].lines(report.log)[0]
-    (Fraction(4, 1), 'question 1 - question 2: everybody cancels but person 1.')
+    (Fraction(4, 1), 'query 1 - query 2: all people cancel except person 1.')
     """
     whole(limit, "limit", low=1)
     checked = as_log(log, n, values=values, lower=lower, upper=upper, duplicates=duplicates)

@@ -1,7 +1,7 @@
-"""Proofs that a reader can check by hand: why a value follows from a log, or why a log contradicts itself.
+"""Proofs that can be checked by hand: why a value follows from a log, or why a log contradicts itself.
 
-Every certificate has ``holds(log)``, which checks it again from the log alone in exact arithmetic, ``lines(log)``, the
-proof in words, and ``as_json()``. None of them knows how it was found.
+Every certificate has ``holds(log)``, which checks it from the log alone in exact arithmetic, ``lines(log)``, the proof
+in words, and ``as_json()``. None depends on how it was found.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _LISTED = 12
 
 
 class Certificate(Protocol):
-    """What every proof can do."""
+    """The interface of every proof."""
 
     def holds(self, log: Log) -> bool:
-        """Whether the proof is right about this log, checked in exact arithmetic."""
+        """True if the proof is correct for this log, checked in exact arithmetic."""
 
     def lines(self, log: Log) -> list[str]:
-        """The proof in words."""
+        """Return the proof in words."""
 
     def as_json(self) -> dict[str, Any]:
-        """The proof for machines; numbers are texts such as ``"-2/3"``."""
+        """Return the proof as plain data; numbers are texts such as ``"-2/3"``."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """Sums, weighted and added, in which everybody cancels but one person (or everybody, where ``person`` is None).
+    """A weighted sum of queries in which all people cancel except one (or all, if ``person`` is None).
 
-    ``weights`` is the vector y with ``y^T A = e_person``, so the value is ``y . answers``. With ``person`` None everybody
-    cancels although the answers add up to ``value``, which is not 0: the log contradicts itself.
+    ``weights`` is the vector y with ``y^T A = e_person``, so the value is ``y . answers``. With ``person`` None all
+    people cancel although the weighted answers sum to ``value``, which is not 0: the log contradicts itself.
     """
 
     person: int | None
@@ -63,12 +63,12 @@ class Combination:
         return answer == self.value and bool((totals == expected).all()) and (self.person is not None or answer != 0)
 
     def lines(self, log: Log) -> list[str]:
-        left = signed((weight, f"question {number}") for number, weight in self.weights)
+        left = signed((weight, f"query {number}") for number, weight in self.weights)
         right = signed((weight, str(log.entry(number).answer)) for number, weight in self.weights)
         if self.person is None:
-            return [f"{left}: everybody cancels, so the answers must add up to 0.", f"But {right} = {self.value}."]
+            return [f"{left}: all people cancel, so the answers must add up to 0.", f"But {right} = {self.value}."]
         computed = str(self.value) if right == str(self.value) else f"{right} = {self.value}"
-        return [f"{left}: everybody cancels but person {self.person}.", f"So person {self.person} has {computed}."]
+        return [f"{left}: all people cancel except person {self.person}.", f"So person {self.person} has {computed}."]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -81,11 +81,11 @@ class Combination:
 
 @dataclass(frozen=True)
 class SoleHolder:
-    """Everybody in a maximum (or minimum) but one person is kept away from its answer by another question.
+    """All members of a maximum (or minimum) except one are excluded from attaining it by other queries.
 
-    ``number`` is the question. ``excluded`` names, for every other member, the question that keeps it away: one with a
-    smaller maximum (larger minimum), or, where values are distinct, one with the same answer and without the member.
-    With ``person`` None nobody is left, and the log contradicts itself.
+    ``number`` is the query. ``excluded`` maps every other member to the query that excludes it: one with a smaller
+    maximum (larger minimum), or, if values are distinct, one with the same answer that does not contain the member.
+    With ``person`` None no member is left, and the log contradicts itself.
     """
 
     person: int | None
@@ -114,17 +114,17 @@ class SoleHolder:
         asked = log.entry(self.number)
         function = asked.query.function
         side = "at most" if function == "max" else "at least"
-        lines = [f"Somebody in question {self.number} has its {function}imum, {self.value}."]
+        lines = [f"Some person in query {self.number} has its {function}imum, {self.value}."]
         for number, people in self.excluded:
             other = log.entry(number)
             if other.answer == self.value:
                 lines.append(
-                    f"Not {named(people)}: the one holder of {self.value} is in question {number}, they are not."
+                    f"Not {named(people)}: the only person with {self.value} is in query {number}, and they are not."
                 )
             else:
-                lines.append(f"Not {named(people)}: {side} {other.answer} by question {number}.")
+                lines.append(f"Not {named(people)}: {side} {other.answer} by query {number}.")
         if self.person is None:
-            return [*lines, "Nobody is left to have it."]
+            return [*lines, "No one is left to have it."]
         return [*lines, f"So it is person {self.person}, whose value is {self.value}."]
 
     def as_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class SoleHolder:
 
 @dataclass(frozen=True)
 class NotWhole:
-    """A sum of values that are 0 or 1 was answered with a number that is not whole: no data fit."""
+    """A sum of 0/1 values was answered with a non-integer: no data fit."""
 
     number: int
     person: None = None
@@ -149,14 +149,14 @@ class NotWhole:
         return log.values == "boolean" and entry.answer.denominator != 1
 
     def lines(self, log: Log) -> list[str]:
-        return [f"Question {self.number} was answered with {log.entry(self.number).answer}, but every value is 0 or 1."]
+        return [f"Query {self.number} was answered with {log.entry(self.number).answer}, but every value is 0 or 1."]
 
     def as_json(self) -> dict[str, Any]:
         return {"kind": "not whole", "question": self.number}
 
 
 def signed(terms: Any) -> str:
-    """``1/2 * a - b`` from weighted names."""
+    """Return ``1/2 * a - b`` from weighted names."""
     text = ""
     for weight, name in terms:
         sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")

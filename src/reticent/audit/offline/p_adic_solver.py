@@ -1,7 +1,8 @@
-"""Exact solutions of large integer systems: solve modulo a random prime, lift digit by digit, check in integers.
+"""Exact solutions of large integer systems by p-adic lifting: solve modulo a random prime, lift digit by digit, check
+in integers. Source: [Dixon1982].
 
-The system is ``rows rows^T w = b`` for the independent rows of a log's matrix. Its solution is unique over the rationals, so a
-lifted candidate that passes the check in integers is the solution, whatever the prime was (Dixon's p-adic lifting).
+The system is ``rows rows^T w = b`` for the independent rows of a log's matrix. Its solution is unique over the
+rationals, so a lifted candidate that passes the check in integers is the solution, whatever the prime.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _LIMIT = 2**62
 
 
 def random_prime() -> int:
-    """A private random prime between 2^30 and 2^31."""
+    """Return a private random prime between 2^30 and 2^31."""
     while True:
         candidate = secrets.randbits(30) | 2**30 | 1
         if is_prime(candidate):
@@ -46,7 +47,7 @@ def multiply(left: IntArray, right: IntArray, prime: int) -> IntArray:
 
 
 def reduce_rows(matrix: IntArray, prime: int) -> tuple[IntArray, list[int], list[int]]:
-    """The reduced row echelon form modulo ``prime``, its pivot columns, and which rows were independent of those above."""
+    """Return the reduced row echelon form modulo ``prime``, its pivot columns, and which rows were independent of earlier ones."""
     rows = np.zeros((0, matrix.shape[1]), dtype=np.int64)
     pivots: list[int] = []
     independent: list[int] = []
@@ -64,7 +65,7 @@ def reduce_rows(matrix: IntArray, prime: int) -> tuple[IntArray, list[int], list
 
 
 def _reduce_block(block: IntArray, prime: int) -> tuple[list[int], list[int]]:
-    """Eliminate inside a few rows, in place; the pivot columns and the rows that hold them."""
+    """Eliminate within a few rows, in place; return the pivot columns and their rows."""
     pivots, kept = [], []
     for row in range(len(block)):
         nonzero = np.flatnonzero(block[row])
@@ -82,7 +83,7 @@ def _reduce_block(block: IntArray, prime: int) -> tuple[list[int], list[int]]:
 
 
 def times(matrix: sparse.csr_array, vector: NDArray[Any]) -> BigArray:
-    """``matrix @ vector`` in unbounded integers; in machine words where they are certain to hold it."""
+    """Return ``matrix @ vector`` in unbounded integers; in machine words if they cannot overflow."""
     largest = max((abs(int(value)) for value in vector), default=0)
     weight = int(np.abs(matrix.data).max(initial=0))
     if largest * weight * matrix.shape[1] < _LIMIT:
@@ -97,10 +98,11 @@ def times(matrix: sparse.csr_array, vector: NDArray[Any]) -> BigArray:
 
 @dataclass(frozen=True)
 class Basis:
-    """The independent rows of an integer matrix, first come, and exact solutions of ``rows rows^T w = b``.
+    """The first independent rows of an integer matrix, and exact solutions of ``rows rows^T w = b``.
 
-    Independence was found modulo a private random prime: rows that are independent there are independent, and a dependence that
-    only the prime sees has a chance of at most about rank^2 / 10^8 for plain sums; users check what they conclude.
+    Independence is determined modulo a private random prime. Rows that are independent there are independent; a
+    dependence that exists only modulo the prime has a probability of at most about rank^2 / 10^8 for plain sums.
+    Callers verify their conclusions.
     """
 
     matrix: sparse.csr_array
@@ -109,24 +111,24 @@ class Basis:
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> Basis:
-        """Find the rows."""
+        """Find the independent rows."""
         prime = random_prime()
         _, _, independent = reduce_rows(_gram(matrix, prime), prime)
         return cls(matrix, tuple(independent), prime)
 
     def again(self) -> Basis:
-        """The same rows under another private prime; found anew should that prime not like them."""
+        """Return the same rows under another private prime; determined again if they are not independent modulo that prime."""
         other = Basis(self.matrix, self.independent, random_prime())
         return other if other.is_regular else Basis.of(self.matrix)
 
     @property
     def is_regular(self) -> bool:
-        """Whether the rows are independent modulo the prime too."""
+        """True if the rows are independent modulo the prime too."""
         return len(self._reduced[1]) == self.rank
 
     @property
     def rank(self) -> int:
-        """How many independent rows there are."""
+        """The number of independent rows."""
         return len(self.independent)
 
     @cached_property
@@ -141,7 +143,7 @@ class Basis:
 
     @cached_property
     def inverse(self) -> IntArray:
-        """The inverse of ``rows rows^T`` modulo the prime, which exists because the rows of the Gram matrix are independent."""
+        """The inverse of ``rows rows^T`` modulo the prime, which exists because the Gram matrix is regular modulo the prime."""
         reduced, pivots = self._reduced
         found = np.empty((self.rank, self.rank), dtype=np.int64)
         found[pivots] = reduced[:, self.rank :]
@@ -156,7 +158,7 @@ class Basis:
 
     @cached_property
     def _gram(self) -> NDArray[np.float64] | None:
-        """``rows rows^T`` where doubles hold its products with 16-bit numbers exactly; None elsewhere."""
+        """Return ``rows rows^T`` if doubles hold its products with 16-bit numbers exactly, else None."""
         weight = int(np.abs(self.rows.data).max(initial=0))
         fits = weight**2 * self.rows.shape[1] * self.rank * 2**16 < 2**53
         return _small_gram(self.rows) if fits else None
@@ -211,14 +213,14 @@ def _small_gram(matrix: sparse.csr_array) -> NDArray[np.float64]:
 
 
 def _slices(matrix: sparse.csr_array) -> Iterator[IntArray]:
-    """The matrix as dense pieces of a few thousand columns."""
+    """Yield the matrix in dense slices of a few thousand columns."""
     by_column = matrix.tocsc()
     for start in range(0, matrix.shape[1], 4096):
         yield by_column[:, start : start + 4096].toarray()
 
 
 def reconstruct(values: BigArray, modulus: int) -> tuple[BigArray, int] | None:
-    """Small numerators over one small denominator that agree with ``values`` modulo ``modulus``, if there are any."""
+    """Return small numerators over one small denominator that agree with ``values`` modulo ``modulus``, if they exist."""
     bound = isqrt(modulus // 2)
     denominator = 1
     for value in values:
@@ -235,7 +237,7 @@ def reconstruct(values: BigArray, modulus: int) -> tuple[BigArray, int] | None:
 
 
 def _denominator(value: int, modulus: int, bound: int) -> int:
-    """The denominator of the fraction with a small numerator that equals ``value`` modulo ``modulus``."""
+    """Return the denominator of the fraction with a small numerator that equals ``value`` modulo ``modulus``."""
     before, now, before_factor, factor = modulus, value, 0, 1
     while now > bound:
         quotient = before // now

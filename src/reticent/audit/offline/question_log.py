@@ -1,4 +1,4 @@
-"""A log of questions and the answers given: what an offline audit reads.
+"""A log of queries and answers: the input of an offline audit.
 
 A log file holds one JSON object per line::
 
@@ -7,9 +7,10 @@ A log file holds one JSON object per line::
     {"members": [0, 1, 2], "function": "max", "answer": "9/2", "column": "salary"}
     {"members": [3], "function": "sum", "decision": "denied"}
 
-The first line may declare the number of people, bounds known to everybody, ``"values": "boolean"`` and ``"duplicates": false``.
-People are numbered from 0. Answers are numbers, or texts when they must be exact (``"7.25"``, ``"1/3"``). ``avg`` counts as the
-sum it gives away, ``count`` is public and skipped, and so are denied questions. ``coefficients`` makes a sum a linear query.
+The first line may declare the number of people, publicly known bounds, ``"values": "boolean"`` and ``"duplicates":
+false``. People are numbered from 0. Answers are numbers, or texts when they must be exact (``"7.25"``, ``"1/3"``).
+``avg`` counts as the sum it determines; ``count`` is public and skipped, and so are denied queries. ``coefficients``
+makes a sum a linear query.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from reticent.errors import DataError, PolicyError, ReticentError, did_you_mean
 
 VALUES = ("real", "boolean")
 _QUESTION = ("members", "function", "answer", "column", "decision", "coefficients")
-# An audit holds a few numbers for each person.
+# An audit holds a few numbers per person.
 _MOST_PEOPLE = 100_000_000
 _HEADER = ("people", "lower", "upper", "values", "duplicates")
 _SKIPPED = ("denied", "deny", "refused")
@@ -39,7 +40,7 @@ _SKIPPED = ("denied", "deny", "refused")
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One answered question; ``number`` is its place in the log, from 1, or the line of the file."""
+    """One answered query; ``number`` is its index in the log, from 1, or the line of the file."""
 
     number: int
     query: AggregateQuery
@@ -48,10 +49,10 @@ class LogEntry:
 
 @dataclass(frozen=True)
 class Log:
-    """The answered questions about one column of ``n`` people, and what everybody knows about its values.
+    """The answered queries about one column of ``n`` people, and the public facts about its values.
 
-    ``values`` is ``"real"`` or ``"boolean"`` (every value 0 or 1); ``lower`` and ``upper`` bound every value; ``duplicates``
-    says whether two people may share a value.
+    ``values`` is ``"real"`` or ``"boolean"`` (every value 0 or 1); ``lower`` and ``upper`` bound every value;
+    ``duplicates`` is whether two people may share a value.
     """
 
     entries: tuple[LogEntry, ...]
@@ -63,9 +64,7 @@ class Log:
 
     def __post_init__(self) -> None:
         if whole(self.n, "n", low=1) > _MOST_PEOPLE:
-            raise PolicyError(
-                f"n must be at most {_MOST_PEOPLE:,} people, but it is {self.n:,}. Number people from 0 on."
-            )
+            raise PolicyError(f"n must be at most {_MOST_PEOPLE:,} people, but it is {self.n:,}. Number people from 0.")
         if self.values not in VALUES:
             raise PolicyError(
                 f"values must be one of {', '.join(VALUES)}, but it is {self.values!r}.{did_you_mean(self.values, VALUES)}"
@@ -74,7 +73,7 @@ class Log:
             raise PolicyError(f"duplicates must be true or false, but it is {self.duplicates!r}.")
         if self.values == "boolean":
             if not (self.lower in (None, 0) and self.upper in (None, 1)):
-                raise PolicyError("values='boolean' has the bounds 0 and 1; leave out lower and upper.")
+                raise PolicyError("values='boolean' implies the bounds 0 and 1; remove lower and upper.")
             object.__setattr__(self, "lower", Fraction(0))
             object.__setattr__(self, "upper", Fraction(1))
         for name in ("lower", "upper"):
@@ -83,26 +82,26 @@ class Log:
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             raise PolicyError(f"lower must not be above upper, but they are {self.lower} and {self.upper}.")
         if not self.duplicates and (self.values == "boolean" or self.bounded):
-            raise PolicyError("duplicates=False is decided for columns without bounds only; leave out the bounds.")
+            raise PolicyError("duplicates=False is supported only for columns without bounds; remove the bounds.")
         for entry in self.entries:
             if entry.query.members[-1] >= self.n:
                 raise DataError(
-                    f"Question {entry.number} asks about person {entry.query.members[-1]}, "
+                    f"Query {entry.number} is about person {entry.query.members[-1]}, "
                     f"but there are {self.n} people, numbered 0 to {self.n - 1}."
                 )
 
     @property
     def bounded(self) -> bool:
-        """Whether everybody knows a bound of the values."""
+        """True if the values have a publicly known bound."""
         return self.lower is not None or self.upper is not None
 
     @property
     def functions(self) -> frozenset[str]:
-        """Which of ``sum``, ``max`` and ``min`` were answered."""
+        """The functions among ``sum``, ``max`` and ``min`` that were answered."""
         return frozenset(entry.query.function for entry in self.entries)
 
     def entry(self, number: int) -> LogEntry:
-        """The question with this number."""
+        """Return the query with this number."""
         return self._by_number()[number]
 
     def _by_number(self) -> dict[int, LogEntry]:
@@ -113,7 +112,7 @@ class Log:
         return found
 
     def only(self, numbers: Iterable[int]) -> Log:
-        """The same log with only these questions."""
+        """Return the log restricted to these queries."""
         kept = set(numbers)
         return replace(self, entries=tuple(entry for entry in self.entries if entry.number in kept))
 
@@ -122,7 +121,7 @@ LogLike = Log | Iterable[Any]
 
 
 class Declared(TypedDict, total=False):
-    """What :func:`as_log` may be told about the values."""
+    """Declarations about the values that :func:`as_log` accepts."""
 
     values: str
     lower: Number | None
@@ -131,10 +130,10 @@ class Declared(TypedDict, total=False):
 
 
 def as_log(log: LogLike, n: int | None = None, **said: Unpack[Declared]) -> Log:
-    """A log from ``(members, function, answer)`` triples, :class:`Answered` records, or a log as it is.
+    """Return a log from ``(members, function, answer)`` triples, :class:`Answered` records, or an existing log.
 
-    Without ``n`` there are as many people as the highest member says. Declarations that differ from their defaults win
-    over those of a given :class:`Log`.
+    Without ``n``, the highest member determines the number of people. Declarations that differ from their defaults
+    override those of a given :class:`Log`.
     """
     values, duplicates = said.get("values", "real"), said.get("duplicates", True)
     lower, upper = said.get("lower"), said.get("upper")
@@ -159,10 +158,10 @@ def as_log(log: LogLike, n: int | None = None, **said: Unpack[Declared]) -> Log:
 
 
 def _from_item(number: int, item: Any) -> LogEntry | None:
-    place = f"Question {number}"
+    place = f"Query {number}"
     if isinstance(item, Answered):
         if item.answer is None:
-            raise DataError(f"{place} has no answer; an offline audit needs the answers that were given.")
+            raise DataError(f"{place} has no answer; an offline audit needs all answers.")
         return LogEntry(number, item.query, Fraction(item.answer))
     if not isinstance(item, (tuple, list)) or len(item) != 3:
         raise DataError(f"{place} must be (members, function, answer), but it is {item!r}.")
@@ -172,7 +171,7 @@ def _from_item(number: int, item: Any) -> LogEntry | None:
 def _entry(
     number: int, place: str, members: Any, function: Any, answer: Any, coefficients: Any = None
 ) -> LogEntry | None:
-    """A checked entry; None for a count, which says nothing about a value."""
+    """Return a checked entry; None for a count, which is independent of the values."""
     name = function.lower() if isinstance(function, str) else function
     if name == "count":
         return None
@@ -207,9 +206,9 @@ def _in_order(members: Any, coefficients: Any) -> list[int]:
 
 
 def read_log(path: str | Path, *, column: str | None = None) -> Log:
-    """The log in a file of JSON lines (see above); errors name the line.
+    """Read the log in a file of JSON lines (see above); errors name the line.
 
-    Where the lines name several columns, ``column`` says which one to audit.
+    If the lines name several columns, ``column`` selects the one to audit.
     """
     try:
         text = read_document(path).decode("utf-8")
@@ -221,7 +220,7 @@ def read_log(path: str | Path, *, column: str | None = None) -> Log:
 
 
 def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | None = None) -> Log:
-    """The log in these lines; ``source`` is how errors call it."""
+    """Parse the log in these lines; ``source`` names it in errors."""
     header: dict[str, Any] = {}
     found: dict[str | None, list[LogEntry]] = {}
     for number, line in enumerate(lines, start=1):
@@ -238,14 +237,12 @@ def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | No
     names = sorted(str(name) for name in found if name is not None)
     if column is None and len(found) > 1:
         listed = ", ".join(names)
-        raise DataError(f"{source} holds questions about several columns ({listed}); choose one with column=.")
+        raise DataError(f"{source} holds queries about several columns ({listed}); choose one with column=.")
     if column is not None and column not in found:
-        raise DataError(
-            f"{source} holds no answered question about the column {column!r}.{did_you_mean(column, names)}"
-        )
+        raise DataError(f"{source} holds no answered query about the column {column!r}.{did_you_mean(column, names)}")
     entries = found.get(column, []) if column is not None else next(iter(found.values()), [])
     if not entries and not header:
-        raise DataError(f"{source} holds no answered question; a log holds one JSON object per line.")
+        raise DataError(f"{source} holds no answered query; a log holds one JSON object per line.")
     n = header.pop("people", None)
     try:
         return as_log(Log(tuple(entries), n or 1 + max(int(entry.query.members[-1]) for entry in entries)), **header)
@@ -255,7 +252,7 @@ def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | No
 
 def _fields(line: str, place: str) -> dict[str, Any]:
     try:
-        # Decimal keeps the digits of an answer as they were written.
+        # Decimal keeps the digits of an answer as written.
         fields = parse_json(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
         raise DataError(f"{place}: not a JSON object ({error.msg} at character {error.colno}).") from None

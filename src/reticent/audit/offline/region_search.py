@@ -1,8 +1,8 @@
-"""Decides questions about a region: a point beyond a bound, in exact fractions, or an argument that there is none.
+"""Decides goals about a region: finds a point beyond a bound, in exact fractions, or an argument that there is none.
 
-Linear programs in floating point only propose. A proposed point is solved for again in fractions and counts if it fits the
-log exactly; proposed dual weights are rounded to fractions and count if :mod:`argument`'s checker accepts them. Whatever
-neither side can prove within the limit is undecided.
+Floating-point linear programs only propose. A proposed point is solved again in fractions and counts if it fits the log
+exactly; proposed dual weights are rounded to fractions and count if the checker of :mod:`argument` accepts them. What
+neither side proves within the limit is undecided.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FloatArray = NDArray[np.float64]
 _DENOMINATORS = (1, 12, 1000, 10**6, 10**9)
 _NEAR = 1e-7
 
-# What linprog calls its outcomes.
+# Status codes of linprog.
 _INFEASIBLE, _UNBOUNDED, _UNCLEAR = 2, 3, 4
 
 
 @dataclass
 class RegionSearch:
-    """Questions about one region under one limit; mutable because it counts the linear programs that were solved."""
+    """Decides goals about one region under one limit. Mutable: counts the linear programs solved."""
 
     region: Region
     limit: int
@@ -45,11 +45,11 @@ class RegionSearch:
 
     @cached_property
     def price(self) -> int:
-        """What one linear program counts against the limit: more for a large region."""
+        """The cost of one linear program against the limit: higher for a large region."""
         return 1 + int(self.region.matrix.nnz) // 5_000
 
     def beyond(self, goal: Goal) -> Point | Tree | None:
-        """A point that breaks the goal, an argument for the goal, or None when the limit came first."""
+        """Return a point that violates the goal, an argument for the goal, or None if the limit was reached."""
         if self.region.integral:
             witness = self._whole_witness(goal)
             if witness is not None:
@@ -62,7 +62,7 @@ class RegionSearch:
         return point
 
     def extent(self, piece: int, sign: int) -> tuple[Bound, Leaf | None, Point | None]:
-        """For a region without cases: a proved bound of ``sign * piece``, its proof, and a point that comes nearest."""
+        """For a region without cases, return a proved bound of ``sign * piece``, its proof, and a point that comes nearest."""
         goal = Goal(piece, sign)
         status, point, duals = self._program(goal, self.region.box)
         if status != "optimal":
@@ -106,7 +106,7 @@ class RegionSearch:
         return next((leaf for leaf in leaves if leaf_proves(self.region, goal, leaf, box)), None)
 
     def _branch(self, goal: Goal, box: Box, point: FloatArray) -> Point | Tree | None:
-        """Split where the relaxed solution is not a solution; without such a place it should be one."""
+        """Split at a violated disjunction or integrality of the relaxed solution; if there is none, it should be a solution."""
         place = self._unheld(box, point)
         if place is not None:
             holding = self.region.holdings[place]
@@ -125,7 +125,7 @@ class RegionSearch:
         return exact if beyond else None
 
     def _all(self, goal: Goal, boxes: list[Box]) -> list[Tree] | Point | None:
-        """An argument for every case, or a point in one of them, or None."""
+        """Return an argument for every case, or a point in one of them, or None."""
         trees: list[Tree] = []
         undecided = False
         for box in boxes:
@@ -139,7 +139,7 @@ class RegionSearch:
         return None if undecided else trees
 
     def _unheld(self, box: Box, point: FloatArray) -> int | None:
-        """The extreme that nobody holds in the relaxed solution, with the fewest people who could."""
+        """Return the extreme that no one attains in the relaxed solution, with the fewest candidates."""
         open_places = []
         for place, holding in enumerate(self.region.holdings):
             value = float(holding.value)
@@ -150,7 +150,7 @@ class RegionSearch:
         return min(open_places)[1] if open_places else None
 
     def _broken(self, point: FloatArray) -> int | None:
-        """The piece that is furthest from a whole number, where whole numbers are wanted."""
+        """Return the piece that is furthest from an integer, if integers are required."""
         if not self.region.integral:
             return None
         distance = np.abs(point - np.round(point))
@@ -158,14 +158,14 @@ class RegionSearch:
         return piece if len(distance) and distance[piece] > 1e-6 else None
 
     def _program(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
-        """Maximise ``sign * piece`` over the box and the equations: status, point and dual weights."""
+        """Maximise ``sign * piece`` over the box and the equations; return status, point and dual weights."""
         self.solved += self.price
         limits = _limits(box)
         costs = np.zeros(len(limits))
         if goal.piece is not None:
             costs[goal.piece] = -goal.sign
         else:
-            # Any direction will do, and different ones find different points; an unbounded piece is left alone.
+            # Any direction will do, and different ones find different points; unbounded pieces are excluded.
             bounded = np.isfinite(np.array(limits)).all(axis=1) if limits else np.zeros(0, dtype=bool)
             costs = np.where(bounded, np.cos(np.arange(len(costs)) * (1 + self.solved)), 0.0)
         rows = self.region.matrix if self.region.answers else None
@@ -177,7 +177,7 @@ class RegionSearch:
         return status, np.zeros(0), np.zeros(0)
 
     def _one_beyond(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
-        """A point at least 1 beyond a goal that the relaxed region exceeds without end."""
+        """Return a point at least 1 beyond a goal that the relaxed region exceeds without bound."""
         piece = goal.piece or 0
         step = goal.sign * (goal.value + 1)
         ends = (step, None) if goal.sign > 0 else (None, step)
@@ -185,7 +185,7 @@ class RegionSearch:
         return status, point, np.zeros(len(self.region.answers))
 
     def _infeasibility(self, box: Box) -> FloatArray:
-        """Weights of questions whose answers the box cannot reach, from a program with slack on both sides."""
+        """Return weights of queries whose answers the box cannot reach, from a program with slack on both sides."""
         self.solved += self.price
         rows = self.region.matrix
         count, width = rows.shape
@@ -197,7 +197,7 @@ class RegionSearch:
         return done.eqlin.marginals if done.status == 0 else np.zeros(count)
 
     def _whole_witness(self, goal: Goal) -> Point | None:
-        """A point in whole numbers that breaks the goal, from the mixed-integer solver, checked exactly."""
+        """Return an integer point that violates the goal, from the mixed-integer solver, checked exactly."""
         box = self.region.box
         if goal.piece is not None:
             step = Fraction(goal.sign * (goal.value + 1))
@@ -223,7 +223,7 @@ class RegionSearch:
         return point if broken and self.region.fits(point) else None
 
     def _exactly(self, point: FloatArray, box: Box) -> Point | None:
-        """The exact point that the floating one stands for: at its bounds, the rest solved for in fractions."""
+        """Return the exact point near the floating-point one: at its bounds, the rest solved in fractions."""
         values: list[Fraction | None] = []
         for piece, value in enumerate(point):
             near = [
@@ -237,7 +237,7 @@ class RegionSearch:
 
 
 def _solved(costs: FloatArray, rows: Any, right: list[float], limits: list[tuple[float, float]]) -> Any:
-    """The linear program by HiGHS; ``rows`` is a sparse matrix, or None for a box alone."""
+    """Solve the linear program with HiGHS; ``rows`` is a sparse matrix, or None for a box alone."""
     return linprog(costs, A_eq=rows, b_eq=None if rows is None else right, bounds=limits, method="highs")
 
 
@@ -278,7 +278,7 @@ def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> 
 
 
 def _rounded(duals: FloatArray) -> list[tuple[tuple[int, Fraction], ...]]:
-    """The dual weights as ever finer fractions, after no weights at all: often the bounds alone prove the goal."""
+    """Yield the dual weights as increasingly fine fractions, zero weights first: often the bounds alone prove the goal."""
     found: list[tuple[tuple[int, Fraction], ...]] = [()]
     for denominator in _DENOMINATORS:
         rounded = [(row, Fraction(float(weight)).limit_denominator(denominator)) for row, weight in enumerate(duals)]

@@ -1,8 +1,8 @@
-"""The largest part of a log that exposes nobody: exact for up to 20 questions, greedy beyond.
+"""The largest subset of a log that exposes no one: exact for up to 20 queries, greedy beyond.
 
-A part of a safe log is safe, so a log is cured by leaving out one question of every *conflict*, a set of questions that together
-expose somebody. Conflicts are found one after the other: take the largest part that avoids the known ones, check it, and
-shrink what exposes somebody to a conflict from which nothing can be left out.
+A subset of a safe log is safe, so a log becomes safe by removing one query of every *conflict*, a set of queries that
+together expose a person. Conflicts are found one by one: take the largest subset that avoids the known ones, check it,
+and shrink an exposing subset to a minimal conflict.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXACT_QUESTIONS = 20
 
 @dataclass(frozen=True)
 class SafeSubset:
-    """``kept`` and ``dropped`` are numbers of questions; ``optimal`` says whether no larger part exposes nobody."""
+    """``kept`` and ``dropped`` are query numbers; ``optimal`` is true if no larger subset is safe."""
 
     kept: tuple[int, ...]
     dropped: tuple[int, ...]
@@ -29,11 +29,11 @@ class SafeSubset:
 
     @property
     def label(self) -> str:
-        """How it was found, in words."""
-        return "largest possible" if self.optimal else "not proved largest; a larger part may exist"
+        """How the subset was found, in words."""
+        return "largest possible" if self.optimal else "not proved largest; a larger subset may exist"
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the subset as plain data."""
         kept, dropped = list(self.kept), list(self.dropped)
         return {"kept": kept, "dropped": dropped, "optimal": self.optimal, "label": self.label}
 
@@ -45,14 +45,16 @@ def largest_safe_subset(
     limit: int = LIMIT,
     **declared: Unpack[Declared],
 ) -> SafeSubset:
-    """The most questions of a log that could have been answered as they were without exposing anybody.
+    """Return the most queries of a log that could have been answered without exposing anyone.
 
-    A part for which the check stays undecided counts as exposing somebody, and then the result is not called optimal.
+    A subset whose check stays undecided counts as exposing, and then the result is not called optimal.
     """
     checked = as_log(log, n, **declared)
     parts = _Parts(checked, limit)
     if check_log(checked, limit=limit).consistent is False:
-        raise Infeasible("The log contradicts itself, so no part of it can be told safe; run check_log for the proof.")
+        raise Infeasible(
+            "The log contradicts itself, so no subset of it can be called safe; run check_log for the proof."
+        )
     if len(checked.entries) <= EXACT_QUESTIONS:
         kept = parts.largest()
         optimal = not parts.undecided
@@ -64,7 +66,7 @@ def largest_safe_subset(
 
 @dataclass
 class _Parts:
-    """Safety of parts of a log; mutable because it remembers whether some part stayed undecided."""
+    """Safety of subsets of a log. Mutable: remembers whether a subset stayed undecided."""
 
     log: Log
     limit: int
@@ -89,7 +91,7 @@ class _Parts:
             subsets = subsets[(subsets & mask) != mask]
 
     def _conflict(self, unsafe: set[int]) -> set[int]:
-        """Leave out what is not needed to expose somebody."""
+        """Return a minimal conflict: drop queries that are not needed to expose a person."""
         conflict = set(unsafe)
         for number in sorted(unsafe):
             if not self.safe(conflict - {number}):

@@ -1,4 +1,4 @@
-"""Trace classes: people who appear in exactly the same questions are one column."""
+"""Trace classes: people who are in exactly the same queries share one column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PersonClasses:
-    """``of`` maps each person to its class; ``first`` is the lowest person of each class and ``size`` how many there are."""
+    """``of`` maps each person to its class; ``first`` is the lowest person of each class and ``size`` its size."""
 
     of: IntArray
     first: IntArray
@@ -23,7 +23,7 @@ class PersonClasses:
 
     @classmethod
     def traced(cls, entries: tuple[LogEntry, ...], n: int) -> PersonClasses:
-        """Split everybody by one question after the other; linear in the members, exact."""
+        """Partition the people by one query after the other; linear in the members, exact."""
         of = np.zeros(n, dtype=np.int64)
         size = np.array([n], dtype=np.int64)
         for entry in entries:
@@ -47,7 +47,7 @@ class PersonClasses:
         return len(self.first)
 
     def matrix(self, entries: tuple[LogEntry, ...]) -> sparse.csr_array:
-        """One row a question, one column a class, the coefficient of each member of the class."""
+        """Return the matrix of the queries: one row per query, one column per class, the coefficient of its members."""
         is_first = np.zeros(len(self.of), dtype=bool)
         is_first[self.first] = True
         columns, values, ends = [], [], [0]
@@ -63,7 +63,7 @@ class PersonClasses:
 
 
 def _parts(members: IntArray, coefficients: IntArray | None) -> list[IntArray]:
-    """The members of each coefficient apart."""
+    """Return the members grouped by coefficient."""
     if coefficients is None:
         return [members]
     return [members[coefficients == value] for value in np.unique(coefficients)]

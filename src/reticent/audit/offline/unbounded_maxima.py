@@ -1,9 +1,9 @@
-"""Maxima, or minima, of values without bounds: who alone can hold an answer.
+"""Maxima, or minima, of unbounded values: people who alone can attain an answer. Source: [Chin1986].
 
-With duplicates, person j can hold the maximum of a question iff none of its questions has a smaller one; a value is determined
-iff its holder is the only one left, and a log fits some data iff every question has a holder. With distinct values
-each answer has one holder, who is in every question with this answer and in none with a smaller one. Minima are maxima of
-negated values. Linear in the members.
+With duplicates, person j can attain the maximum of a query iff none of its queries has a smaller one; a value is
+determined iff only one candidate is left, and a log fits some data iff every query has a candidate. With distinct
+values each answer is attained by one person, who is in every query with this answer and in none with a smaller one.
+Minima are maxima of negated values. Linear in the members.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Holders:
-    """``level[j]``: the rank of person j's tightest answer; ``binding[j]``: the place of a question that gives it."""
+    """``level[j]``: the rank of person j's smallest answer; ``binding[j]``: the index of a query with that answer."""
 
     log: Log
     ranks: IntArray
@@ -44,13 +44,13 @@ class _Holders:
         return cls(log, ranks, level, binding)
 
     def of_question(self, place: int) -> IntArray:
-        """Who can hold the answer of a question."""
+        """Return the people who can attain the answer of a query."""
         members = self.log.entries[place].query.members
         able: IntArray = members[self.level[members] == self.ranks[place]]
         return able
 
     def proof(self, place: int, holder: int | None, elsewhere: list[tuple[int, tuple[int, ...]]]) -> SoleHolder:
-        """Why only ``holder`` is left; ``elsewhere`` are those excluded by a question with the same answer."""
+        """Return why only ``holder`` is left; ``elsewhere`` are those excluded by a query with the same answer."""
         entry = self.log.entries[place]
         named = {holder, *(person for _, people in elsewhere for person in people)}
         below: dict[int, list[int]] = {}
@@ -62,7 +62,7 @@ class _Holders:
 
 
 def check_maxima(log: Log) -> Report:
-    """Who is exposed by maxima, or by minima, of values without bounds; see the module."""
+    """Find the people exposed by maxima, or by minima, of unbounded values; see the module."""
     holders = _Holders.of(log)
     questions = _with_duplicates(holders) if log.duplicates else _distinct(holders)
     shared = "may be shared" if log.duplicates else "are distinct"

@@ -1,8 +1,8 @@
-"""Sums of unbounded values: who is pinned down by linear algebra alone.
+"""Sums of unbounded values: people whose values are determined by linear algebra. Source: [Chin1981].
 
-A person is exposed iff its unit vector is a combination of the questions. Random vectors that every question maps to 0 find
-the candidates; for each the combination itself is computed in exact fractions and checked. Everybody else differs
-between two explicit data sets that both fit the log: an integer solution, and the same plus a null vector.
+A person is exposed iff its unit vector is a linear combination of the queries. Random null vectors of the queries find
+the candidates; for each, the combination is computed in exact fractions and checked. All others differ between two
+explicit data sets that both fit the log: an integer solution, and the same plus a null vector.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from reticent.audit.offline.p_adic_solver import Basis, BigArray, multiply, time
 from reticent.audit.offline.question_log import Log
 from reticent.audit.offline.trace_classes import IntArray, PersonClasses
 
-# Above this rank an explicit null vector has thousands of digits a person; two private primes decide instead.
+# Above this rank an explicit null vector has thousands of digits per person; two private primes decide instead.
 EXACT_RANK = 400
 
 
 @dataclass(frozen=True)
 class SumSystem:
-    """The linear system of a log of sums: a row a question, a column a trace class."""
+    """The linear system of a log of sums: one row per query, one column per trace class."""
 
     log: Log
 
     @cached_property
     def classes(self) -> PersonClasses:
-        """People with the same trace."""
+        """People in the same queries."""
         return PersonClasses.traced(self.log.entries, self.log.n)
 
     @cached_property
     def basis(self) -> Basis:
-        """The independent questions."""
+        """The independent queries."""
         return Basis.of(self.classes.matrix(self.log.entries))
 
     @cached_property
@@ -46,38 +46,38 @@ class SumSystem:
 
     @cached_property
     def answers(self) -> BigArray:
-        """The answers as integers, all multiplied by the same number."""
+        """The answers as integers, all scaled by the same number."""
         return np.array([int(entry.answer * self._scale) for entry in self.log.entries], dtype=object)
 
     @property
     def explicit(self) -> bool:
-        """Whether data sets are written out in exact numbers; otherwise private primes decide who is *not* exposed."""
+        """True if data sets are written out in exact numbers; otherwise private primes decide who is *not* exposed."""
         return self.basis.rank <= EXACT_RANK
 
     @classmethod
     def of(cls, log: Log) -> SumSystem:
-        """The system, with a basis that certainly spans all questions."""
+        """Return the system, with a basis that is checked to span all queries."""
         system = cls(log)
         return system if system._spans else cls.of(log)
 
     @cached_property
     def _second(self) -> Basis:
-        """The same questions under a second private prime."""
+        """The same queries under a second private prime."""
         return self.basis.again()
 
     @cached_property
     def _first_null(self) -> BigArray | IntArray:
-        """A random vector that the independent questions map to 0, exactly or modulo the second prime."""
+        """A random null vector of the independent queries, exact or modulo the second prime."""
         return self.null_vector() if self.explicit else self.null_vector_modulo(self._second)
 
     @property
     def _spans(self) -> bool:
-        """Whether the other questions map it to 0 too; a prime that sees a dependence where none is fails here."""
+        """True if it is a null vector of the other queries too; this fails if a dependence exists only modulo the prime."""
         image = times(self.basis.matrix, self._first_null)
         return not (image if self.explicit else image % self._second.prime).any()
 
     def contradiction(self) -> Combination | None:
-        """A dependent question whose answer is not what the others imply, proved; None where the answers fit."""
+        """Return the proof that a dependent query contradicts the others; None if the answers are consistent."""
         for row in map(int, self._surprising()):
             found, denominator = self.basis.solve(times(self.basis.rows, self._row(row)))
             if (times(self.basis.columns, found) == denominator * self._row(row)).all():
@@ -86,7 +86,7 @@ class SumSystem:
         return None
 
     def _surprising(self) -> IntArray:
-        """Questions whose answer differs from what the independent questions imply."""
+        """Return the queries whose answer differs from what the independent queries imply."""
         known = self.answers[list(self.basis.independent)]
         if self.explicit:
             found, scale = self.basis.solve(known)
@@ -98,7 +98,7 @@ class SumSystem:
         return np.flatnonzero(times(self.basis.matrix, data) % prime != self.answers % prime)
 
     def combination(self, column: int) -> Combination | None:
-        """The proof that the class ``column`` is pinned down; None where it is not."""
+        """Return the proof that the class ``column`` is determined; None if it is not."""
         unit = np.zeros(len(self.classes), dtype=object)
         unit[column] = 1
         found, denominator = self.basis.solve(times(self.basis.rows, unit))
@@ -108,14 +108,14 @@ class SumSystem:
         return Combination(int(self.classes.first[column]), self._total(weights), tuple(weights))
 
     def null_vector(self) -> BigArray:
-        """A vector over classes, in exact integers, that every question maps to 0; otherwise random."""
+        """Return a random null vector of all queries over classes, in exact integers."""
         start = np.random.default_rng().integers(1, 2**20, size=len(self.classes)).astype(object)
         found, denominator = self.basis.solve(times(self.basis.rows, start))
         vector: BigArray = denominator * start - times(self.basis.columns, found)
         return vector
 
     def null_vector_modulo(self, basis: Basis) -> IntArray:
-        """The same modulo a private prime, quickly."""
+        """Return a random null vector modulo a private prime, quickly."""
         start = np.random.default_rng().integers(0, basis.prime, size=len(self.classes))
         image = (times(basis.rows, start) % basis.prime).astype(np.int64)[:, None]
         found = multiply(basis.inverse, image, basis.prime)[:, 0]
@@ -123,14 +123,14 @@ class SumSystem:
         return vector
 
     def exposed(self) -> list[Combination]:
-        """A proof for every exposed person."""
+        """Return a proof for every exposed person."""
         single = self.classes.size == 1
         proofs: dict[int, Combination] = {}
         if self.explicit:
             pending = np.flatnonzero(single & (self._first_null == 0))
             while len(pending):
                 proofs |= {int(c): proof for c in pending if (proof := self.combination(int(c))) is not None}
-                # A hidden person is 0 in a random null vector by bad luck only: another vector tells.
+                # A hidden person may be 0 in a random null vector by chance: another vector shows it.
                 unproved = np.array([c for c in pending if int(c) not in proofs], dtype=np.int64)
                 pending = unproved[self.null_vector()[unproved] == 0] if len(unproved) else unproved
         else:
@@ -156,9 +156,9 @@ class SumSystem:
 
 
 def check_sums(log: Log) -> Report:
-    """Who is exposed by sums of values without bounds; see the module."""
+    """Find the people exposed by sums of unbounded values; see the module."""
     system = SumSystem.of(log)
-    how = "explicit data sets that differ in everybody else" if system.explicit else "two private random primes"
+    how = "explicit data sets that differ in all other people" if system.explicit else "two private random primes"
     method = f"Linear algebra: exposures proved in exact fractions, the absence of others by {how}."
     contradiction = system.contradiction()
     if contradiction is not None:
@@ -169,5 +169,5 @@ def check_sums(log: Log) -> Report:
         method,
         exposed={person: proof.value for person, proof in proofs.items()},
         certificate=proofs,
-        notes=("Bounds of the values were not used; if everybody knows some (no salary is below 0), declare them.",),
+        notes=("Bounds of the values were not used; if some are publicly known (no salary is below 0), declare them.",),
     )

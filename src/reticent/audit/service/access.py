@@ -1,4 +1,4 @@
-"""Who may ask what: roles, quotas, and tokens that are kept as keyed hashes only."""
+"""Access control: roles, quotas, and tokens that are stored as keyed hashes only."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _PREFIX = "rt"
 
 
 class Forbidden(Denied):
-    """The role does not allow the question."""
+    """The role does not allow the query."""
 
 
 class QuotaUsed(Denied):
-    """The day's questions are used up."""
+    """The daily quota of queries is used up."""
 
 
 def check_role(role: Role, statement: Statement) -> None:
-    """Refuse what the role may not ask, whatever the answer would be."""
+    """Refuse a query that the role does not allow, regardless of the answer."""
     for aggregate in statement.aggregates:
         if aggregate.function not in role.functions:
-            raise Forbidden(f"The role {role.name!r} may not ask {aggregate.function.upper()}.")
+            raise Forbidden(f"The role {role.name!r} may not use {aggregate.function.upper()}.")
         named = aggregate.column
         if (
             named is not None
@@ -36,35 +36,35 @@ def check_role(role: Role, statement: Statement) -> None:
             and role.columns is not None
             and named not in role.columns
         ):
-            raise Forbidden(f"The role {role.name!r} may not ask about column {named!r}.")
+            raise Forbidden(f"The role {role.name!r} may not query column {named!r}.")
 
 
 def check_quota(audits: Audits, dataset: str, user: str, role: Role) -> None:
-    """Refuse one question more than the role may ask in 24 hours."""
+    """Refuse a query beyond the role's quota in 24 hours."""
     if role.questions_per_day is None:
         return
     since = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     if audits.asked_since(dataset, user, since) >= role.questions_per_day:
         raise QuotaUsed(
-            f"{role.questions_per_day} questions in 24 hours are allowed, and they are used up. Come back later."
+            f"{role.questions_per_day} queries in 24 hours are allowed, and they are used up. Try again later."
         )
 
 
 @contextmanager
 def tokens_of(settings: Settings) -> Iterator[Tokens]:
-    """The tokens of a table, without a look at the table itself."""
+    """Open the tokens of a table, without reading the table itself."""
     with Ledger(settings.ledger, newest=settings.newest) as ledger:
         yield Tokens(settings, ledger.audits, ledger.secret)
 
 
 class Tokens:
-    """Tokens for the HTTP service: 256 random bits each, shown once, kept as a keyed hash."""
+    """Tokens for the HTTP service: 256 random bits each, shown once, stored as a keyed hash."""
 
     def __init__(self, settings: Settings, audits: Audits, secret: Secret) -> None:
         self._settings, self._audits, self._secret = settings, audits, secret
 
     def make(self, user: str) -> str:
-        """A new token for a user of the policy; it cannot be shown again."""
+        """Return a new token for a user of the policy; it cannot be shown again."""
         if user not in self._settings.users:
             hint = did_you_mean(user, self._settings.users)
             raise PolicyError(f"There is no user {user!r} in the policy.{hint} Write {user} = 'ROLE' under [users].")
@@ -74,11 +74,11 @@ class Tokens:
         return token
 
     def revoke(self, user: str) -> int:
-        """Make all tokens of a user useless; returns how many there were."""
+        """Revoke all tokens of a user; return how many there were."""
         return self._audits.revoke(self._settings.dataset, user)
 
     def user_of(self, token: str) -> str | None:
-        """Whose token it is; None for one that was not given out, was revoked, or whose user is gone from the policy."""
+        """Return the user of a token; None if it was never issued, was revoked, or its user is no longer in the policy."""
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != _PREFIX or not token.isascii():
             return None

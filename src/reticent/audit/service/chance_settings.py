@@ -1,4 +1,4 @@
-"""The probabilistic auditors of a column, as the policy declares them."""
+"""The probabilistic auditors of a column, as declared in the policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reticent.audit.service.settings import Chance
 
 
 def probabilistic(chance: Chance, family: str, variables: int, key: bytes) -> ChanceAuditor:
-    """A fresh auditor of one family. Its randomness follows from ``key``, so that a restarted service decides alike."""
+    """Return a fresh auditor of one family. Its randomness is derived from ``key``, so that a restarted service decides alike."""
     laws: dict[str, Callable[..., Prior]] = {"normal": Gaussian, "uniform": Uniform, "exponential": Exponential}
     prior = laws[chance.prior.kind](chance.prior.first, chance.prior.second)
     game = Game(chance.ratio, chance.beta, chance.delta, chance.rounds)

@@ -1,4 +1,4 @@
-"""A sensitive column as its auditor sees it: the family it is locked to, and what was answered so far."""
+"""The audit state of a sensitive column: the family it is locked to, and the answered queries."""
 
 from __future__ import annotations
 
@@ -18,29 +18,27 @@ Asked = Literal["sum", "max", "min"]
 _CALLED = {"linear": "sums and averages", "max": "maxima", "min": "minima"}
 _CONTRADICTED = Decision(
     False,
-    "The answers given so far contradict what was declared about the column (its prior, or that its values are distinct), so nothing "
-    "is known about what another answer would tell. The column answers nothing more.",
+    "The answers given so far contradict what was declared about the column (its prior, or that its values are distinct), so the risk of a further answer cannot be assessed. No further query of this column is answered.",
     "contradicted",
 )
 _CHANGED = Decision(
     False,
-    "The value of somebody who was part of an answer changed since. People may know by how much (a raise for everybody), so that old answers tell "
-    "of new values. Nothing more is answered until the value is back, unless changes = 'unknown' is declared for the column.",
+    "A value that was part of an answer has changed since. Users may know by how much (a raise for all staff), so that old answers disclose new values. No further query is answered until the value is restored, unless changes = 'unknown' is declared for the column.",
     "changed",
 )
 _GONE = Decision(
     False,
-    "A value that was part of an answer is no longer in the table. The values are declared to be distinct, but those of different times "
-    "need not be, so nothing more is answered until it is back.",
+    "A value that was part of an answer is no longer in the table. The values are declared to be distinct, but values of different times need not be, so no further query is answered until it is restored.",
     "changed",
 )
 
 
 class ColumnAudit:
-    """Decides on one column from declared facts and past answers; has no way to the data.
+    """Decides on one column from declarations and past answers; has no access to the data.
 
-    Mutable because it remembers what was answered. It can be made again from the ledger at any time. ``rounds`` is how many decisions were
-    taken so far, denied ones too, which probabilistic auditors count; ``key`` makes their randomness repeatable.
+    Mutable: holds the answered queries; it can be rebuilt from the ledger at any time. ``rounds`` is the number of
+    decisions so far, including denials, which probabilistic auditors count; ``key`` makes their randomness
+    reproducible.
     """
 
     def __init__(self, column: ProtectedColumn, key: bytes) -> None:
@@ -49,18 +47,19 @@ class ColumnAudit:
         self.rounds = 0
         self._key = key
         self._auditor: Auditor | None = None
-        # Auditors for decisions before the first answer; making one draws a prime, which takes longer than the decision.
+        # Auditors for decisions before the first answer; creating one samples a prime, which takes longer than the
+        # decision.
         self._waiting: dict[str, Auditor] = {}
         self._contradicted = False
         self._owners: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._firsts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._has_several = False
-        # The last query that sums were judged by, with the members it was made of: who decides on a query remembers it next.
+        # The last sum query with its members: a decision is usually followed by a record.
         self._asked: tuple[NDArray[np.int64], AggregateQuery] | None = None
         self._present = self._answered = np.empty(0, dtype=bool)
 
     def extend(self, owners: NDArray[np.int64], present: NDArray[np.int64]) -> None:
-        """Grow to ``len(owners)`` variables, of which these are ``present`` in the table now."""
+        """Grow to ``len(owners)`` variables, of which ``present`` are in the table now."""
         self._owners = owners
         _, first, whose = np.unique(owners, return_index=True, return_inverse=True)
         self._firsts = first[whose]
@@ -74,7 +73,7 @@ class ColumnAudit:
             self._extend(self._auditor)
 
     def decide(self, function: Asked, members: NDArray[np.int64]) -> Decision:
-        """Answer or deny, without remembering it."""
+        """Answer or deny, without recording it."""
         if self.column.refusal is not None:
             rule = "noise-only" if self.column.noise is not None and self.column.noise.only else "bounded"
             return Decision(False, self.column.refusal, rule)
@@ -82,8 +81,7 @@ class ColumnAudit:
         if self.family is not None and family != self.family:
             return Decision(
                 False,
-                f"Column {self.column.name!r} answers {_CALLED[self.family]} only: sums, maxima and minima of one column together could "
-                "give values away, and a refusal that depends on them would too.",
+                f"Column {self.column.name!r} answers {_CALLED[self.family]} only: sums, maxima and minima of one column together could disclose values, and so could a denial that depends on them.",
                 "other-family",
             )
         if self._contradicted:
@@ -98,20 +96,22 @@ class ColumnAudit:
         return auditor.would_answer(members)
 
     def _sum_of(self, members: NDArray[np.int64]) -> AggregateQuery:
-        """The sum that a sum of variables is judged by."""
+        """Return the sum query over the variables that a sum is audited by."""
         if self._asked is None or self._asked[0] is not members:
             self._asked = members, AggregateQuery.of(self._judged(members))
         return self._asked[1]
 
     def _judged(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The variables that sums are judged by: where changes may be known, all values of a person are one variable.
+        """Return the variables that sums are audited by: if changes may be known, all values of a person are one
+        variable.
 
-        *Guarantee*: whoever knows differences of old and new values, of some people or of all, has at most the span of the answered sums and of these
-        differences. Identifying the variables of each person divides by all differences, so that a value which is not in the quotient's span follows for none of them.
+        *Guarantee*: an adversary who knows differences of old and new values, of some people or of all, knows at most
+        the span of the answered sums and of these differences. Identifying the variables of each person divides by all
+        differences, so a value outside the quotient's span is determined for none of them.
         """
         if not self._has_several or self.column.changes == "unknown":
             return members
-        # Marking and listing them takes a tenth of the time that sorting does.
+        # A boolean mask takes a tenth of the time of sorting.
         chosen = np.zeros(len(self._firsts), dtype=bool)
         chosen[self._firsts[members]] = True
         return np.flatnonzero(chosen)
@@ -122,18 +122,18 @@ class ColumnAudit:
         return self.column.changes == "known" and (family != "linear" or self.column.chance is not None)
 
     def _has_changed(self) -> bool:
-        """Whether somebody has another value now, or had another one in an answer, than one that was part of an answer."""
+        """True if a person in an answer has, or had in another answer, a different value."""
         values = np.bincount(self._firsts, self._answered | self._present, minlength=1)
         answered = np.bincount(self._firsts, self._answered, minlength=1)
         return bool(((answered > 0) & (values > 1)).any())
 
     @property
     def _needs_distinct(self) -> bool:
-        """Whether all values in answers must have been in the table together, so that they are distinct as declared."""
+        """True if all values in answers must have been in the table at the same time, so that they are distinct as declared."""
         return not self.column.duplicates and self.column.chance is None
 
     def count_round(self) -> None:
-        """A decision was taken, whichever it was."""
+        """Count a decision, whether answered or denied."""
         self.rounds += 1
         self._waiting.clear()
         if self.column.chance is not None and self._auditor is not None:
@@ -143,10 +143,10 @@ class ColumnAudit:
             self._auditor.asked = self.rounds
 
     def remember(self, function: Asked, members: NDArray[np.int64], answer: Fraction | None) -> None:
-        """The query was answered. The first answer locks the column to its family.
+        """Record an answered query. The first answer locks the column to its family.
 
-        Answers may contradict what was declared. That must not be an error, which would depend on the values: they were given out
-        all the same, so everybody can see it, and nothing more is decided from them.
+        Answers may contradict the declarations. That must not raise an error, which would depend on the values: the
+        answers were returned anyway, so users can see it, and nothing more is decided from them.
         """
         family = FAMILIES[function]
         if self._auditor is None:
@@ -154,7 +154,7 @@ class ColumnAudit:
         self._answered[members] = True
         try:
             if isinstance(self._auditor, SumAuditor):
-                # Sums are decided without answers, and may have been remembered without one.
+                # Sums are decided without answers, and may have been recorded without one.
                 self._auditor.record(self._sum_of(members))
                 self._asked = None
             else:

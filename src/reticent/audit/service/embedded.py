@@ -1,4 +1,4 @@
-"""A file as the audited table, in a DuckDB of our own in memory. A file that changed is loaded again at the next look."""
+"""A file as the audited table, in a private in-memory DuckDB. A changed file is reloaded at the next snapshot."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ _AS_TEXT = ("ENUM", "UUID")
 _FLOATING = ("FLOAT", "DOUBLE")
 _FIXED = "DECIMAL"
 _KEYS = (*_WHOLE, "VARCHAR", *_AS_TEXT, "DATE")
-# Beyond it not every whole number is one of floating point.
+# Beyond this, not every integer is a floating-point number.
 _LARGEST_FLOATING_KEY = 2**53
 _WIDE = ("HUGEINT", "UHUGEINT")
 _WIDER = ("UBIGINT", *_WIDE)
-# Sums are made in DECIMAL(38): the sum of all sizes must leave room.
+# Sums are computed in DECIMAL(38): the sum of all absolute values must fit.
 _LARGEST = 10**37
 
 
 class EmbeddedDatabase:
-    """A file of people. Mutable because it holds a connection and what was loaded; one thread uses it at a time."""
+    """A file of people. Mutable: holds a connection and the loaded rows; for one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         import duckdb
@@ -70,28 +70,28 @@ class EmbeddedDatabase:
         self._state = ""
         self._count = 0
         self._scales: dict[str, int] = {}
-        # Inside our own table columns have names of our own: DuckDB takes names that differ in case only for the same.
+        # Inside our table, columns have generated names: DuckDB identifies names that differ only in case.
         self._values = {name: f"value_{place}" for place, name in enumerate(settings.sensitive)}
         self._places = np.empty(0, dtype=np.int32)
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 
     @contextmanager
     def look(self) -> Iterator[EmbeddedDatabase]:
-        """The rows as the file has them now. While they are looked at, they are in memory and nobody changes them."""
+        """Open a snapshot of the rows as the file has them now. The rows are in memory and do not change meanwhile."""
         if self._file_state() != self._state:
             self._load()
         yield self
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Discard the rows."""
         self._connection.close()
 
     def state(self) -> str:
-        """Which state of the file was loaded."""
+        """Return the loaded state of the file."""
         return self._state
 
     def _file_state(self) -> str:
-        """Which file it is, how long, and when it was written last; also of what DuckDB or SQLite has not put into it yet."""
+        """Return the identity, size and modification time of the file, and of the write-ahead files of DuckDB or SQLite."""
         try:
             found = [os.stat(self._path)]
         except OSError as error:
@@ -102,7 +102,7 @@ class EmbeddedDatabase:
         return " ".join(f"{each.st_dev}:{each.st_ino}:{each.st_size}:{each.st_mtime_ns}" for each in found)
 
     def rows(self) -> AskedRows:
-        """All rows in the order of their numbers."""
+        """Return all rows in the order of their numbers."""
         values = ", ".join(f"CAST({each} AS VARCHAR) AS {each}" for each in self._values.values())
         frame = self._frame("SELECT * EXCLUDE (row, key) FROM people ORDER BY row")
         texts = self._frame(f"SELECT key, {values} FROM people ORDER BY row")
@@ -114,14 +114,14 @@ class EmbeddedDatabase:
         )
 
     def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
-        """The exact total over rows. ``chosen`` is laid beside the table, so that no condition is sent."""
+        """Return the exact total over rows. ``chosen`` is joined by position, so that no condition is sent."""
         value = self._values[column]
         total, count = self._chosen(f"CAST({function}({value}) AS VARCHAR), count({value})", chosen)
         check_total(count, chosen)
         return Fraction(total)
 
     def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
-        """The exact sum of values cut to a range; the range is rounded inwards to what the column can hold, which cuts alike."""
+        """Return the exact sum of values clamped to a range; the range is rounded inwards to the column's precision, which clamps alike."""
         value, step = self._values[column], 10 ** self._scales[column]
         first, last = -(-low * step // 1), high * step // 1
         parameters = {"low": _placed(first, step), "high": _placed(last, step)}
@@ -136,7 +136,7 @@ class EmbeddedDatabase:
         return total_of_parts(parts, chosen, low, high)
 
     def _chosen(self, listed: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
-        """Aggregates over chosen rows. The array laid beside the table stays registered, which saves more than it costs to refill."""
+        """Return aggregates over selected rows. The joined array stays registered, because refilling it is cheaper than registering again."""
         statement = f"SELECT sum(row), {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
         self._places[chosen] = chosen
         try:
@@ -144,7 +144,7 @@ class EmbeddedDatabase:
         finally:
             self._places[chosen] = -1
         if numbers != int(chosen.sum()):
-            raise DataError("DuckDB added up other rows than those that were decided on. Nothing was answered.")
+            raise DataError("DuckDB aggregated other rows than those that were decided on. Nothing was answered.")
         return found
 
     def _query(self, statement: str, parameters: Any = None) -> Any:
@@ -164,7 +164,7 @@ class EmbeddedDatabase:
     def _load(self) -> None:
         """Read the file into a table of row numbers, keys as text, public columns and exact values."""
         before = self._file_state()
-        # Until the rows are checked there are none: a file that is put back must not find those of the one that was refused.
+        # Unchecked rows must not be used: after a refused file, a restored one must not find its rows.
         self._state = ""
         self._query("DROP TABLE IF EXISTS people")
         with self._source() as (name, columns):
@@ -189,7 +189,7 @@ class EmbeddedDatabase:
 
     @contextmanager
     def _source(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """What can be selected from while the block runs, and under which name it has every column."""
+        """Yield the name of a selectable relation while the block runs, and the name of every column in it."""
         wanted = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
         if self._path.suffix.lower() not in _DUCKDB:
             inside = {name: f"column_{place}" for place, name in enumerate(wanted)}
@@ -227,7 +227,7 @@ class EmbeddedDatabase:
                 )
 
     def _key(self, table: str, source: str, kind: str) -> str:
-        """The key as a text that is the same in every type that can hold it: after a change of type nobody is somebody else."""
+        """Return the key as a text that is independent of its type: a change of type must not change a person's identity."""
         name = self._settings.key
         if kind.startswith(_FIXED):
             return _shortest(source)
@@ -236,16 +236,18 @@ class EmbeddedDatabase:
             found = self._query(f"SELECT count(*) FROM {table} WHERE {odd}").fetchall()[0][0]
             if found:
                 raise DataError(
-                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Make them whole numbers or texts.",
+                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Convert them to whole numbers or text.",
                     column=name,
                 )
             return f"CASE WHEN {source} = trunc({source}) THEN CAST(CAST({source} AS BIGINT) AS VARCHAR) ELSE CAST({source} AS VARCHAR) END"
         if not kind.startswith(_KEYS):
-            raise DataError(f"The person key {name!r} has type {kind}. Make it a whole number or a text.", column=name)
+            raise DataError(
+                f"The person key {name!r} has type {kind}. Convert it to a whole number or text.", column=name
+            )
         return f"CAST({source} AS VARCHAR)"
 
     def _value(self, table: str, column: ProtectedColumn, source: str, kind: str) -> str:
-        """The exact value of a sensitive column, in 64 bits where its type says that they suffice: those are added fastest."""
+        """Return the exact value of a sensitive column, in 64 bits if its type allows: those are summed fastest."""
         exact, scale = "BIGINT", 0
         if kind == "BOOLEAN":
             source = f"CAST({source} AS TINYINT)"
@@ -269,7 +271,7 @@ class EmbeddedDatabase:
         return f"CAST({source} AS {exact}) AS {self._values[column.name]}"
 
     def _check_floats(self, table: str, column: ProtectedColumn, source: str, kind: str) -> None:
-        """Whether the decimals say the shortest text of every value, which then is its exact value."""
+        """Refuse values whose shortest decimal text does not have the declared decimals; otherwise that text is the exact value."""
         rounded = f"CAST(TRY_CAST(CAST({source} AS VARCHAR) AS DECIMAL(38, {column.decimals})) AS {kind})"
         found = self._query(
             f"SELECT count(*) FROM {table} WHERE {source} IS NOT NULL AND {rounded} IS DISTINCT FROM {source}"
@@ -296,7 +298,7 @@ class EmbeddedDatabase:
 
 
 def _public(name: str, source: str, kind: str) -> str:
-    """A public column in a type that conditions can speak about."""
+    """Return a public column in a type that conditions support."""
     if not kind.startswith(_PUBLIC) or "[" in kind:
         raise DataError(f"The public column {name!r} has type {kind}, which conditions cannot use.", column=name)
     if kind.startswith(_AS_TEXT):
@@ -305,12 +307,12 @@ def _public(name: str, source: str, kind: str) -> str:
 
 
 def _shortest(source: str) -> str:
-    """A fixed-point number as its shortest text: 7.50 and 7.5 are one number."""
+    """Return a fixed-point number as its shortest text: 7.50 and 7.5 are the same number."""
     text = f"CAST({source} AS VARCHAR)"
     return f"CASE WHEN contains({text}, '.') THEN rtrim(rtrim({text}, '0'), '.') ELSE {text} END"
 
 
 def _placed(units: Fraction | int, step: int) -> str:
-    """A whole number of the column's last places as a decimal text."""
+    """Return an integer in units of the column's last decimal place as a decimal text."""
     sign, size = ("-" if units < 0 else ""), abs(int(units))
     return f"{sign}{size // step}.{str(size % step).rjust(len(str(step)) - 1, '0')}" if step > 1 else f"{sign}{size}"

@@ -1,4 +1,4 @@
-"""The service's log as a file that an offline audit reads (``reticent audit check``)."""
+"""The service's log as a file for an offline audit (``reticent audit check``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reticent.ledger import AuditEntry
 
 
 def log_lines(entries: Iterable[AuditEntry]) -> Iterator[bytes]:
-    """One JSON object a line for every exact decision; people are numbered as variables are. Denied row sets are not kept."""
+    """Yield one JSON object per line for every exact decision; people are numbered as variables. Denied row sets are not stored."""
     for entry in entries:
         if entry.answered and entry.answer is not None and not entry.is_noisy:
             fields = {

@@ -1,4 +1,4 @@
-"""A table or view of a PostgreSQL server as the audited table. Every look is one read-only transaction on one snapshot."""
+"""A table or view of a PostgreSQL server as the audited table. Every snapshot is one read-only transaction."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _PUBLIC = (
     "timestamp without time zone",
     "timestamp with time zone",
 )
-# What the text of a row looks like must not depend on whose session it is. Rows that a policy hides from the role are an error, not left out unseen: which they are may change
-# while the table does not.
+# The text of a row must not depend on the session. Rows hidden by row-level security must raise an error instead of
+# being skipped silently: which they are may change while the table does not.
 _SESSION = (
     "-c DateStyle=ISO -c extra_float_digits=3 -c TimeZone=UTC -c bytea_output=hex -c default_transaction_read_only=on "
     "-c row_security=off"
@@ -56,7 +56,7 @@ _SESSION = (
 
 
 class PostgresDatabase:
-    """A table on a server. Mutable because it holds a connection and the rows as last read; one thread uses it at a time."""
+    """A table on a server. Mutable: holds a connection and the last rows read; for one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
         try:
@@ -71,13 +71,13 @@ class PostgresDatabase:
         self._types: dict[str, str] = {}
         self._keys = np.array([], dtype=object)
         self._quiet: tuple[str, str] | None = None
-        # Digests of the table are compared within this process only; nobody outside can aim at a collision.
+        # Digests of the table are compared within this process only; an adversary cannot target a collision.
         self._seed = secrets.randbits(62)
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 
     @contextmanager
     def look(self) -> Iterator[PostgresDatabase]:
-        """One snapshot of the table: what others commit meanwhile is not seen."""
+        """Open a snapshot of the table: concurrent commits are not visible."""
         try:
             if self._connection is None or self._connection.closed:
                 self.close()
@@ -90,23 +90,23 @@ class PostgresDatabase:
                 yield self
         except self._psycopg.errors.QueryCanceled as error:
             raise DataError(
-                f"PostgreSQL stopped a statement of ours: {first_line(error)} Ask again, or allow more time."
+                f"PostgreSQL cancelled a statement: {first_line(error)} Try again, or allow more time."
             ) from None
         except self._psycopg.OperationalError as error:
             self.close()
             raise DataError(f"PostgreSQL cannot be reached: {first_line(error)}") from None
         except self._psycopg.Error as error:
-            raise DataError(f"PostgreSQL says: {first_line(error)}") from None
+            raise DataError(f"PostgreSQL reports: {first_line(error)}") from None
 
     def close(self) -> None:
-        """Leave the server. What was seen there says nothing about the server that answers next: it may be a restored one, or another."""
+        """Disconnect. Cached state is dropped: the server that answers next may be a restored or a different one."""
         self._quiet, self._types = None, {}
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def state(self) -> str:
-        """A digest of all rows. While nobody in the whole server has committed anything, the last one is still right."""
+        """Return a digest of all rows; cached as long as no transaction was committed anywhere on the server."""
         from psycopg import sql
 
         snapshot = str(self._fetch(sql.SQL("SELECT pg_current_snapshot()::text"))[0][0])
@@ -123,7 +123,7 @@ class PostgresDatabase:
         return self._quiet[1]
 
     def rows(self) -> AskedRows:
-        """All rows in the order of their keys."""
+        """Return all rows in the order of their keys."""
         from psycopg import sql
 
         self._types = self._column_types()
@@ -132,7 +132,7 @@ class PostgresDatabase:
         for column in settings.sensitive.values():
             self._check_values(column)
         key = sql.Identifier(settings.key)
-        # 7.50 and 7.5 are one person.
+        # 7.50 and 7.5 are the same person.
         text = "trim_scale({})::text" if self._types[settings.key] == "numeric" else "{}::text"
         values = [
             sql.SQL("({})::text").format(self._value(column, self._types[column.name]))
@@ -160,7 +160,7 @@ class PostgresDatabase:
         )
 
     def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
-        """The exact total over rows, which are named by their keys as a bound parameter."""
+        """Return the exact total over rows, which are selected by their keys as a bound parameter."""
         from psycopg import sql
 
         value = self._value(self._settings.sensitive[column], self._types[column])
@@ -172,7 +172,7 @@ class PostgresDatabase:
         return Fraction(total)
 
     def cut_sum(self, column: str, chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
-        """The exact sum of values cut to a range, whose ends are compared as fractions."""
+        """Return the exact sum of values clamped to a range, whose ends are compared as fractions."""
         from psycopg import sql
 
         value, mark = self._value(self._settings.sensitive[column], self._types[column]), sql.Placeholder()
@@ -187,7 +187,7 @@ class PostgresDatabase:
         return total_of_parts(self._fetch(statement, parameters)[0], chosen, low, high)
 
     def _among(self) -> sql.Composed:
-        """The key is one of those in a parameter; in its own type where that can use an index and loses nothing."""
+        """Return the condition that the key is in a parameter; in its own type if that can use an index and is lossless."""
         from psycopg import sql
 
         key, kind = sql.Identifier(self._settings.key), self._types[self._settings.key]
@@ -202,7 +202,7 @@ class PostgresDatabase:
 
     def _fetch(self, statement: sql.Composed | sql.SQL, parameters: Any = ()) -> list[Any]:
         self.statements.append(statement.as_string(self._open))
-        # Where parameters are bound, a percent sign in a name would be taken for one.
+        # With bound parameters, a percent sign in a name would be read as a placeholder.
         found: list[Any] = self._open.execute(self._escaped(statement), parameters).fetchall()
         return found
 
@@ -227,7 +227,7 @@ class PostgresDatabase:
         return schema or "public", name
 
     def _is_table(self) -> bool:
-        """A view may change without anybody committing here (it may use the time, or another server); a table cannot."""
+        """True for a table. A view may change without a commit here (it may use the time, or another server); a table cannot."""
         from psycopg import sql
 
         found = self._fetch(
@@ -271,7 +271,7 @@ class PostgresDatabase:
         return sql.SQL("{}::text" if kind in _TEXTS else "{}").format(sql.Identifier(name))
 
     def _value(self, column: ProtectedColumn, kind: str) -> sql.Composed:
-        """The exact value of a sensitive column."""
+        """Return the exact value of a sensitive column."""
         from psycopg import sql
 
         name = sql.Identifier(column.name)
@@ -296,7 +296,7 @@ class PostgresDatabase:
         check_nulls(nulls, column)
         if kind not in (*_FLOATS, "numeric"):
             return
-        # Floating-point numbers that are none come first: they could not be made exact at all.
+        # Non-finite floating-point numbers come first: they have no exact value.
         odd = sql.SQL("SELECT count(*) FROM {} WHERE {}::text IN ('NaN', 'Infinity', '-Infinity')").format(
             self._table(), name
         )

@@ -1,8 +1,8 @@
-"""Rows and variables: which variable of an auditor every row's value is.
+"""The mapping from rows to the variables of an auditor.
 
-A variable is *one value of one person*. So an inserted row brings new variables, a deleted row's variables stay in what was answered, a
-modified value is a new variable, and a value that comes back is the variable that it was. What was seen is kept as keyed
-hashes in the ledger, never as plain values.
+A variable is *one value of one person*. So an inserted row adds new variables, the variables of a deleted row stay in
+the answered queries, a modified value is a new variable, and a restored value is its earlier variable. Known values are
+stored as keyed hashes in the ledger, never in plain text.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     import duckdb
 
 MISSING = -1
-"""Stands where a row has no value, and therefore no variable."""
+"""Marks a row without a value, and therefore without a variable."""
 
 
 class People:
-    """The rows as last seen, and their variables. Mutable because the table changes."""
+    """The rows as last read, and their variables. Mutable: the table changes."""
 
     def __init__(self, settings: Settings, audits: Audits, secret: Secret) -> None:
         self._settings, self._audits, self._secret = settings, audits, secret
@@ -41,7 +41,7 @@ class People:
         self._rows: dict[str, NDArray[np.int64]] = {}
 
     def update(self, rows: AskedRows) -> None:
-        """Take the rows as they are now, and register the variables that are new; ``registered`` counts them."""
+        """Update to the current rows and register new variables; ``registered`` counts them."""
         variables, owners = {}, {}
         for column, declared in self._settings.sensitive.items():
             if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():
@@ -67,7 +67,7 @@ class People:
         self._rows = {}
 
     def rows_of(self, column: str, members: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """The rows that hold these variables now, in order; None where one of the values is gone."""
+        """Return the rows that hold these variables now, in order; None if one of the values is gone."""
         if column not in self._rows:
             places = np.full(len(self.owners[column]), MISSING, dtype=np.int64)
             held = np.flatnonzero(self.variables[column] != MISSING)
@@ -83,9 +83,10 @@ class People:
 
 
 def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret) -> NDArray[np.uint64]:
-    """Two numbers a row: 64 bits of the HMAC of (column, key), which tell the owner, and 64 of that of (column, key, value).
+    """Return two numbers per row: 64 bits of the HMAC of (column, key), which identify the owner, and 64 bits of the
+    HMAC of (column, key, value).
 
-    Lengths keep the parts apart.
+    Length prefixes separate the parts.
     """
     if not len(keys):
         return np.empty((0, 2), dtype=np.uint64)
@@ -105,14 +106,14 @@ def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret)
 
 @cache
 def _calculator(process: int) -> duckdb.DuckDBPyConnection:
-    """An empty database of this process: opening one takes ten times as long as the hashes of a small table. Users get a cursor each."""
+    """Return an empty in-memory database of this process: opening one takes ten times as long as hashing a small table. Callers use a cursor each."""
     import duckdb
 
     return duckdb.connect(":memory:")
 
 
 def _look_up(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The number of each hash among those known, and the rows whose hash is not."""
+    """Return the number of each hash among the known ones, and the rows whose hash is new."""
     there = pl.DataFrame({"a": known[:, 0].copy(), "b": known[:, 1].copy(), "variable": np.arange(len(known))})
     here = pl.DataFrame({"a": hashes[:, 0].copy(), "b": hashes[:, 1].copy()})
     found = here.join(there, on=["a", "b"], how="left", maintain_order="left")["variable"]

@@ -1,8 +1,8 @@
-"""The audited table: lock, decide, write down, compute, return.
+"""The audited table: lock, decide, record, compute, return.
 
-One history counts for everybody, because users may tell each other what they learned. Processes take turns through the ledger;
-whoever has the turn first catches up with what others decided. The same step, :meth:`AuditService._settle`, finishes a decision in ordinary
-times and after a crash, so there is one way from a decision to an answer.
+One history applies to all users, because users may share what they learn. Processes take turns through the ledger; the
+process in turn first catches up with the decisions of others. The same step, :meth:`AuditService._settle`, completes a
+decision in normal operation and after a crash, so there is one path from a decision to an answer.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_ANSWERS = 1_000
 _BUDGET = "noise"
 _PAGE = 500
 _PUBLIC = "Counts follow from public columns alone."
-_ALLOW = "Nothing new is answered. The steward can allow it: beside = 'allow' in the audit policy."
+_ALLOW = "No new query is answered. The steward can allow it: beside = 'allow' in the audit policy."
 _EMPTY = "No row meets the condition, so there is nothing to aggregate."
 
 
@@ -52,9 +52,9 @@ class _Cell:
 
 
 class AuditService:
-    """An audited table that can be asked. Mutable because it stands for a database, a ledger and what was answered so far.
+    """An audited table that answers queries. Mutable: holds a database, a ledger and the audit state.
 
-    One thread uses it at a time; several processes may share the ledger. Close it, or use it in a ``with`` block.
+    For one thread at a time; several processes may share the ledger. Close it, or use it in a ``with`` block.
     """
 
     def __init__(self, settings: Settings, *, ledger: Ledger | None = None) -> None:
@@ -71,7 +71,7 @@ class AuditService:
             self._opened = opened.pop_all()
 
     def _set_up(self) -> None:
-        """Catch up with the table and with everything that was decided, and answer what is reserved."""
+        """Catch up with the table and with all recorded decisions, and answer the reserved queries."""
         settings = self.settings
         secret = self._ledger.secret
         self._beside = unjudged if settings.beside == "allow" else apart("audited answers", _ALLOW)
@@ -89,11 +89,11 @@ class AuditService:
 
     @property
     def statements(self) -> Sequence[str]:
-        """The last texts sent to the database; no part of them was written by whoever asked."""
+        """The last statements sent to the database; no part of them comes from a user's query."""
         return tuple(self._database.statements)
 
     def close(self) -> None:
-        """Let go of database and ledger."""
+        """Close database and ledger."""
         self._opened.close()
 
     def __enter__(self) -> AuditService:
@@ -105,16 +105,16 @@ class AuditService:
         self.close()
 
     def sync(self) -> dict[str, int]:
-        """Compare the table with what was registered; returns how many values of each column are new."""
+        """Compare the table with its registered state; return the number of new values per column."""
         before = dict(self._people.registered)
         with self._turn():
             return {name: count - before[name] for name, count in self._people.registered.items()}
 
     def ask(self, text: str, user: str = STEWARD, *, allow_noise: bool = False) -> Reply:
-        """Decide on a statement, and answer what is decided to be answered.
+        """Decide on a statement, and compute the answers that are allowed.
 
-        Every aggregate of every cell is a query of its own: aggregates in the order of the text, cells in the order of their public
-        values. ``allow_noise`` takes a noisy answer for a denied sum where the policy has a budget for it.
+        Every aggregate of every cell is a separate query: aggregates in the order of the text, cells in the order of
+        their public values. ``allow_noise`` accepts a noisy answer for a denied sum if the policy has a budget for it.
         """
         statement = Statement.parse(text, self.settings)
         role = self.settings.role_of(user)
@@ -132,10 +132,10 @@ class AuditService:
         )
 
     def would_answer(self, text: str, user: str = STEWARD) -> Reply:
-        """The decision on every query of a statement if it were asked next; auditors remember nothing of it.
+        """Return the decision on every query of a statement if it were sent next; nothing is recorded by the auditors.
 
-        Decisions follow from answers that others were given, so they are as confidential: the role must allow the question, and it counts
-        as one of the user's questions.
+        Decisions depend on answers given to others, so they are equally confidential: the role must allow the query,
+        and it counts toward the user's quota.
         """
         statement = Statement.parse(text, self.settings)
         role = self.settings.role_of(user)
@@ -149,7 +149,7 @@ class AuditService:
         return _reply(text, cells, columns, None)
 
     def history(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> list[Question]:
-        """The latest questions, last first: of one user, or of everybody (for the steward)."""
+        """Return the latest statements, last first: of one user, or of all users (for the steward)."""
         found = self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
         return [
             replace(
@@ -159,11 +159,11 @@ class AuditService:
         ]
 
     def decisions(self) -> list[AuditEntry]:
-        """Every decision so far, first to last (for the steward)."""
+        """Return every decision so far, first to last (for the steward)."""
         return self._audits.after(self.settings.dataset)
 
     def decision(self, number: int, user: str | None = None) -> AuditEntry | None:
-        """One decision, if it exists and the user asked for it; with the number and the time that the user knows it by."""
+        """Return one decision, if it exists and belongs to the user; with the number and the time known to that user."""
         if user is None or user == STEWARD:
             return self._audits.decision(self.settings.dataset, number)
         before = None
@@ -177,7 +177,7 @@ class AuditService:
         return None
 
     def _shown(self, decision: int, question: int, user: str) -> int:
-        """The number that a user knows a decision by: it tells nothing about when the same was decided first, and for whom."""
+        """Return the number by which a user knows a decision; it does not reveal when the same query was first decided, or for whom."""
         if user == STEWARD:
             return decision
         return int.from_bytes(self._ledger.secret.digest(f"decision {question} {decision}".encode())[:6], "big") + 1
@@ -190,21 +190,21 @@ class AuditService:
         )
 
     def family(self, column: str) -> str | None:
-        """The family of queries that a column is locked to, None before its first answer."""
+        """Return the family of queries that a column is locked to, None before its first answer."""
         return self._columns[column].family
 
     def guarantee(self, column: str) -> list[str]:
-        """What is promised about a column, in sentences."""
+        """Return the guarantee of a column, in sentences."""
         promised = guarantee(self.settings.sensitive[column], self._columns[column].family)
         entries = self._ledger.entries(self.settings.dataset)
-        # What else was given out, and was allowed without a judgement, weakens the promise.
+        # Other disclosures that were allowed without a joint assessment weaken the guarantee.
         return [*promised, *(each.note for each in entries if each.kind == ANSWERS and each.note)]
 
     def describe(self, *, history: bool = True) -> dict[str, Any]:
-        """What can be asked: the table, its public columns and the protected ones.
+        """Return what can be queried: the table, its public columns and the protected ones.
 
-        Which functions a column is locked to, and what was given out beside the answers, follow from what others were told; without ``history`` only what
-        the policy says is there.
+        The family lock of a column and other disclosures depend on answers to others; without ``history`` only the
+        policy is described.
         """
         with self._turn():
             kinds = self._people.public.schema
@@ -218,7 +218,7 @@ class AuditService:
 
     @contextmanager
     def _turn(self) -> Iterator[TableSnapshot]:
-        """Our turn: nobody else decides, and we know the table and all decisions as they are."""
+        """Take the turn: no other process decides, and the table and all decisions are up to date."""
         with self._turns.taken(), self._database.look() as look:
             if look.state() != self._people.state:
                 self._update(look)
@@ -227,7 +227,7 @@ class AuditService:
             yield look
 
     def _update(self, look: TableSnapshot) -> None:
-        """Take the table as it is now, and tell the auditors whose every variable is."""
+        """Update to the current table, and pass the owner of every variable to the auditors."""
         rows = look.rows()
         columns = [*(values.alias(name) for name, values in rows.values.items()), *rows.public]
         self._ledger.know(self.settings.dataset, marks_of_columns([rows.keys], columns, self._ledger.people_key))
@@ -237,12 +237,12 @@ class AuditService:
             column.extend(self._people.owners[name], present[present != MISSING])
 
     def _settle(self, look: TableSnapshot, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
-        """Finish a decision: work the answer out if it is not known, write it down, remember what was answered."""
+        """Complete a decision: compute the answer if it is not known, record it, update the auditors."""
         column = self._columns.get(entry.column)
         if entry.answered and column is not None and not entry.is_noisy:
             members = unpacked(entry) if members is None else members
             if members[-1] >= len(self._people.owners[entry.column]):
-                # Another process saw the table in a state that we missed.
+                # Another process saw a state of the table that this one missed.
                 self._update(look)
             function = cast(Asked, entry.function)
             if entry.answer is None:
@@ -255,14 +255,15 @@ class AuditService:
         return entry
 
     def _computed(self, look: TableSnapshot, entry: AuditEntry, members: NDArray[np.int64]) -> AuditEntry:
-        """The entry with its answer. Only here are sensitive values touched, after the decision is on the disk."""
+        """Return the entry with its answer. Only here are sensitive values read, after the decision is on disk."""
         function = cast(Asked, entry.function)
         rows = self._people.rows_of(entry.column, members)
         if rows is None:
-            # Its answer never left. Where decisions need no answers it is counted as answered all the same.
+            # Its answer was never returned. If decisions need no answers it still counts as answered.
             return self._audits.withdraw(entry) if self._needs_answers(entry) else entry
         answer = look.total(entry.column, function, rows)
-        # Where decisions need answers, nobody could work out a lost one after a change, so it must outlast a power cut.
+        # If decisions need answers, a lost one could not be recomputed after a change, so it must survive a power
+        # failure.
         self._audits.answer(entry.number, answer, durable=self._needs_answers(entry))
         return replace(entry, answer=answer)
 
@@ -270,20 +271,20 @@ class AuditService:
         return entry.function != "sum" or self.settings.sensitive[entry.column].chance is not None
 
     def _cells(self, statement: Statement) -> list[_Cell]:
-        """The row sets, from public columns alone, in the order of their public values."""
+        """Return the row sets, from public columns alone, in the order of their public values."""
         public = self._people.public
         rows = np.arange(len(next(iter(self._people.variables.values()))))
         if statement.condition is not None:
-            # A frame without columns has no rows either; a condition on constants alone still has to know how many there are.
+            # A frame without columns has no rows; a condition on constants alone still needs the row count.
             frame = public if public.width else pl.DataFrame({"row": rows})
             truth = statement.condition.truth(frame)
-            # Filling nulls is half of the work of choosing rows, and there are seldom any.
+            # Filling nulls is half of the cost of selecting rows, and there are seldom any.
             rows = np.flatnonzero((truth.fill_null(False) if truth.null_count() else truth).to_numpy())
         if not statement.groups:
             _check_length(1, statement)
             return [_Cell({}, rows)]
         names = list(statement.groups)
-        # Names of our own, because a public column may have any name.
+        # Generated names, because a public column may have any name.
         groups = [f"group {place}" for place in range(len(names))]
         parted = public.select(pl.col(name).alias(group) for name, group in zip(names, groups, strict=True))
         chosen = parted[rows].with_columns(pl.Series("rows", rows))
@@ -336,11 +337,11 @@ class AuditService:
         return CellAnswer(aggregate.label, answered, decision.rule, decision.reason, len(query))
 
     def _refused(self) -> str | None:
-        """Why nothing new is answered: something else was given out about the same people, and the two were not judged together."""
+        """Return why no new query is answered: other disclosures about the same people were not assessed jointly."""
         return self._ledger.refusal(self.settings.dataset, ANSWERS, self._beside)
 
     def _public_answer(self, aggregate: Aggregate, cell: _Cell) -> CellAnswer | None:
-        """Counts and empty selections: known without any protected value."""
+        """Return counts and empty selections, which need no protected value."""
         rows = cell.rows
         if aggregate.column in self.settings.sensitive:
             rows = rows[self._people.variables[str(aggregate.column)][rows] != MISSING]
@@ -351,19 +352,19 @@ class AuditService:
         return CellAnswer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
 
     def _query(self, aggregate: Aggregate, cell: _Cell) -> AggregateQuery:
-        """The query's identity is its set of variables, however it was written; an average is its sum."""
+        """Return the query; its identity is its set of variables, however it was written; an average is its sum."""
         variables = self._people.variables[str(aggregate.column)][cell.rows]
         function = "sum" if aggregate.function == "avg" else aggregate.function
         return AggregateQuery(variables[variables != MISSING], function)
 
     def _noisy_entry(self, look: TableSnapshot, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
-        """A noisy sum where the policy has a budget: paid and written down before the noise is drawn."""
+        """Return a noisy sum if the policy has a budget: charged and recorded before the noise is sampled."""
         noise = self.settings.sensitive[column].noise
         if noise is None:
             return None
         entry = self._audits.find(self.settings.dataset, column, NOISY_SUM, query.identity)
         if entry is None:
-            reason = f"A noisy sum at the cost of {noise.each} from the column's budget, instead of a denied exact one."
+            reason = f"A noisy sum at a cost of epsilon = {noise.each} from the column's budget, instead of a denied exact one."
             decision = Decision(True, reason, "noisy")
             verdict = replace(_verdict(column, query, decision, NOISY_SUM), cost=noise.each)
             try:
@@ -380,7 +381,7 @@ class AuditService:
             total = look.cut_sum(column, rows, noise.low, noise.high)
             unit = self.settings.sensitive[column].unit
             answer = noisy_total(total, noise.low, noise.high, noise.each, unit)
-            # The same question must never get fresh noise after the first was seen.
+            # The same query must never get fresh noise.
             self._audits.answer(entry.number, answer, durable=True)
             entry = replace(entry, answer=answer)
         return entry
@@ -391,7 +392,7 @@ class AuditService:
                 self._ledger.budgets.open(self.settings.dataset, _BUDGET, column.noise.epsilon, column=name)
 
     def _check_account(self) -> None:
-        """Refuse to begin where noisy sums could never be charged to the account that these people have; one that is exhausted leaves the exact answers."""
+        """Refuse to start if noisy sums could never be charged to the existing privacy budget; an exhausted one still allows exact answers."""
         for name, column in self.settings.sensitive.items():
             if column.noise is not None:
                 with suppress(BudgetExhausted):
@@ -400,13 +401,13 @@ class AuditService:
 
     @property
     def _account(self) -> DeclaredBudget:
-        """The account that the first noisy sum opens where there is none: it pays what the columns' budgets allow together."""
+        """Return the budget that the first noisy sum opens if there is none: the total of the columns' budgets."""
         noisy = [column.noise.epsilon for column in self.settings.sensitive.values() if column.noise is not None]
         return DeclaredBudget(Amounts(sum(noisy, Fraction(0))), "person", "replace")
 
 
 def open_database(settings: Settings) -> Database:
-    """The database that the settings name."""
+    """Open the database that the settings name."""
     if settings.source.is_postgres:
         from reticent.audit.service.postgres import PostgresDatabase
 
@@ -417,26 +418,28 @@ def open_database(settings: Settings) -> Database:
 
 
 def _check_length(cells: int, statement: Statement) -> None:
-    """Nobody may keep the service busy with one question: every aggregate of every cell is a decision."""
+    """Refuse statements with too many answers: every aggregate of every cell is a decision, and one statement must not block the service."""
     asked = len(statement.aggregates)
     if cells * asked <= MOST_ANSWERS:
         return
-    said = f"The question has {asked} aggregates"
+    said = f"The query has {asked} aggregates"
     if statement.groups:
         each = f" with {asked} aggregates each" if asked > 1 else ""
         said = f"GROUP BY {', '.join(statement.groups)} gives {cells} cells{each}"
-    raise PolicyError(f"{said}, and at most {MOST_ANSWERS} answers are given at once. Group by less, or ask for less.")
+    raise PolicyError(
+        f"{said}, and at most {MOST_ANSWERS} answers are returned at once. Use fewer GROUP BY columns or aggregates."
+    )
 
 
 def pack(members: NDArray[np.int64]) -> bytes:
-    """A set of variables as a compressed bitmap."""
+    """Return a set of variables as a compressed bitmap."""
     bits = np.zeros(int(members[-1]) + 1, dtype=bool)
     bits[members] = True
     return zlib.compress(np.packbits(bits).tobytes(), 1)
 
 
 def unpacked(entry: AuditEntry) -> NDArray[np.int64]:
-    """The set of variables that an answered decision was about."""
+    """Return the set of variables of an answered decision."""
     assert entry.members is not None
     return np.flatnonzero(np.unpackbits(np.frombuffer(zlib.decompress(entry.members), dtype=np.uint8)))
 

@@ -1,4 +1,4 @@
-"""What somebody who asked gets back. Everything here is public or was decided to be given out."""
+"""Replies to a user. Everything in them is public or was decided to be answered."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _DIGITS = Context(prec=20, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """One aggregate of one cell. ``value`` is None where it was denied, and for an empty selection.
+    """One aggregate of one cell. ``value`` is None if it was denied, and for an empty selection.
 
-    ``decision`` is the number to explain it by, None where nothing had to be decided (counts are public). ``noisy`` says that the
-    value is not exact.
+    ``decision`` is the number by which it can be explained, None if no decision was needed (counts are public).
+    ``noisy`` means that the value is not exact.
     """
 
     label: str
@@ -30,7 +30,7 @@ class CellAnswer:
     noisy: bool = False
 
     def describe(self) -> dict[str, Any]:
-        """As JSON has it: the exact value as a whole number or a fraction, and as a decimal."""
+        """Return the JSON form: the exact value as an integer or a fraction, and as a decimal."""
         return {
             "label": self.label,
             "answered": self.answered,
@@ -46,7 +46,7 @@ class CellAnswer:
 
 @dataclass(frozen=True)
 class Row:
-    """The answers for one combination of the public columns after GROUP BY; one row without any where there is none."""
+    """The answers for one combination of the GROUP BY columns; a single row without values if there is no GROUP BY."""
 
     group: Mapping[str, Any]
     answers: tuple[CellAnswer, ...]
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Reply:
-    """Everything that a statement led to. ``question`` is its number, None for a dry run."""
+    """The result of a statement. ``question`` is its number, None for a dry run."""
 
     text: str
     rows: tuple[Row, ...]
@@ -62,11 +62,11 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was denied."""
+        """True if nothing was denied."""
         return all(answer.answered for row in self.rows for answer in row.answers)
 
     def describe(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the JSON form."""
         rows = [
             {
                 "group": {name: plain(value) for name, value in row.group.items()},
@@ -78,14 +78,14 @@ class Reply:
 
 
 def exact_text(value: Fraction | None) -> int | str | None:
-    """A whole number (as text beyond 2^53), or a fraction such as ``"10/19"``."""
+    """Return an integer (as text beyond 2^53), or a fraction such as ``"10/19"``."""
     if value is None:
         return None
     return value.numerator if value.denominator == 1 and abs(value) <= _SAFE_INTEGER else str(value)
 
 
 def decimal_text(value: Fraction | None) -> str | None:
-    """The value as a decimal: all of it where it ends, otherwise rounded to 20 digits."""
+    """Return the value as a decimal: complete if it terminates, otherwise rounded to 20 digits."""
     if value is None:
         return None
     rest, places = value.denominator, 0
@@ -102,7 +102,7 @@ def decimal_text(value: Fraction | None) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """A public value as JSON has it: numbers and truth values as they are, everything else as text."""
+    """Return a public value in JSON form: numbers and booleans as they are, everything else as text."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What the steward declared: the table, what is public and what is sensitive, who may ask what. Checked at birth."""
+"""The steward's declarations: the table, public and sensitive columns, and roles. Validated on construction."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ from reticent.io import Source
 
 FUNCTIONS = ("sum", "avg", "count", "max", "min")
 STEWARD = "steward"
-"""Who may ask everything from the command line; no user may have this name."""
+"""The user of the command line, who may query everything; no other user may have this name."""
 
 _FAMILIES = ("linear", "max", "min")
-_BOUNDED = (
-    "a column with bounds cannot be audited classically: if everybody may be at the bound, even the sum over everyone could tell "
-    "every value, so all sums would be refused. Use auditor = 'probabilistic', or set bounds = 'ignored' to protect against "
-    "people who do not use the bounds"
-)
+_BOUNDED = "a column with bounds cannot be audited classically: if all values may be at the bound, even the sum over all people could disclose every value, so all sums would be denied. Use auditor = 'probabilistic', or set bounds = 'ignored' to protect against users who do not use the bounds"
 
 
 @dataclass(frozen=True)
 class PriorSettings:
-    """What is publicly believed of one value: ``normal`` with mean and deviation, ``uniform`` between two ends, or ``exponential`` with the mean above a low end."""
+    """The public prior of one value: ``normal`` with mean and deviation, ``uniform`` between two ends, or
+    ``exponential`` with the mean above a low end.
+    """
 
     kind: Literal["normal", "uniform", "exponential"]
     first: Fraction
@@ -69,14 +67,15 @@ class Chance:
 
 @dataclass(frozen=True)
 class Noise:
-    """Noisy answers for a column: a budget, what each answer costs, and the range that values are cut to.
+    """Noisy answers for a column: a budget, the cost of each answer, and the range to which values are clamped.
 
-    ``only`` says that the column never gives exact answers; otherwise noise is what a denied sum may get instead.
+    With ``only`` the column never gives exact answers; otherwise a denied sum may get a noisy answer instead.
 
-    *Guarantee*: the noisy answers of a column together are epsilon-differentially private for the whole budget, neighbours being tables in
-    which one person's value differs; who is in a row set is public. Each answer is charged to the account of the data set too. Repeating a question returns the same noise. *Adversary*: anybody,
-    who knows all other values. Beside exact answers the bound is for tables that agree with them: where a person's value is tied
-    to those of m others by exact answers, odds may move by a factor exp((m + 1) epsilon) instead of exp(epsilon).
+    *Guarantee*: the noisy answers of a column together are epsilon-differentially private for the whole budget,
+    neighbours being tables in which one person's value differs; the members of a row set are public. Each answer is
+    also charged to the budget of the data set. Repeating a query returns the same noise. *Adversary*: knows all other
+    values. In combination with exact answers the bound is for tables that agree with them: if exact answers link a
+    person's value to those of m others, odds may change by a factor exp((m + 1) epsilon) instead of exp(epsilon).
     """
 
     epsilon: Fraction
@@ -103,12 +102,13 @@ class Noise:
 
 @dataclass(frozen=True)
 class ProtectedColumn:
-    """A column whose values are protected, and what is declared about it; nothing is inferred from the data.
+    """A protected column and its declared properties; nothing is inferred from the data.
 
-    ``bounds`` are what everybody knows of the range, or ``"ignored"``; ``decimals`` makes exact numbers of floating-point ones;
-    ``nulls="public"`` says that everybody may know for whom the value is missing. ``changes`` is what people may know of how values change:
-    with ``"known"`` by how much each value changed (or one percentage for everybody), with ``"any"`` anything, so that nothing is answered after a change, and
-    with ``"unknown"`` nothing: the old and the new value are two numbers that have nothing to do with each other.
+    ``bounds`` is the publicly known range, or ``"ignored"``; ``decimals`` makes floating-point numbers exact;
+    ``nulls="public"`` means that it is public for whom the value is missing. ``changes`` is what users may know about
+    changes of values: with ``"known"`` by how much each value changed (or one percentage for all), with ``"any"``
+    anything, so that no query is answered after a change, and with ``"unknown"`` nothing: the old and the new value are
+    unrelated numbers.
     """
 
     name: str
@@ -134,13 +134,12 @@ class ProtectedColumn:
             raise PolicyError(f"decimals must be at most 18, but it is {self.decimals}.", setting=("decimals",))
         if self.chance is None and self.bounds is None:
             raise PolicyError(
-                f"bounds must be declared for column {self.name!r}: [low, high] if everybody knows where its values lie (a salary is "
-                "never below 0), or 'ignored'. A classical auditor is safe only against people who do not use the range.",
+                f"bounds must be declared for column {self.name!r}: [low, high] if the range of its values is public (a salary is never below 0), or 'ignored'. A classical auditor is safe only against users who do not use the range.",
                 setting=("bounds",),
             )
         if self.noise is not None and self.noise.only and self.chance is not None:
             raise PolicyError(
-                "noise: when = 'always' leaves nothing to audit. Leave the auditor's parameters out.",
+                "noise: when = 'always' leaves nothing to audit. Remove the auditor's parameters.",
                 setting=("noise", "when"),
             )
 
@@ -151,7 +150,7 @@ class ProtectedColumn:
 
     @property
     def refusal(self) -> str | None:
-        """Why no exact answer can ever be given, None where one can (QA-G16)."""
+        """Return why no exact answer can ever be given; None if one can. An example is a bounded column under a classical auditor."""
         if self.noise is not None and self.noise.only:
             return f"Column {self.name!r} gives noisy answers only."
         if self.chance is None and self.bounds != "ignored":
@@ -161,7 +160,7 @@ class ProtectedColumn:
 
 @dataclass(frozen=True)
 class Role:
-    """Who has it may ask these functions of these columns, so many questions a day; None is no limit."""
+    """The functions and columns that a role may query, and its daily quota; None is no limit."""
 
     name: str
     columns: frozenset[str] | None = None
@@ -182,9 +181,12 @@ class Role:
 
 @dataclass(frozen=True)
 class Settings:
-    """A whole audited table. ``view`` is the name that stands after FROM; ``newest`` a second place for the ledger's newest position.
+    """An audited table. ``view`` is the name used after FROM; ``newest`` is the second location of the ledger's newest
+    position.
 
-    ``beside`` says whether answers may go on when something else was given out about the same people, with which they are not judged."""
+    ``beside`` is whether queries may be answered after other disclosures about the same people that are not assessed
+    jointly.
+    """
 
     dataset: str
     source: Source
@@ -229,7 +231,7 @@ class Settings:
                 )
 
     def _check_roles_of_columns(self) -> None:
-        """Every column plays one part; only the key may be public besides."""
+        """Refuse a column with two roles; only the key may also be public."""
         seen: dict[str, Any] = {}
         for kind, names in (("public", self.public), ("sensitive", list(self.sensitive))):
             for name in names:
@@ -242,12 +244,12 @@ class Settings:
                 seen[name] = kind
         if self.key in self.sensitive:
             raise PolicyError(
-                f"key: column {self.key!r} is sensitive. A key tells who a person is, nothing else.",
+                f"key: column {self.key!r} is sensitive. A key only identifies a person.",
                 setting=("sensitive", self.key),
             )
 
     def role_of(self, user: str) -> Role:
-        """What somebody may ask; the steward may ask everything."""
+        """Return the role of a user; the steward may query everything."""
         if user == STEWARD:
             return Role(STEWARD)
         if user not in self.users:

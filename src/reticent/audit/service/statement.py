@@ -1,7 +1,8 @@
-"""The SQL that may be asked: aggregates of sensitive columns over rows chosen by public ones.
+"""The supported SQL: aggregates of sensitive columns over rows selected by public ones.
 
-sqlglot reads the text. What is known here becomes a :class:`Statement`; everything else is refused, pointing into the text.
-Nothing of the text is ever sent to a database, not even its constants: rows are chosen in memory from the public columns.
+sqlglot parses the text. The supported form becomes a :class:`Statement`; everything else is refused with a position in
+the text. No part of the text is ever sent to a database, not even its constants: rows are selected in memory from the
+public columns.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Function = Literal["sum", "avg", "count", "max", "min"]
 
 LONGEST_STATEMENT = 10_000
 DEEPEST = 40
-# It would write what somebody asked to the log of the server; what it cannot read is refused here anyway.
+# sqlglot would write the user's query to the server log; what it cannot parse is refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Sum: "sum",
@@ -33,7 +34,7 @@ _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Min: "min",
 }
 _FORM = "SELECT SUM|AVG|COUNT|MAX|MIN(column) FROM table WHERE condition GROUP BY public columns"
-# What sqlglot calls the parts of a statement, as people call them.
+# Names of sqlglot's statement parts for error messages.
 _PARTS = {
     "joins": "a join or a second table",
     "having": "HAVING",
@@ -59,14 +60,14 @@ _PARTS = {
 
 
 class StatementError(ConditionError):
-    """A statement that may not be asked; the message points into its text and follows from the text and the policy alone."""
+    """An unsupported statement; the message points into its text and follows from the text and the policy alone."""
 
     what = "question"
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate of a statement. ``column`` is None for ``COUNT(*)``; ``label`` is how the answer is called."""
+    """One aggregate of a statement. ``column`` is None for ``COUNT(*)``; ``label`` names the answer."""
 
     function: Function
     column: str | None
@@ -75,7 +76,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Statement:
-    """What is asked: aggregates in order, the condition that chooses rows, and the public columns that part them."""
+    """A query: aggregates in order, the condition that selects rows, and the public columns of GROUP BY."""
 
     text: str
     aggregates: tuple[Aggregate, ...]
@@ -84,7 +85,7 @@ class Statement:
 
     @classmethod
     def parse(cls, text: str, settings: Settings) -> Statement:
-        """Read a statement; anything but the known form is a :class:`StatementError` or :class:`ConditionError`."""
+        """Parse a statement; anything but the supported form is a :class:`StatementError` or :class:`ConditionError`."""
         if not text.strip():
             raise StatementError(f"it is empty. Write {_FORM}.", text, (0, len(text)))
         unreadable = next((place for place, char in enumerate(text) if not _is_text(char)), None)
@@ -100,7 +101,7 @@ class Statement:
 
 
 def _is_text(char: str) -> bool:
-    """Whether a character can be written down and shown: no half of a pair, and no control character but for white space."""
+    """True if a character is valid text: not a lone surrogate, and not a control character other than white space."""
     return char in "\n\r\t" or unicodedata.category(char) not in ("Cs", "Cc")
 
 
@@ -129,7 +130,7 @@ def _place(text: str, line: int | None, column: int | None) -> Span:
 
 
 def _depth(node: exp.Expr) -> int:
-    """How deep a condition is nested, chains of AND and OR left out. Reading takes as long as it has parts, for every step down."""
+    """Return the nesting depth of a condition, not counting chains of AND and OR. Parsing time grows with it."""
     deepest, waiting = 0, [(node, 0)]
     while waiting:
         part, depth = waiting.pop()
@@ -140,7 +141,7 @@ def _depth(node: exp.Expr) -> int:
 
 
 class _StatementReader:
-    """Turns sqlglot's tree into a statement, remembering the text for messages."""
+    """Converts sqlglot's tree into a statement; keeps the text for messages."""
 
     def __init__(self, text: str, settings: Settings) -> None:
         self.text, self.settings = text, settings
@@ -152,7 +153,7 @@ class _StatementReader:
             raise self.fault(f"only SELECT is answered. Write {_FORM}.", tree)
         for node in tree.walk():
             if node.comments:
-                raise self.fault("comments are not read. Leave it out.", node)
+                raise self.fault("comments are not supported. Remove it.", node)
         self.only(tree, "expressions", "from", "from_", "where", "group")
         self.table(tree)
         for column in tree.find_all(exp.Column):
@@ -163,14 +164,16 @@ class _StatementReader:
         return Statement(self.text, aggregates, self.condition(where.this) if where else None, groups)
 
     def table(self, tree: exp.Select) -> None:
-        """There is one table, under its own name or another."""
+        """Refuse anything but the one table, under its own name or an alias."""
         source = tree.args.get("from_") or tree.args.get("from")
         if source is None:
             raise self.fault(f"FROM is missing. Write FROM {self.settings.view}.", tree)
         self.only(source, "this")
         table = source.this
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-            raise self.fault(f"only the table {self.settings.view!r} can be asked, no subquery and no function.", table)
+            raise self.fault(
+                f"only the table {self.settings.view!r} can be queried, no subquery and no function.", table
+            )
         self.only(table, "this", "alias")
         if table.name.lower() != self.settings.view.lower():
             hint = did_you_mean(table.name, [self.settings.view])
@@ -181,10 +184,10 @@ class _StatementReader:
             self.names = {alias.name}
 
     def resolve(self, column: exp.Column) -> None:
-        """Give a column its own spelling, and take the table's name from before it."""
+        """Normalize the spelling of a column, and remove the table's name before it."""
         self.only(column, "this", "table")
         if not isinstance(column.this, exp.Identifier):
-            raise self.fault("name the columns; * is for COUNT(*) only.", column)
+            raise self.fault("name the columns; * is allowed in COUNT(*) only.", column)
         if column.table and column.table.lower() not in {name.lower() for name in self.names}:
             raise self.fault(f"there is no table {column.table!r} here.", column)
         known = [name for name in self.columns if name == column.name]
@@ -193,7 +196,7 @@ class _StatementReader:
         if len(known) != 1:
             asked = [*self.settings.public, *self.settings.sensitive]
             hint = did_you_mean(column.name, asked)
-            text = f" If it is a text, put it in single quotes: '{column.name}'." if column.this.quoted else ""
+            text = f" If it is a text value, put it in single quotes: '{column.name}'." if column.this.quoted else ""
             raise self.fault(
                 f"there is no column {column.name!r}.{hint}{text} The columns are: {', '.join(asked)}.", column
             )
@@ -219,11 +222,11 @@ class _StatementReader:
                 plain, label = each.this, each.alias
             if isinstance(plain, exp.Column):
                 if self.public(plain, "SELECT") not in groups:
-                    raise self.fault(f"{plain.name!r} stands alone, so it must be in GROUP BY too.", plain)
+                    raise self.fault(f"{plain.name!r} is not aggregated, so it must be in GROUP BY too.", plain)
                 continue
             found.append(self.aggregate(plain, label))
         if not found:
-            raise StatementError(f"nothing is asked for. Write {_FORM}.", self.text, (0, len(self.text)))
+            raise StatementError(f"the SELECT list has no aggregate. Write {_FORM}.", self.text, (0, len(self.text)))
         return tuple(found)
 
     def aggregate(self, node: exp.Expr, label: str) -> Aggregate:
@@ -236,22 +239,22 @@ class _StatementReader:
             self.only(inner)
             return Aggregate("count", None, label or "COUNT(*)")
         if isinstance(inner, exp.Distinct):
-            raise self.fault("DISTINCT depends on the protected values. Leave it out.", inner)
+            raise self.fault("DISTINCT depends on the protected values. Remove it.", inner)
         if not isinstance(inner, exp.Column):
             raise self.fault(f"{function.upper()} takes the name of one column, nothing else.", node)
         name = inner.name
         if name not in self.settings.sensitive and function != "count":
             listed = ", ".join(self.settings.sensitive)
-            raise self.fault(f"{function.upper()} is for sensitive columns ({listed}), but {name!r} is not one.", inner)
+            raise self.fault(f"{function.upper()} needs a sensitive column ({listed}), but {name!r} is not one.", inner)
         if name == self.settings.key and name not in self.settings.public:
-            raise self.fault(f"{name!r} tells who a person is and cannot be asked. Write COUNT(*).", inner)
+            raise self.fault(f"{name!r} identifies people and cannot be queried. Write COUNT(*).", inner)
         return Aggregate(function, name, label or f"{function.upper()}({name})")
 
     def public(self, column: exp.Column, where: str) -> str:
-        """The name of a column that everybody may know."""
+        """Return the name of a public column."""
         if column.name in self.settings.public:
             return column.name
-        what = "is sensitive" if column.name in self.settings.sensitive else "tells who a person is"
+        what = "is sensitive" if column.name in self.settings.sensitive else "identifies people"
         raise self.fault(f"{column.name!r} {what}; {where} takes public columns only.", column)
 
     def condition(self, node: exp.Expr) -> Condition:
@@ -264,7 +267,7 @@ class _StatementReader:
         return Condition(self.text, read_expression(node, self.text))
 
     def only(self, node: exp.Expr, *known: str) -> None:
-        """Refuse a part that says more than is read here: nothing may be passed over in silence."""
+        """Refuse unsupported parts of a node, so that nothing is ignored silently."""
         more = [name for name, value in node.args.items() if value and name not in known]
         if more:
             raise self.fault(
