@@ -79,6 +79,6 @@ def test_the_figure_says_what_was_counted():
     release = rt.publish(rt.Table(people(), quasi=["zip", "race"]), rt.KAnonymity(2), method=rt.Lattice())
     (found,) = rt.attack(release, ColumnInTurn())
     assert found.example == (
-        "For 2 of 7 records (28.6%), one value of zip has a share above 0.9 among the records that are alike in all other quasi columns. An attacker who guesses "
+        "For 2 of 7 records (28.6%), one value of zip has a share above 0.9 among the records that agree in all other quasi-identifiers. An attacker who guesses "
         "it is right for 71.4% of all records; one who always guesses the most frequent value of zip is right for 71.4%."
     )

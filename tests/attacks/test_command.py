@@ -73,7 +73,7 @@ def test_with_the_table_it_shows_before_and_after(place: Path) -> None:
     assert found["linkage"]["hits"] == found["homogeneity"]["hits"] == 0
     assert found["inference"]["details"]["compared_with"] == "800 people who are not in the data"
     text = run(*arguments).stdout
-    for words in ("as it stood", "published", "95 % sure", "Linkage knows a list of 1,500 people", "As it stood: "):
+    for words in ("original", "published", "95 % interval", "Linkage knows a list of 1,500 people", "Original: "):
         assert words in text
 
 

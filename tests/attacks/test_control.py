@@ -63,7 +63,7 @@ def test_what_holds_for_everybody_is_no_leak_although_the_guesses_are_good(metho
     assert after.excess[0] <= 0 <= after.excess[1]
     assert not after.succeeds
     assert "1,500 people who were held out of a release made in the same way" in after.knows
-    assert "points are its doing" in after.summary()
+    assert "percentage points" in after.summary()
 
 
 def test_small_groups_leak_about_their_members_only() -> None:

@@ -69,7 +69,7 @@ def test_a_threshold_that_is_no_share_is_refused(threshold: object) -> None:
 
 
 def test_findings_cannot_hit_more_people_than_there_are() -> None:
-    with pytest.raises(PolicyError, match="hits must lie between 0 and people"):
+    with pytest.raises(PolicyError, match="hits must be between 0 and people"):
         Findings("x", "nothing", "are hit", 3, 2, "")
 
 

@@ -45,7 +45,7 @@ def test_ten_people_are_all_found_in_the_table_as_it_stands() -> None:
     assert (findings.hits, findings.people) == (10, 10)
     assert findings.details["learned"] == findings.details["right"] == 10
     assert findings.example == (
-        "Frank (14853, 29, M) fits exactly one published row, so disease is 'mumps', if this person is in the data."
+        "Frank (14853, 29, M) matches exactly one published row, so disease is 'mumps', if this person is in the data."
     )
 
 
@@ -56,8 +56,8 @@ def test_nobody_of_the_ten_is_found_in_the_five_anonymous_release() -> None:
     assert findings.details["smallest_match"] == 5
     assert findings.details["learned"] == 0
     assert findings.example == (
-        "Ed (14850, 27, M) fits 5 published rows with 3 different values of disease; "
-        "the best guess, 'flu', is right with a chance of 40%."
+        "Ed (14850, 27, M) matches 5 published rows with 3 different values of disease; "
+        "the best guess, 'flu', is right with a probability of 40%."
     )
 
 
@@ -88,7 +88,7 @@ def test_a_value_that_the_adversary_does_not_know_fits_everything() -> None:
     assert findings.hits == 1
     assert (
         findings.example
-        == "Somebody with 14850, F fits 2 published rows, so disease is 'flu', if this person is in the data."
+        == "A person with 14850, F matches 2 published rows, so disease is 'flu', if this person is in the data."
     )
 
 
@@ -209,7 +209,7 @@ def test_thirty_thousand_people_are_looked_up_among_thirty_thousand_rows_within_
 
 
 def test_a_list_without_a_shared_column_is_refused() -> None:
-    with pytest.raises(DataError, match="shares no quasi column with what was published"):
+    with pytest.raises(DataError, match="shares no quasi-identifier with the release"):
         attack(ten_people_table(), Linkage({"height": [180]}))
 
 
@@ -246,13 +246,15 @@ def test_somebody_with_several_rows_is_still_one_person() -> None:
     table = Table(frame, quasi=["zip"], sensitive="ill", key="id", unit="person")
     findings = attack(table, Linkage({"zip": ["a", "b"]}, about=0))[0]
     assert findings.hits == 1
-    assert findings.hit == "fit exactly one person"
+    assert findings.hit == "match exactly one person"
     assert findings.details["learned"] == 1
     assert findings.example == (
-        "Somebody with a fits exactly one person with 2 different values of ill; "
-        "the best guess, 'flu', is right with a chance of 50%."
+        "A person with a matches exactly one person with 2 different values of ill; "
+        "the best guess, 'flu', is right with a probability of 50%."
     )
     unknown = attack(table, Linkage({"zip": ["a", None]}, about=1))[0]
-    assert unknown.example.startswith("Somebody of whom nothing is known fits 3 people with 2 different values of ill")
+    assert unknown.example.startswith(
+        "A person about whom nothing is known matches 3 people with 2 different values of ill"
+    )
     shared = attack(table, Homogeneity())[0]
     assert (shared.hits, shared.people) == (2, 3)

@@ -64,7 +64,7 @@ def test_that_places_were_merged_tells_who_has_hiv(method: str) -> None:
     assert found.interval is not None
     assert found.interval[0] > 0.5
     assert found.example == (
-        "Somebody with 1 has ill 'HIV' with a chance of 33% by the group alone, and of 100% for somebody who knows how the release was chosen."
+        "A person with 1 has ill 'HIV' with a probability of 33% by the group alone, and of 100% for an attacker who knows how the release was chosen."
     )
 
 
@@ -75,7 +75,7 @@ def test_a_choice_that_does_not_depend_on_the_secret_tells_nothing(method: str) 
     assert (found.hits, found.details["moved"]) == (0, 0)
     assert not found.succeeds
     assert found.details["possible"] == found.details["worlds"] == 15
-    assert "makes nobody's ill likelier" in found.example
+    assert "makes no ill more likely" in found.example
 
 
 def test_buckets_tell_the_same() -> None:
@@ -358,7 +358,7 @@ def test_what_would_have_to_be_run_again_and_again_is_refused_for_many_rows() ->
     )
     with pytest.raises(
         PolicyError,
-        match="rerun Mondrian for every assignment of values to people, which is supported for tables of at most 2,000 rows",
+        match="run Mondrian for every assignment of values to people, which is supported for tables of at most 2,000 rows",
     ):
         attack(publish(table, KAnonymity(2), Mondrian(values="sets")), Minimality(table))
 

@@ -92,7 +92,7 @@ def test_buckets_show_that_somebody_is_there_but_not_what_they_have(tmp_path: Pa
         linked, shared = attack(target, Linkage(ten_people(), who="name", about=3), Homogeneity())
         assert linked.hits == linked.details["matched"] == 10
         assert linked.details["learned"] == shared.hits == 0
-        assert "fits exactly one published row with" in linked.example
+        assert "matches exactly one published row with" in linked.example
 
 
 def test_a_bucket_of_one_value_gives_it_away() -> None:
@@ -120,6 +120,6 @@ def test_the_chance_of_the_best_guess_in_buckets_is_that_of_counting_worlds(seed
     values = sensitive.filter(pl.col("bucket") == bucket)["ill"].value_counts(sort=True)
     top = values["count"][0] / values["count"].sum()
     if values.height > 1:
-        assert findings.example.endswith(f"is right with a chance of {top:.0%}.")
+        assert findings.example.endswith(f"is right with a probability of {top:.0%}.")
     else:
         assert "so ill is" in findings.example

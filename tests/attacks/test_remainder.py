@@ -44,13 +44,13 @@ def test_an_old_release_gives_away_whom_it_left_out(tmp_path):
     assert (found.hits, found.people) == (1, 1)
     assert found.succeeds
     assert found.details["histogram"] == {"HIV": 1}
-    assert found.example == "One person was left out, and has the ill 'HIV'."
+    assert found.example == "One person was suppressed, and has the ill 'HIV'."
     assert not rt.verify(folder).holds
 
 
 def test_a_release_of_today_tells_nothing(tmp_path):
     folder = released(tmp_path, as_of_old=False)
-    with pytest.raises(PolicyError, match="nothing follows about those left out"):
+    with pytest.raises(PolicyError, match="nothing follows about suppressed records"):
         attack(folder, Remainder())
     assert not any(isinstance(each, Remainder) for each in adversaries_for(folder))
 
@@ -60,7 +60,7 @@ def test_where_nobody_was_left_out_nothing_is_left_to_tell():
     release = rt.publish(table, rt.TCloseness("0.3"))
     [found] = attack(release, Remainder())
     assert (found.hits, found.people, found.succeeds) == (0, 0, False)
-    assert found.example == "Nothing is told about anybody who was left out."
+    assert found.example == "Nothing is disclosed about suppressed records."
     pairs = compare(table, release)
     before, after = next(pair for pair in pairs if pair[1].adversary == "remainder")
     assert before is not None

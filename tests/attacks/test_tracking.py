@@ -308,7 +308,7 @@ def test_an_empty_series_and_one_with_gaps_are_refused():
 
 
 def test_an_unknown_person_is_a_key_error():
-    with pytest.raises(KeyError, match="No release holds the person 'p9'"):
+    with pytest.raises(KeyError, match="No release contains the person 'p9'"):
         rt.attacks.series(unsafe_series(), mode="fixpoint")["p9"]
 
 

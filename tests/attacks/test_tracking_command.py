@@ -126,8 +126,8 @@ def test_the_fixpoint_steps_in_where_worlds_are_too_many(tmp_path, monkeypatch):
     [
         ((), "Name what to attack"),
         (("--mode", "exact"), "--mode applies to a series of releases: add --history"),
-        (("release", "--history", "x"), "leave out a release"),
-        (("--history", "x", "--limit", "0.5"), "leave out --limit"),
+        (("release", "--history", "x"), "cannot be combined with a release"),
+        (("--history", "x", "--limit", "0.5"), "cannot be combined with --limit"),
         (("--history", "x", "--relative"), "add --page and --beside"),
         (("--history", "nowhere"), "nowhere is not the folder of a history"),
     ],
@@ -141,7 +141,7 @@ def test_options_that_do_not_go_together_are_refused(words, message):
 def test_unknown_people_and_comparisons_are_refused(safe):
     assert run("--history", safe, "--person", "p99") == (
         2,
-        "No release holds the person 'p99'. Write the key exactly as in the key column.",
+        "No release contains the person 'p99'. Write the key exactly as in the key column.",
     )
     code, said = run("--history", safe, "--beside", "taw")
     assert code == 2
@@ -152,7 +152,7 @@ def test_a_comparison_that_cannot_be_published_says_so(tmp_path):
     history = opened(tmp_path / "pair")
     history.publish(MONTHS[0][:2])
     history.publish(MONTHS[0][:1])
-    with pytest.raises(rt.Infeasible, match="Release 2 cannot be published as every release made on its own"):
+    with pytest.raises(rt.Infeasible, match="Release 2 cannot be published as every release made independently"):
         republished(history, "separate")
     assert rt.attacks.series(republished(history, "tau")).highest == 1 / 2
 

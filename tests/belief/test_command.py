@@ -92,7 +92,7 @@ def test_beliefs_that_are_not_counted_world_by_world_say_so(folder, reticent):
     told = json.loads(reticent(*arguments, "--json")[1])
     assert told["people"] == 40
     assert not any(row["exact"] for row in told["beliefs"])
-    assert "not counted world by world" in told["limits"]
+    assert "not computed by counting possible worlds" in told["limits"]
     code, out, _ = reticent(*arguments)
     assert code == 0
     assert "~" in out
@@ -141,7 +141,7 @@ def test_people_about_whom_nothing_is_published_are_counted(folder, reticent):
     arguments = ("belief", folder / "release", "--population", folder / "more.csv")
     told = json.loads(reticent(*arguments, "--json")[1])
     assert (told["people"], told["left_out"]) == (8, 1)
-    assert "1 more people of the population fit no published group" in reticent(*arguments)[1]
+    assert "1 more people of the population match no published group" in reticent(*arguments)[1]
     told = json.loads(reticent(*arguments, "--where", "age=99", "--json")[1])
     assert (told["people"], told["left_out"], told["beliefs"]) == (0, 1, [])
 
@@ -196,4 +196,4 @@ def test_an_application_is_judged_model_by_model(folder, reticent):
     assert "it is not about a person's sensitive value" in " ".join(out.split())
     code, _, err = reticent(*given, "KAnonymity(1)", "--knows", "others")
     assert code == 2
-    assert "add --protect" in err
+    assert "need --protect" in err

@@ -25,7 +25,7 @@ def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, 
     found = reticent("assess", "policy.toml")
     assert found.code == 1
     assert found.out.startswith("Not safe to publish unchanged: an attacker who knows age, zip of every person sees")
-    for text in ("smallest group (k)", "does not hold", "Most identifying columns", "not published: note."):
+    for text in ("smallest group (k)", "does not hold", "Most identifying columns", "no role is set: note."):
         assert text in found.out
     assert "The most exposed" not in found.out
     assert found.out.count("\n") < 30
@@ -63,7 +63,7 @@ def test_diversity_is_audited_and_shown(patients: Path, reticent: Command) -> No
     assert audit["homogeneous_rows"] == found.json["homogeneous_rows"]
     assert audit["nearly_homogeneous_rows"] >= audit["homogeneous_rows"]
     assert 1 <= audit["effective_l"] <= audit["table_effective_l"]
-    assert "How diverse the groups are" in reticent("assess", "policy.toml", "--details").out
+    assert "Diversity of the groups" in reticent("assess", "policy.toml", "--details").out
 
 
 def test_each_set_of_quasi_columns_has_its_own_risk(patients: Path, reticent: Command) -> None:

@@ -71,7 +71,7 @@ def options() -> list[tuple[tuple[str, ...], str, str]]:
 def test_file_formats_layouts_and_group_sizes_have_one_spelling_each() -> None:
     assert {name for _, name, told in options() if "csv, parquet" in told} == {"--files"}
     assert {path for path, name, _ in options() if name == "--format"} == {("preview",), ("publish",)}
-    assert {name for path, name, told in options() if path[:1] == ("index",) and "eople of" in told} == {"--k"}
+    assert {name for path, name, told in options() if path[:1] == ("index",) and "eople per" in told} == {"--k"}
     assert not {"--minimum", "--min-size", "--group-size", "--file-format", "--layout"} & {
         name for _, name, _ in options()
     }

@@ -94,7 +94,7 @@ def test_data_without_parties_or_a_domain_are_refused(tmp_path: Path):
     assert "Did you mean 'clinic'" in refused(
         "run", tmp_path / "rows.csv", "--party", "clinics", "--where", "ill = 'flu'"
     )
-    assert "some rows are nobody's" in refused(
+    assert "some rows belong to no party" in refused(
         "run", tmp_path / "rows.csv", "--party", "clinic", "--where", "ill = 'flu'"
     )
     assert "needs --domain" in refused("run", tmp_path / "rows.csv", "--query", "histogram")

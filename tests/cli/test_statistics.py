@@ -47,7 +47,7 @@ def statistics(patients: Path) -> Path:
 def test_a_policy_publishes_statistics_that_anybody_verifies(statistics: Path, reticent: Command) -> None:
     shown = reticent("preview", "policy.toml")
     assert shown.code == 0
-    assert "Nothing was drawn" in shown.out
+    assert "Nothing was sampled" in shown.out
     assert not (statistics / "release").exists()
     assert reticent("publish", "policy.toml", "--output", "release").code == 0
     rows = pl.read_csv(statistics / "release" / "public" / "statistics.csv")

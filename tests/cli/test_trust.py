@@ -171,7 +171,7 @@ def test_a_release_that_was_changed_is_not_signed(keys: Path, reticent: Command)
         (("keys", "rotate", "trust.json", "ann", "nowhere.pub"), "cannot be read"),
         (("keys", "sign", "trust.json"), "with --root"),
         (("keys", "sign", "trust.json", "--root", "ann.key"), "is not a root key"),
-        (("log", "prove", "log.json"), "one of the two"),
+        (("log", "prove", "log.json"), "Pass either a release"),
         (("log", "add", "nowhere.json", "release", "--sign", "ann.key"), "There is no release"),
         (("certificate", "sign", "release"), "with --sign"),
     ],

@@ -21,7 +21,7 @@ def test_k_anonymity_alone_gives_bruce_away_and_diversity_does_not(capsys: pytes
     """Spec 000b, G2: Bruce has cancer for certain; four rows of one group are affected."""
     runpy.run_path(str(EXAMPLES / "k_is_not_enough.py"))
     first, second = capsys.readouterr().out.split("\n\n")[:2]
-    assert "fits 4 published rows, so condition is 'cancer'" in first
+    assert "matches 4 published rows, so condition is 'cancer'" in first
     assert "4 of 12 people (33.3%)" in first
     assert "with 3 different values of condition" in second
     assert "0 of 12 people" in second

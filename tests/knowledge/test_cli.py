@@ -78,7 +78,7 @@ def test_the_curve_of_a_policy_at_levels(call, policy):
     assert found["c"] == "7/10"
     assert (found["ok"], found["holds"], found["breaking_point"], found["certainty_point"]) == (False, False, 2, 2)
     assert (found["groups"], found["rows"], found["sensitive"]) == (2, 10, "disease")
-    assert any("one row is taken for one person" in note for note in found["notes"])
+    assert any("each row counts as one person" in note for note in found["notes"])
 
 
 def test_the_curve_of_a_release_holds_or_not(call, release):
@@ -195,7 +195,7 @@ def test_the_monitor_warns_before_new_rows_make_a_release_unsafe(call, policy, r
         (("curve", "{policy}", "--c", "1.5"), "at most 1"),
         (("curve", "{policy}", "--level", "age"), "--level must look like"),
         (("curve", "{policy}", "--level", "ago=1"), "no quasi column"),
-        (("curve", "{release}", "--level", "age=1"), "as it was published"),
+        (("curve", "{release}", "--level", "age=1"), "measured as published"),
         (("whatif", "{policy}", "--know", "Ed", "--ask", "Ed=Flu"), "Expected '='"),
         (("whatif", "{policy}", "--know", "Eddy=Flu", "--ask", "Ed=Flu"), "There is no person called 'Eddy'"),
         (("curve", "nowhere.toml"), "no policy file"),

@@ -151,7 +151,7 @@ def test_the_price_in_the_notes_is_that_of_the_proposed_method() -> None:
     compared = found.priced.compared
     assert compared is not None
     assert compared.best.loss is not None
-    assert any(f"cost a loss of {compared.best.loss:.3f} by {compared.best.name}" in note for note in found.notes)
+    assert any(f"have a loss of {compared.best.loss:.3f} with {compared.best.name}" in note for note in found.notes)
 
 
 def test_the_strictest_promise_that_is_affordable_is_proposed_with_the_price_of_the_next() -> None:
@@ -324,7 +324,7 @@ def test_prices_of_alternatives_stand_beside_one_that_was_measured_alike() -> No
     assert found.priced.method.get("effort") == "best"
     note = found.notes[0]
     prices = re.search(
-        r"cost a loss of ([\d.]+) by \w+\. Alternatives .* lose ([\d.]+): groups alone.* would cost ([\d.]+);", note
+        r"have a loss of ([\d.]+) with \w+\. Alternatives .* lose ([\d.]+): groups alone.* would lose ([\d.]+);", note
     )
     assert prices is not None, note
     chosen, cut, alone = map(float, prices.groups())

@@ -448,4 +448,4 @@ def test_members_of_a_household_are_people_of_their_own() -> None:
     )  # fmt: skip
     found = rt.inspect(homes, prices=False)
     assert "key =" not in found.text
-    assert any("'ori_hid'" in note and "if it is a household" in note for note in found.notes)
+    assert any("'ori_hid'" in note and "if a household, as household" in note for note in found.notes)

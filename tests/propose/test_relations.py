@@ -222,4 +222,4 @@ def test_sensitive_values_that_follow_from_quasi_columns_hide_these() -> None:
     found = {column.name: column for column in propose(frame).columns}
     assert found["diagnosis"].role == "sensitive"
     assert found["hours"].role is None
-    assert "tells the sensitive" in found["hours"].reason
+    assert "discloses the sensitive" in found["hours"].reason

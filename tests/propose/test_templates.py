@@ -37,7 +37,7 @@ def looked(folder: Path, template: str | None) -> Inspection:
 def test_every_template_is_a_policy_and_says_what_it_does_not_settle(tmp_path: Path, template: str) -> None:
     found = looked(tmp_path, template)
     assert found.notes[0].startswith(f"Template {template}.")
-    assert "does not settle" in found.notes[0]
+    assert "does not cover" in found.notes[0]
     assert found.roles["name"] == "identifier"
     assert found.table().rows == 300
 

@@ -54,7 +54,7 @@ def test_where_nothing_helps_fewer_columns_are_advised() -> None:
     told = poor_worth(rows, KAnonymity(150), {"name": "Mondrian"}, 0.8, dict.fromkeys(rows.quasi, 0.8))
     assert told is not None
     assert told.ways == ()
-    assert "protect fewer columns" in told.words[-1]
+    assert "publish fewer quasi columns" in told.words[-1]
 
 
 def test_a_large_table_is_not_drafted_again_to_find_what_would_cost_less() -> None:

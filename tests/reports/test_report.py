@@ -392,7 +392,7 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     assert result.exit_code == 0, result.output
     text = Page((tmp_path / "r.html").read_text("utf-8")).text
     assert any(f"{name} (" in text for name in voter_roll(table.frame)["name"].to_list())
-    assert "Linkage: people who fit exactly one published row" in text
+    assert "Linkage: people who match exactly one published row" in text
     assert "Singling out: people who can be singled out" in text
     assert "As it stood:" in text
     assert "What drove the risk" in text

@@ -96,7 +96,7 @@ def test_several_views_are_judged_together(reticent: Run) -> None:
         (("check", *OPTIONS, "--view", "SELECT nme FROM P"), "Did you mean 'name'"),
         (("check", "--schema", "missing.sql", "--secret", "secret.sql", "--view", "flu.sql"), "missing.sql"),
         (("check", *OPTIONS, "--view", "flu.sql", "--semantics", "list"), "semantics must be one of"),
-        (("check", *OPTIONS, "--view", "flu.sql", "--duckdb", "x.db"), "not several"),
+        (("check", *OPTIONS, "--view", "flu.sql", "--duckdb", "x.db"), "Pass only one of"),
         (("check", *OPTIONS, "--view", "flu.sql", "--keys", "loose"), "key_mode"),
     ],
 )

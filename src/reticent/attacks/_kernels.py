@@ -1,8 +1,9 @@
-"""Compiled loops over pairs of records: the nearest records of every person, and how many records fit a description.
+"""Compiled loops over pairs of records: nearest neighbours, and the number of records that match a description.
 
-Records are whole numbers (:mod:`reticent.attacks.numeric_records`): codes of categories, which are alike or not, and places of numbers. A column adds at most ``cap`` to
-a distance. Records lie in ``blocks[block, column, lane]``, so that one column of a block is compared in one go, and each block has the least and the greatest
-number of every column, so that blocks that are too far away are never looked into. ``cache=True`` keeps the machine code on disk.
+Records are integers (:mod:`reticent.attacks.numeric_records`): category codes, which are equal or not, and scaled
+numbers. A column adds at most ``cap`` to a distance. Records are stored in ``blocks[block, column, lane]``, so that one
+column of a block is compared at once, and each block has the minimum and maximum of every column, so that distant
+blocks are skipped. ``cache=True`` keeps the machine code on disk.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _A_FEW = 3
 
 @compiled
 def _bounds(lows: Any, highs: Any, numbers: Any, person: Any, chosen: Any, cap: int, bounds: Any) -> None:
-    """The least distance by the ``chosen`` columns that a record of each block can have."""
+    """Compute the smallest distance by the ``chosen`` columns that a record of each block can have."""
     for block in range(len(lows)):
         total = 0
         for column in chosen:
@@ -29,7 +30,7 @@ def _bounds(lows: Any, highs: Any, numbers: Any, person: Any, chosen: Any, cap: 
 
 @compiled
 def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, most: Any, sums: Any) -> bool:
-    """Fill ``sums`` with the distances of the records of a block; False if all of them are above ``most``, which is noticed early."""
+    """Fill ``sums`` with the distances of the records of a block; return False as soon as all exceed ``most``."""
     lanes = len(sums)
     sums[:] = 0
     for step in range(len(chosen)):
@@ -48,7 +49,7 @@ def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, mos
 
 @compiled
 def nearest(blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chosen: Any, cap: Any, found: Any) -> None:
-    """Fill ``found`` with everybody's distance to the nearest record by the ``chosen`` columns."""
+    """Fill ``found`` with each person's distance to the nearest record by the ``chosen`` columns."""
     bounds, sums = np.empty(len(lows), dtype=np.int64), np.empty(blocks.shape[2], dtype=np.int32)
     for number in range(len(people)):
         person = people[number]
@@ -77,7 +78,7 @@ def vote(
     values: Any,
     found: Any,
 ) -> None:
-    """Fill ``found`` with the value (``values[block, lane]``) that most rows at everybody's least ``distance`` have; of several, the first."""
+    """Fill ``found`` with the most frequent value (``values[block, lane]``) among the rows at each person's minimum ``distance``; ties: the first."""
     bounds, sums = np.empty(len(lows), dtype=np.int64), np.empty(blocks.shape[2], dtype=np.int32)
     votes = np.zeros(np.max(values) + 1, dtype=np.int64)
     for number in range(len(people)):
@@ -94,7 +95,9 @@ def vote(
 
 @compiled
 def fitting(blocks: Any, times: Any, lows: Any, highs: Any, least: Any, most: Any, rows: Any, example: Any) -> None:
-    """How many ``rows`` lie within ``least`` and ``most`` of each description (2 stands for more), and where one of them is (``example``)."""
+    """Count the ``rows`` within ``least`` and ``most`` of each description (2 means more than one), and store the
+    position of one of them in ``example``.
+    """
     lanes = blocks.shape[2]
     inside = np.empty(lanes, dtype=np.bool_)
     for description in range(len(least)):

@@ -1,8 +1,9 @@
-"""Attacks on artificial records: what a synthetic file tells about the people it was made from, beyond what it tells about everybody else.
+"""Attacks on synthetic records: what a synthetic file discloses about the people it was made from, beyond what it
+discloses about everyone. Source: [Giomi2023].
 
-Every adversary here tries the same on two sides (:class:`Cohorts`): people in the data, and people or rows to compare with. What is reached on the second
-side as well, a model of the whole population explains; the rest is memory of single people. A generator with a proof (``ProbabilisticDP``) bounds this for
-every adversary; these runs show what four of them reach.
+Every adversary here runs on two sides (:class:`Cohorts`): people in the data, and a control. Success on the control is
+explained by a model of the population; the excess is memorization of single people. A generator with a proof
+(``ProbabilisticDP``) bounds the excess for every adversary; these runs measure what four of them achieve.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ Hits = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ArtificialRecordsAttack(ABC):
-    """What the adversaries here share: they see artificial records, and are tried on both sides of ``cohorts``."""
+    """Base of these adversaries: they see synthetic records, and run on both sides of ``cohorts``."""
 
     cohorts: Cohorts
 
     name: ClassVar[str]
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Records that are not true rows, with the columns that people are compared by."""
+        """Require synthetic records with the columns by which people are compared."""
         if seen.groups is not None:
-            return f"The attack {self.name!r} is about artificial records, and these are true rows. Use Linkage or SinglingOut."
+            return f"The attack {self.name!r} needs synthetic records, and these are true rows. Use Linkage or SinglingOut."
         if seen.channel is not None:
-            return f"The attack {self.name!r} is about artificial records; where it is known how each was drawn, use Sighting."
+            return f"The attack {self.name!r} needs synthetic records; if the sampling probabilities are known, use Sighting."
         missing = [name for name in self.cohorts.columns if name not in seen.names]
         return None if not missing else f"The attack {self.name!r} compares {missing[0]!r}, which was not published."
 
     @abstractmethod
     def attack(self, seen: AdversaryView) -> Findings:
-        """Try it on both sides."""
+        """Run the attack on both sides."""
 
     def _trial(self, seen: AdversaryView) -> TwoSidedTrial:
         reason = self.needs(seen)
@@ -57,7 +58,7 @@ class ArtificialRecordsAttack(ABC):
     def _findings(
         self, knows: str, hit: str, hits: Hits, control: Hits, example: str, details: Mapping[str, Any], **options: Any
     ) -> Findings:
-        """The findings of an attack that hit some of the targets and some of those on the other side."""
+        """Return the findings of an attack with these hits among the targets and the control."""
         share = float(control.mean()) if len(control) else 0.0
         return Findings(
             options.pop("name", self.name),
@@ -80,11 +81,13 @@ class ArtificialRecordsAttack(ABC):
 
 @dataclass(frozen=True)
 class Membership(ArtificialRecordsAttack):
-    """An adversary who has a person's whole record wants to know whether that person was in the data.
+    """Membership inference: an adversary who has a person's complete record decides whether that person was in the
+    data.
 
-    The sign is a synthetic record that is much nearer to the person than other people are: the distance to the nearest of many other people, divided by that to the
-    nearest synthetic record. A common record, which somebody else has too, says nothing. People are said to have been in the data from a value of the sign on that
-    at most a share ``alarms`` of the people on the other side reaches; one half of these sets that value, the other half is counted.
+    The score is the distance to the nearest of many other people, divided by the distance to the nearest synthetic
+    record. A common record, which others have too, gives no evidence. People are declared members above a threshold
+    that at most a share ``alarms`` of the control exceeds; one half of the control sets the threshold, the other half
+    is counted.
     """
 
     alarms: Number = "0.01"
@@ -95,7 +98,7 @@ class Membership(ArtificialRecordsAttack):
         exact(self.alarms, "Membership: alarms", above=0, below=1)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Measure both distances, of everybody."""
+        """Compute both distances for each person."""
         trial = self._trial(seen)
         own, crowd = self._distances(trial.attacked, trial)
         sign, other = _sign(own, crowd), _sign(*self._distances(trial.compared, trial))
@@ -103,7 +106,7 @@ class Membership(ArtificialRecordsAttack):
         hits, others = sign >= limit, self.cohorts.others.height
         return self._findings(
             f"whole records, and those of {others:,} other people",
-            "can be told to be in the data, since a synthetic record is much nearer to theirs than other people are",
+            "are recognised as members of the data, because a synthetic record is much nearer to theirs than other people are",
             hits,
             other[1::2] >= limit,
             _nearness(trial.attacked.people, hits, own, crowd, others),
@@ -117,12 +120,12 @@ class Membership(ArtificialRecordsAttack):
 
 
 def _sign(own: NDArray[np.int64], crowd: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How much nearer a record is than other people; a hundredth of a column counts as the same."""
+    """Return how much nearer a synthetic record is than other people; distances below a hundredth of a column count as equal."""
     return crowd / (own + COLUMN / 100)
 
 
 def _reached_by(signs: NDArray[np.float64], share: float) -> float:
-    """The least value that at most a share of the signs reaches, and the greatest of them where more do."""
+    """Return the smallest threshold that at most this share of the scores exceeds, or the largest score if more do."""
     values, counts = np.unique(signs, return_counts=True)
     reached = np.cumsum(counts[::-1])[::-1] / max(len(signs), 1)
     allowed = values[reached <= share]
@@ -131,10 +134,11 @@ def _reached_by(signs: NDArray[np.float64], share: float) -> float:
 
 @dataclass(frozen=True)
 class Linkability(ArtificialRecordsAttack):
-    """An adversary has two lists about the same people, with different columns, and wants to know who in one is who in the other.
+    """Linkability: an adversary has two lists about the same people with different columns, and links their entries.
 
-    A person is linked where one synthetic record is the nearest both by the columns of the first list and by those of the second: it bridges them. The
-    two sets are ``first`` and the rest; by default columns are dealt out so that both sets tell people apart about equally well.
+    A person is linked if the same synthetic record is nearest both by the columns of the first list and by those of the
+    second. The two sets are ``first`` and the rest; by default columns are divided so that both sets identify people
+    about equally well.
     """
 
     first: Sequence[str] | None = None
@@ -147,7 +151,7 @@ class Linkability(ArtificialRecordsAttack):
         return super().needs(seen)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Find the nearest records of everybody, by both sets and by all columns."""
+        """Find the nearest records of each person, by both sets and by all columns."""
         trial = self._trial(seen)
         one, two = self._dealt()
         hits, control = (self._linked(side, one, two) for side in (trial.attacked, trial.compared))
@@ -179,7 +183,7 @@ class Linkability(ArtificialRecordsAttack):
         return tuple(name for name in columns if name in one), tuple(two)
 
     def _linked(self, side: Side, one: Sequence[str], two: Sequence[str]) -> Hits:
-        """One record is nearest by both sets if and only if the least distances by each add up to the least distance by all."""
+        """Return who is linked: one record is nearest by both sets iff the minimum distances by each add up to the minimum distance by all."""
         first, second, both = (
             side.nearest(columns, self.cohorts.context, "linking two lists")
             for columns in (one, two, self.cohorts.columns)
@@ -190,10 +194,11 @@ class Linkability(ArtificialRecordsAttack):
 
 @dataclass(frozen=True)
 class NearestGuess(ArtificialRecordsAttack):
-    """An adversary who knows most of a person guesses one more column: it is what the nearest synthetic record says.
+    """Attribute inference: an adversary who knows most columns of a person guesses another one from the nearest
+    synthetic record.
 
-    Where several records are equally near, the value is taken that most of them have. A guessed number or date is right within ``tolerance`` of the range that the
-    middle 90 % of people have.
+    If several records are equally near, their most frequent value is taken. A guessed number or date is right within
+    ``tolerance`` of the range of the central 90 % of people.
     """
 
     column: str = ""
@@ -210,21 +215,21 @@ class NearestGuess(ArtificialRecordsAttack):
 
     @property
     def known(self) -> tuple[str, ...]:
-        """What is known of people."""
+        """The columns that are known."""
         return tuple(name for name in self.cohorts.known if name != self.column)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        return super().needs(seen) if self.known else f"Nothing is known by which {self.column!r} could be guessed."
+        return super().needs(seen) if self.known else f"No column is known from which {self.column!r} could be guessed."
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Guess, and look who has it."""
+        """Guess, and compare with the true values."""
         trial = self._trial(seen)
         hits, guess = self._guessed(trial.attacked)
         control, _ = self._guessed(trial.compared)
-        said = f"Of {{}} the nearest synthetic record says {self.column} {{guess!r}}, and that is right."
+        said = f"For {{}} the nearest synthetic record has {self.column} {{guess!r}}, and that is right."
         return self._findings(
             f"{listing(self.known)} of people",
-            f"have their {self.column} guessed rightly from the nearest synthetic record",
+            f"have their {self.column} guessed correctly from the nearest synthetic record",
             hits,
             control,
             _of_somebody(trial.attacked.people.select(self.known), hits, said, guess),
@@ -241,11 +246,13 @@ class NearestGuess(ArtificialRecordsAttack):
 
 @dataclass(frozen=True)
 class Isolation(ArtificialRecordsAttack):
-    """An adversary who knows nobody takes descriptions from synthetic rows and hopes that each fits exactly one real person.
+    """Singling out: an adversary without background knowledge takes descriptions from synthetic rows; each that matches
+    exactly one real person is a hit.
 
-    A description is drawn from a random row: columns in random order until no other synthetic row fits, then a random number more. A category is described by its
-    value; a number or a date by its value, or as being at least (above the median; else at most) that. ``descriptions`` are drawn. On the other side
-    it is a table of the same size, of people who are not in the data.
+    A description is sampled from a random row: columns in random order until no other synthetic row matches, then a
+    random number more. A category is described by its value; a number or a date by its value, or as at least (above the
+    median; else at most) that value. ``descriptions`` are sampled. The control is a table of the same size, of people
+    who are not in the data.
     """
 
     descriptions: int = 3000
@@ -256,7 +263,7 @@ class Isolation(ArtificialRecordsAttack):
         whole(self.descriptions, "Isolation: descriptions", low=1)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Draw descriptions, and count who fits."""
+        """Sample descriptions, and count who matches."""
         trial = self._trial(seen)
         drawn = self._drawn(trial.attacked)
         same = trial.compared.shown is trial.attacked.shown
@@ -266,11 +273,11 @@ class Isolation(ArtificialRecordsAttack):
         example = (
             f"Exactly one person has {drawn.words(place, self.cohorts.columns, trial.attacked.table[int(who[place])])}."
             if place >= 0
-            else "No description that was tried fits exactly one person."
+            else "No description tried matches exactly one person."
         )
         return self._findings(
             "only the synthetic rows",
-            "fit exactly one person in the data",
+            "match exactly one person in the data",
             isolated,
             control,
             example,
@@ -293,14 +300,14 @@ _ANYTHING = (1 << 31) - 1
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Descriptions as a range of places in every column; a column that is not described has all places."""
+    """Descriptions as a range in every column; a column that is not described has the full range."""
 
     lows: Places = field(repr=False)
     highs: Places = field(repr=False)
 
     @classmethod
     def drawn(cls, shown: RecordIndex, number: int, random: np.random.Generator) -> _Boxes:
-        """From random rows, each with as many columns as leave one synthetic row, and some more."""
+        """Sample descriptions from random rows, each with enough columns to match one synthetic row, and some more."""
         columns, random_rows = (
             shown.ruler.columns,
             random.choice(len(shown.records.times), number, p=shown.records.times / shown.records.times.sum()),
@@ -321,7 +328,7 @@ class _Boxes:
         return cls(lows[unique], highs[unique])
 
     def words(self, place: int, columns: Sequence[str], person: pl.DataFrame) -> str:
-        """A description, told by the values of the person that it fits."""
+        """Return a description in words, with the values of the person that it matches."""
         told = [
             f"{name} {person[name][0]!r}"
             for column, name in enumerate(columns)
@@ -331,12 +338,14 @@ class _Boxes:
 
 
 def _described(lows: Places, highs: Places, told: NDArray[np.bool_]) -> tuple[Places, Places]:
-    """The ends of descriptions that tell some columns only."""
+    """Return the bounds of descriptions restricted to some columns."""
     return np.where(told, lows, np.int32(-_ANYTHING)), np.where(told, highs, np.int32(_ANYTHING))
 
 
 def _columns_needed(shown: RecordIndex, lows: Places, highs: Places, turns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many columns, each in its turn, leave one row; one more than there are where all of them do not. Found by halving, since more columns leave fewer rows."""
+    """Return how many columns, in this order, leave one row; one more than all if none do. Found by bisection, since
+    more columns leave fewer rows.
+    """
     columns = lows.shape[1]
     too_few, enough = np.zeros(len(lows), dtype=np.int64), np.full(len(lows), columns + 1, dtype=np.int64)
     while (enough - too_few > 1).any():
@@ -349,18 +358,18 @@ def _columns_needed(shown: RecordIndex, lows: Places, highs: Places, turns: NDAr
 
 
 def _of_somebody(people: pl.DataFrame, hits: Hits, words: str, guess: pl.Series | None = None) -> str:
-    """An example: the first person who was hit."""
+    """Return an example: the first person who was hit."""
     if not hits.any():
-        return "Nobody is hit."
+        return "No one is hit."
     place = int(np.argmax(hits))
     values = ", ".join(str(value) for value in people.row(place) if value is not None)
-    return words.format(f"somebody with {values}", guess=None if guess is None else guess[place])
+    return words.format(f"a person with {values}", guess=None if guess is None else guess[place])
 
 
 def _nearness(people: pl.DataFrame, hits: Hits, own: NDArray[np.int64], crowd: NDArray[np.int64], others: int) -> str:
     if not hits.any():
-        return "Nobody's record is much nearer to a synthetic one than people are to each other."
+        return "No record is much nearer to a synthetic one than people are to each other."
     place = int(np.argmax(np.where(hits, crowd - own, -1)))
     values = ", ".join(str(value) for value in people.row(place) if value is not None)
-    found = "is there" if own[place] == 0 else f"has a synthetic one {own[place] / COLUMN:.2g} columns away"
-    return f"The record {values} {found}, and the nearest of {others:,} other people is {crowd[place] / COLUMN:.2g} columns away."
+    found = "is there" if own[place] == 0 else f"is {own[place] / COLUMN:.2g} columns away from a synthetic one"
+    return f"The record {values} {found}, but {crowd[place] / COLUMN:.2g} columns away from the nearest of {others:,} other people."

@@ -1,4 +1,4 @@
-"""Placing people among published cells: for each person, which rows could be theirs and what these would say."""
+"""Match people to published rows: for each person, the candidate rows and the sensitive values they leave possible."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reticent.core import AdversaryView, CandidatePairs, QueriedPeople, Shape
 
 @dataclass(frozen=True)
 class Matches:
-    """What a release says about each person: how many ``candidates`` fit, ``values`` that these leave possible, the best guess.
+    """The matches of each person: the number of ``candidates``, the number of possible ``values``, and the best guess.
 
-    ``guess`` is the number of the likeliest sensitive value (-1 without one) and ``chance`` how often rows that fit have it.
-    Counts are exact; ``chance`` is for display.
+    ``guess`` is the index of the most likely sensitive value (-1 if none) and ``chance`` its share among the
+    candidates. Counts are exact; ``chance`` is for display.
     """
 
     candidates: NDArray[np.int64]
@@ -30,12 +30,12 @@ class Matches:
 
     @classmethod
     def nowhere(cls, people: int) -> Matches:
-        """Nobody fits anything."""
+        """Return matches in which no person has a candidate."""
         nothing = np.zeros(people, dtype=np.int64)
         return cls(nothing, nothing.copy(), nothing - 1, np.zeros(people))
 
     def put(self, people: NDArray[np.int64], found: Matches) -> None:
-        """Fill in what was found about some people; only while matches are being made."""
+        """Fill in the matches of some people; only during construction."""
         for mine, theirs in zip(self._arrays(), found._arrays(), strict=True):
             mine[people] = theirs
 
@@ -43,7 +43,7 @@ class Matches:
         return self.candidates, self.values, self.guess, self.chance
 
     def of(self, people: NDArray[np.int64]) -> Matches:
-        """The matches of some people, by number."""
+        """Return the matches of some people, by index."""
         return Matches(self.candidates[people], self.values[people], self.guess[people], self.chance[people])
 
 
@@ -61,11 +61,11 @@ class LabelPlaces:
     shapes: tuple[Shape, ...] = ()
 
     def best(self) -> Best:
-        """For every place: how many values are possible, the likeliest one (ties: the first; -1: none) and its share."""
+        """For every label combination: the number of possible values, the most likely one (ties: the first; -1: none) and its share."""
         return _best(self.owners, self.values, self.weights, self.rows)
 
     def matrix(self) -> Any:
-        """LabelPlaces by values: the expected number of rows."""
+        """A sparse matrix, label combinations by values: the expected number of rows."""
         from scipy.sparse import csr_array
 
         return csr_array((self.weights, (self.owners, self.values)), shape=(len(self.rows), self.domain))
@@ -75,7 +75,7 @@ Best = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.int64]) -> Best:
-    """For every owner how many values are possible, the likeliest one (ties: the first; -1: none) and its share of the owner's rows."""
+    """Return for every owner the number of possible values, the most likely one (ties: the first; -1: none) and its share of the owner's rows."""
     count = len(rows)
     possible = np.bincount(owners, minlength=count)
     order = np.lexsort((values, -weights, owners))
@@ -94,9 +94,10 @@ def match(
     *,
     null_is_unknown: bool = True,
 ) -> Matches:
-    """Match people to what was published, over the ``quasi`` columns that the adversary has; those with the same values once.
+    """Match people to the published rows over the ``quasi`` columns that the adversary has; equal people are matched
+    once.
 
-    A null is something that is not known, or a value that is known to be missing: then only labels fit that missing values are under.
+    A null is an unknown value, or a value known to be missing: then only labels match that cover missing values.
     """
     asked = seen.ask(people, quasi, null_is_unknown=null_is_unknown)
     places = places_of(seen, quasi, sensitive)
@@ -107,7 +108,7 @@ def match(
 
 
 def expect(asked: QueriedPeople, places: LabelPlaces) -> NDArray[np.float64]:
-    """For each distinct person and sensitive value the number of rows that fit and (on average) have the value."""
+    """Return for each distinct person and sensitive value the expected number of matching rows with that value."""
     expected = np.zeros((len(asked), places.domain))
     for fits in asked.fits(places.codes, places.shapes):
         expected[fits.people] = (_matrix(fits, places) @ places.matrix()).toarray()
@@ -115,7 +116,7 @@ def expect(asked: QueriedPeople, places: LabelPlaces) -> NDArray[np.float64]:
 
 
 def _matrix(fits: CandidatePairs, places: LabelPlaces) -> Any:
-    """People by places, 1 where they fit."""
+    """Return the matrix of people by label combinations, 1 if they match."""
     from scipy.sparse import csr_array
 
     shape = (len(fits.people), len(places.rows))
@@ -123,7 +124,7 @@ def _matrix(fits: CandidatePairs, places: LabelPlaces) -> Any:
 
 
 def _matches(places: LabelPlaces, fits: CandidatePairs) -> Matches:
-    """What the places that fit say together about each of some people."""
+    """Return the joint evidence of the matching label combinations about each person."""
     together = _matrix(fits, places)
     candidates, rows = together @ places.candidates, together @ places.rows
     if not places.domain:
@@ -134,7 +135,7 @@ def _matches(places: LabelPlaces, fits: CandidatePairs) -> Matches:
 
 
 def places_of(seen: AdversaryView, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
-    """Merge the published cells over the columns that the adversary can compare."""
+    """Merge the published rows over the columns that the adversary can compare."""
     columns = [seen.column(name) for name in quasi]
     ids, count = seen.combined(quasi)
     first = np.empty(count, dtype=np.int64)
@@ -147,7 +148,7 @@ def places_of(seen: AdversaryView, quasi: Sequence[str], sensitive: str | None) 
         return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0, shapes)
     groups = seen.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
-    # A row of a cell has each value of its group in proportion: the group is all that ties the two together.
+    # Within a group, each row has each sensitive value in proportion: only the group links the two.
     lengths = histograms.distinct[seen.group_of]
     cells = np.repeat(np.arange(len(ids)), lengths)
     entries = places_in(histograms.offsets[seen.group_of], lengths)

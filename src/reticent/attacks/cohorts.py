@@ -1,4 +1,4 @@
-"""Who is attacked through artificial records, and what it is compared with: people who were not in the data, or other people's true rows."""
+"""The targets of attacks on synthetic records, and the control: people who were not in the data, or true rows of other people."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from reticent.core import AdversaryView
 from reticent.errors import DataError, did_you_mean
 
 LEAST_PEOPLE = 20
-"""With fewer people there is nobody to compare with."""
+"""The minimum number of people for a comparison."""
 _CROWD = 20_000
 
 
 @dataclass(frozen=True)
 class Cohorts:
-    """People in the data, and people to compare with. An attack is run on both, and only what it reaches beyond the second is a leak.
+    """People in the data, and a control. An attack is run on both, and only the excess over the control is a leak.
 
-    ``targets`` are in the data; ``outsiders`` are not, but were drawn like them: a control group. Without one the comparison is turned around: the
-    targets stay, and true rows of *other* people (``instead``) take the place of the artificial ones, as many on both sides. A
-    generator that draws new people from the same population comes as near to the targets as those rows do; one that repeats its input comes nearer.
+    ``targets`` are in the data; ``outsiders`` are not, but were sampled from the same population: a control group.
+    Without one the comparison is reversed: the targets stay, and true rows of *other* people (``instead``) replace the
+    synthetic ones, as many on both sides. A generator that samples new people from the same population comes as near to
+    the targets as those rows; one that repeats its input comes nearer.
 
-    ``others`` are further people in the data, who show how near people are to each other anyway. ``inside`` and ``outside`` are whole tables of
-    equal size, in which a description may fit one person only. ``known`` are the columns that an adversary may know, ``secret`` those
-    that it is after; where no roles were said every column is both.
+    ``others`` are further people in the data, for the typical distance between people. ``inside`` and ``outside`` are
+    whole tables of equal size, in which a description may match one person only. ``known`` are the columns that an
+    adversary may know, ``secret`` the targeted ones; without roles every column is both.
     """
 
     known: tuple[str, ...]
@@ -59,9 +60,9 @@ class Cohorts:
         context: Context | None = None,
         codes: Collection[str] = (),
     ) -> Cohorts:
-        """From the table that artificial records were made from, and people who were not in it (without them the table is split).
+        """Build the cohorts from the original table, and people who were not in it (without them the table is split).
 
-        At most ``sample`` people of each side are attacked one by one. Columns of numbers that are ``codes`` are alike or not, never near.
+        At most ``sample`` people of each side are attacked. Numbers in ``codes`` are equal or not, never near.
         """
         whole(sample, "sample", low=1)
         rows = as_polars(original)
@@ -100,7 +101,7 @@ class Cohorts:
         return tuple(dict.fromkeys([*self.known, *self.secret]))
 
     def trial(self, seen: AdversaryView) -> TwoSidedTrial:
-        """Both sides, with the records that are looked at ready for questions; made once for all adversaries of a run."""
+        """Return both sides with their records indexed; built once for all adversaries of a run."""
         key, memo = ("trial", id(self), id(seen)), self.context.memo
         if key not in memo:
             self.context.step("preparing")
@@ -126,7 +127,7 @@ class Cohorts:
 
     @property
     def compared(self) -> str:
-        """What the attack is compared with, in words."""
+        """The control, in words."""
         if self.instead is None:
             return f"{self.outsiders.height:,} people who are not in the data"
         return "the same attack with true rows of other people in place of the synthetic ones"
@@ -141,7 +142,7 @@ class Side:
     shown: RecordIndex = field(repr=False)
 
     def nearest(self, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
-        """Everybody's distance to the nearest shown record by some columns; asked once in a run."""
+        """Return each person's distance to the nearest shown record by some columns; cached for the run."""
         key = ("nearest", id(self), tuple(columns))
         if key not in context.memo:
             context.memo[key] = (self, self.shown.nearest(self.people, columns, context, what))
@@ -151,7 +152,7 @@ class Side:
 
 @dataclass(frozen=True)
 class TwoSidedTrial:
-    """The side that is ``attacked``, the side that it is ``compared`` with, and the ``crowd`` of other people in the data."""
+    """The ``attacked`` side, the ``compared`` side (the control), and the ``crowd`` of other people in the data."""
 
     attacked: Side
     compared: Side
@@ -163,7 +164,5 @@ def _checked(rows: pl.DataFrame, columns: Sequence[str], called: str) -> pl.Data
         if name not in rows.columns:
             raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, rows.columns)}", column=name)
     if rows.height < LEAST_PEOPLE:
-        raise DataError(
-            f"The {called} has {rows.height} rows: with fewer than {LEAST_PEOPLE} there is nobody to compare with."
-        )
+        raise DataError(f"The {called} has {rows.height} rows: at least {LEAST_PEOPLE} are needed for a comparison.")
     return rows.select(columns)

@@ -1,4 +1,4 @@
-"""A column in turn: what the other quasi columns tell about one of them."""
+"""Column in turn: what the other quasi-identifiers disclose about one of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _Array = NDArray[np.int64]
 class ColumnFigures:
     """What an adversary who knows all other columns learns about a column.
 
-    ``mean`` is the chance of a right guess, the best that is the same for all who look alike, for a random record; ``mode`` the same for one who knows the
-    spread of the whole column only. ``certain`` records have their value guessed with more than the threshold.
+    ``mean`` is the probability that the best guess for a random record is right, given the other columns; ``mode`` the
+    same for an adversary who knows only the distribution of the column. ``certain`` counts the records whose value is
+    guessed with a probability above the threshold.
     """
 
     column: str
@@ -34,7 +35,7 @@ class ColumnFigures:
 
     @classmethod
     def of(cls, column: str, cells: Groups, threshold: Fraction) -> ColumnFigures:
-        """From groups of records that are alike in the other columns, with the raw values of the column."""
+        """Compute the figures from groups of records with equal other columns, with the raw values of the column."""
         top, sizes = cells.histograms.top, cells.sizes
         sure = top * threshold.denominator > sizes * threshold.numerator
         records, totals = int(sizes.sum()), cells.histograms.total(len(cells.reference))
@@ -47,7 +48,7 @@ class ColumnFigures:
         )
 
     def as_dict(self) -> dict[str, object]:
-        """The figures as plain data."""
+        """Return the figures as plain data."""
         return {
             "records": self.records,
             "mean": float(self.mean),
@@ -59,15 +60,19 @@ class ColumnFigures:
 
 @dataclass(frozen=True)
 class ColumnInTurn:
-    """An adversary who knows all quasi columns of a person but one concludes that one, from the records that are alike in the others.
+    """An adversary who knows all quasi-identifiers of a person except one infers that one from the records that agree
+    in the others.
 
-    k-anonymity says nothing about it: five people of the same age and place who are all of one race are 5-anonymous. A record is hit when the most frequent raw
-    value among those who look alike has a share above ``threshold``. Every column is tried, and people are counted for the one that is learned for most of them, columns left aside of which one value has such a
-    share among all records; ``details["columns"]`` has the figures of each. Quasi columns are those that others may know, so that no guarantee is broken by it and it is not
-    judged, unless :class:`InTurn` is claimed, which bounds it: a figure that tells whether to ask for that.
+    k-anonymity does not prevent it: five people of the same age and place who are all of one race are 5-anonymous. A
+    record is hit if the most frequent raw value among the records that agree has a share above ``threshold``. Every
+    column is tried, and hits are counted for the column with most hits, except columns in which one value has such a
+    share among all records; ``details["columns"]`` has the figures of each. Quasi-identifiers are assumed to be known
+    to others, so this violates no guarantee and is not judged, unless :class:`InTurn` is claimed, which bounds it: the
+    figure helps to decide whether to require it.
 
-    Raw values are public where the labels of a column stand for one value each. For others they are taken from ``people``, the original rows that only the steward has, as far as
-    their groups are known: people who fit the labels of several groups are not counted, and a column is left aside where these are most of them.
+    Raw values are public if each label of a column covers one value. For other columns they are taken from ``people``,
+    the original rows that only the steward has, if their groups are known: people who match the labels of several
+    groups are not counted, and a column is skipped if these are the majority.
     """
 
     threshold: Number = "0.9"
@@ -79,15 +84,15 @@ class ColumnInTurn:
         object.__setattr__(self, "threshold", exact(self.threshold, "ColumnInTurn: threshold", low=0, high=1))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that show labels of at least two columns, one of them with raw values that are known."""
+        """Require rows with labels of at least two columns, one of them with known raw values."""
         reason = needs_groups(seen)
         if reason is not None:
             return reason
         labels = seen.labelled_groups.labels
         if labels is None or len(labels.columns) < 2:
-            return "ColumnInTurn: this release does not show labels of several columns row by row."
+            return "ColumnInTurn: this release does not publish labels of several columns per row."
         if self.people is None and all(column.raw is None for column in labels.columns):
-            return "ColumnInTurn: every column is generalized, so that raw values are known to the steward only. Pass people=, the original rows."
+            return "ColumnInTurn: every column is generalized, so only the steward knows the raw values. Pass people=, the original rows."
         return None
 
     def attack(self, seen: AdversaryView) -> Findings:
@@ -100,18 +105,16 @@ class ColumnInTurn:
             for name, values, ids, count in self._columns(seen, labels)
         ]
         if not figures:
-            unplaced = (
-                "Most people fit the labels of several groups, so that their raw values are not known group by group."
-            )
+            unplaced = "Most people match the labels of several groups, so their raw values are not known per group."
             return Findings(
-                self.name, "all quasi columns but one", "have that one learned", 0, 0, unplaced, judged=False
+                self.name, "all quasi-identifiers except one", "have that one learned", 0, 0, unplaced, judged=False
             )
         open_ones = [each for each in figures if each.mode <= limit] or figures
         worst = max(open_ones, key=lambda each: (each.certain, each.mean - each.mode))
         return Findings(
             self.name,
-            f"all quasi columns of everybody but {worst.column}",
-            f"have their {worst.column} guessed with a chance above {float(limit):g}",
+            f"all quasi-identifiers of every person except {worst.column}",
+            f"have their {worst.column} guessed with a probability above {float(limit):g}",
             worst.certain,
             worst.records,
             _told(worst, limit),
@@ -121,7 +124,7 @@ class ColumnInTurn:
         )
 
     def _columns(self, seen: AdversaryView, labels: GroupLabels) -> Iterator[tuple[str, RawValues, _Array, int]]:
-        """The columns with known raw values: the values, and the groups numbered by their labels in all others."""
+        """Yield the columns with known raw values: the values, and the group index by the labels of all others."""
         group = None if self.people is None else seen.place(self.people.select(labels.names))
         for column in labels.columns:
             raw = column.raw
@@ -136,7 +139,7 @@ class ColumnInTurn:
 
 
 def _placed(series: pl.Series, group: _Array, seen: AdversaryView) -> RawValues | None:
-    """The raw values of people whose group is known; None where that is less than half of the published rows."""
+    """Return the raw values of people whose group is known; None if these are less than half of the published rows."""
     placed = group >= 0
     if 2 * int(placed.sum()) < seen.rows:
         return None
@@ -146,10 +149,9 @@ def _placed(series: pl.Series, group: _Array, seen: AdversaryView) -> RawValues 
 
 
 def _told(figures: ColumnFigures, limit: Fraction) -> str:
-    """What the figure counts: a large share is no news where one value is frequent among all records."""
+    """Return the figure in words: a high share is not news if one value is frequent in all records."""
     share = figures.certain / max(figures.records, 1)
     return (
-        f"For {figures.certain:,} of {figures.records:,} records ({share:.1%}), one value of {figures.column} has a share above {float(limit):g} among the records that are alike in all "
-        f"other quasi columns. An attacker who guesses it is right for {float(figures.mean):.1%} of all records; one who always guesses the most frequent value "
+        f"For {figures.certain:,} of {figures.records:,} records ({share:.1%}), one value of {figures.column} has a share above {float(limit):g} among the records that agree in all other quasi-identifiers. An attacker who guesses it is right for {float(figures.mean):.1%} of all records; one who always guesses the most frequent value "
         f"of {figures.column} is right for {float(figures.mode):.1%}."
     )

@@ -1,4 +1,4 @@
-"""The release made once more: of half of the people, so that the other half is a control group for a model."""
+"""A second release made from half of the people, so that the other half is a control group for a model."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _OUTSIDERS = "people who were held out of a release made in the same way"
 
 @dataclass(frozen=True)
 class HoldOut:
-    """A release of some of the people only, by the method and the definition of another, beside the people who were held out.
+    """A release of some of the people, by the method and the definition of another release, and the people who were
+    held out.
 
-    A model that is trained on it is tried on both: what it guesses better about ``members`` than about ``held_out`` people, who were
-    drawn like them, is the doing of such a release, and nothing else is. ``members`` are all whose rows were handed to the
-    method, those that it left out included.
+    A model trained on it is tested on both: its excess accuracy for ``members`` over ``held_out`` people from the same
+    population is due to such a release, and nothing else is. ``members`` are all people whose rows the method received,
+    including suppressed ones.
     """
 
     members: Table = field(repr=False)
@@ -35,20 +36,22 @@ class HoldOut:
     release: AdversaryView = field(repr=False)
 
     def adversary(self, **options: Any) -> Inference:
-        """Somebody who trains on the trial's release, to be tried on it (or on the members' own rows)."""
+        """Return an adversary who trains on the trial release, to be run on it (or on the members' own rows)."""
         names = [*self.members.quasi, *self.members.sensitive]
         return Inference(self.members.frame.select(names), self.held_out.select(names), outsiders=_OUTSIDERS, **options)
 
     def adversaries(self, **options: Any) -> list[Inference]:
-        """One for each sensitive column."""
+        """Return one adversary per sensitive column."""
         return [self.adversary(column=name, **options) for name in self.members.sensitive]
 
 
 def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
-    """Make ``release`` (or what its folder claims) once more of a random half of the ``table``, and keep the other half apart.
+    """Make ``release`` (or what its folder claims) again from a random half of the ``table``, and hold out the other
+    half.
 
-    Nothing of it is recorded or leaves: the second release exists to be attacked. People with several rows are held out
-    with all of them. What cannot be made again (an unknown method or definition, or too few people for it) is an error that says so.
+    Nothing of it is recorded or published: the second release exists only to be attacked. People with several rows are
+    held out with all of them. If it cannot be made again (an unknown method or definition, or too few people), an error
+    explains why.
     """
     seen = adversary_view_of(release)
     if seen.made is None:
@@ -58,19 +61,19 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     definition, method = definition_of(seen.made), method_of(seen.made)
     chosen = _half(table, seed)
     members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
-    # The trial's own randomness need not be secret: nothing of it leaves.
+    # The trial's randomness need not be secret: nothing of it is published.
     made = adversary_view_of(publish(members, definition, method, context=Context(Randomness(seed))))
     return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
 
 
 def naively(seen: AdversaryView, table: Table) -> AdversaryView:
-    """What an adversary holds who takes all rows for true, with the roles that the columns of ``table`` have."""
+    """Return the view of an adversary who takes all rows for true, with the column roles of ``table``."""
     quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
     return seen.naive(quasi, sensitive)
 
 
 def definition_of(made: Provenance) -> Definition:
-    """The definition that a release claims; refused where it cannot be judged without a population, or is not known."""
+    """Return the definition that a release claims; refused if it needs a population or is unknown."""
     claims = read_claims({"claims": list(made.claims)})
     unknown = [claim.text for claim in claims if claim.definition is None or claim.definition.needs_population]
     if unknown:
@@ -80,7 +83,7 @@ def definition_of(made: Provenance) -> Definition:
 
 
 def method_of(made: Provenance) -> Any:
-    """The method that made a release, with its parameters; refused where it cannot be told."""
+    """Return the method that made a release, with its parameters; refused if it is unknown."""
     described = dict(made.method)
     name = str(described.pop("name", "unknown"))
     try:
@@ -90,7 +93,7 @@ def method_of(made: Provenance) -> Any:
 
 
 def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows are those of members: half of the people, drawn at random."""
+    """Return the mask of members' rows: half of the people, sampled at random."""
     if table.several_rows:
         person = table.frame[str(table.household or table.key)].rank("dense").to_numpy().astype(np.int64) - 1
     else:
@@ -105,7 +108,7 @@ def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def _restricted(table: Table, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Table:
-    """The table with some of its rows, without a name (so that no ledger hears of it) and without columns that play no part."""
+    """Return the table with some of its rows, without a name (so that the ledger does not record it) and without unused columns."""
     return Table(
         table.frame.filter(pl.Series(rows)),
         quasi=table.quasi,

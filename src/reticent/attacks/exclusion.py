@@ -1,4 +1,4 @@
-"""Exclusion of values: an adversary who can rule out a few sensitive values of a person is left with the rest of the group."""
+"""Exclusion: an adversary rules out a few sensitive values of a person and is left with the rest of the group."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from reticent.core import AdversaryView, Groups
 class Exclusion:
     """An adversary who knows a person's group and ``exclusions`` values that the person does not have.
 
-    The values ruled out are the worst ones: the most frequent others of the group. A person is hit when what is left says their
-    real value with a chance of at least ``threshold``, decided in integers. Recursive (c, l)-diversity stops everybody with ``l - 2``
-    exclusions at the threshold ``c / (c + 1)``; distinct l-diversity stops them at certainty. *Baseline.* The people of whom the same follows from
-    all that was published: of two values, whoever can rule out one knows the other.
+    The excluded values are the worst case: the most frequent others of the group. A person is hit if the true value
+    then has a probability of at least ``threshold``, decided in integers. Recursive (c, l)-diversity prevents hits with
+    ``l - 2`` exclusions at the threshold ``c / (c + 1)``; distinct l-diversity prevents certainty. *Baseline.* The
+    people for whom the same follows from all published rows: with two values, excluding one leaves the other. *Source*:
+    [Machanavajjhala2007].
     """
 
     exclusions: int = 1
@@ -34,11 +35,11 @@ class Exclusion:
         object.__setattr__(self, "threshold", exact(self.threshold, "Exclusion: threshold", above=0, high=1))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Groups with a sensitive column."""
+        """Require groups with a sensitive column."""
         return needs_secret(seen, self.column, "Exclusion")
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Rule values out in every group."""
+        """Exclude values in every group."""
         sensitive, groups = secrets(seen, self.column, "Exclusion")
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")
         left = _left(groups, self.exclusions)
@@ -51,7 +52,7 @@ class Exclusion:
         return Findings(
             self.name,
             f"the published labels of each person, that they are in the data, and {values} that they do not have",
-            f"have their {sensitive} given away once {values} can be ruled out",
+            f"have their {sensitive} disclosed once {values} can be ruled out",
             int(histograms.counts[hit].sum()),
             int(groups.sizes.sum()),
             self._example(groups, sensitive, hit, already, left),
@@ -81,10 +82,7 @@ class Exclusion:
         chance = histograms.counts / left
         if not hit.any():
             most = int(np.argmax(chance))
-            return (
-                f"Even after ruling out the most frequent {'other value' if self.exclusions == 1 else f'{self.exclusions} other values'}, nobody's {sensitive} is more likely than "
-                f"{chance[most]:.0%}."
-            )
+            return f"Even after ruling out the most frequent {'other value' if self.exclusions == 1 else f'{self.exclusions} other values'}, no {sensitive} is more likely than {chance[most]:.0%}."
         taught = np.flatnonzero(hit & ~already)
         cell = int((taught if len(taught) else np.flatnonzero(hit))[0])
         group = int(histograms.owners[cell])
@@ -95,7 +93,7 @@ class Exclusion:
 
 
 def _left(groups: Groups, exclusions: int) -> NDArray[np.int64]:
-    """For every cell (group, value) the rows that remain when the most frequent ``exclusions`` other values are ruled out."""
+    """Return for every (group, value) the rows that remain when the most frequent ``exclusions`` other values are ruled out."""
     histograms = groups.histograms
     sums = histograms.ranked_sums
     starts, ends = histograms.offsets[:-1], histograms.offsets[1:]
@@ -106,7 +104,7 @@ def _left(groups: Groups, exclusions: int) -> NDArray[np.int64]:
         enough = histograms.distinct >= exclusions
         last = np.where(enough, histograms.ranked[np.where(enough, starts + exclusions - 1, 0)], 0)
     owners, counts = histograms.owners, histograms.counts
-    # A value that is itself among the most frequent ones lets the next one be ruled out instead of it.
+    # If a value is itself among the most frequent ones, the next one is excluded instead.
     excluded = np.where(counts >= last[owners], top_and_next[owners] - counts, top[owners])
     remaining: NDArray[np.int64] = groups.sizes[owners] - excluded
     return remaining

@@ -1,4 +1,4 @@
-"""A synthetic file that anybody made, attacked with the table that it was made from."""
+"""Attack a synthetic file made by any tool, given the table that it was made from."""
 
 from __future__ import annotations
 
@@ -32,16 +32,20 @@ def synthetic(
     seed: int = 0,
     context: Context | None = None,
 ) -> list[Findings]:
-    """What synthetic records tell about the people they were made from: membership, singling out, linkability, inference.
+    """Return what synthetic records disclose about the people they were made from: membership, singling out,
+    linkability, inference.
 
-    ``target`` holds the synthetic records: a frame, a data file, a release or its folder. ``original`` is the table that they were made from (a frame, a
-    file, or a :class:`reticent.Table` with roles) and ``control`` people who were not in it, drawn from the same population; without them the original is
-    split, and true rows of one half stand in for the synthetic ones when people of the other half are attacked. ``quasi`` are the columns that
-    an adversary may know and ``sensitive`` those to guess; without them all columns that the files have in common are both. Numbers in ``codes``, such as
-    postcodes, are alike or not; other numbers may be near each other. A table's hierarchies tell which of its columns are codes.
+    ``target`` holds the synthetic records: a frame, a data file, a release or its folder. ``original`` is the table
+    that they were made from (a frame, a file, or a :class:`reticent.Table` with roles) and ``control`` people who were
+    not in it, drawn from the same population; without them the original is split, and true rows of one half replace the
+    synthetic ones when people of the other half are attacked. ``quasi`` are the columns that an adversary may know and
+    ``sensitive`` those to guess; without them all columns that the files have in common are both. Numbers in ``codes``,
+    such as postcodes, are equal or not; other numbers may be near each other. A table's hierarchies indicate which of
+    its columns are codes.
 
-    *Adversary*: four of them, see ``docs/explanations/attacks.md``; they bound nothing for others. *Cost*: nearest records of ``sample`` people on each side, so it grows with the
-    rows of the files times ``sample``. Findings are for the steward.
+    *Adversary*: four of them, see ``docs/attacks.md``; they give no bound for others. *Cost*: nearest-neighbour search
+    for ``sample`` people on each side, so it grows with the rows of the files times ``sample``. Findings are for the
+    steward only. *Source*: [Giomi2023].
     """
     context = context or Context()
     context.step("reading")
@@ -62,7 +66,7 @@ def synthetic(
 
 
 def artificial_adversaries(cohorts: Cohorts, seen: AdversaryView) -> list[ArtificialRecordsAttack]:
-    """The adversaries that can run on what is seen of artificial records; one guesses each secret column."""
+    """Return the adversaries that can run on a view of synthetic records; one guesses each secret column."""
     every = [
         Membership(cohorts),
         Isolation(cohorts),
@@ -73,14 +77,14 @@ def artificial_adversaries(cohorts: Cohorts, seen: AdversaryView) -> list[Artifi
 
 
 def coded_columns(table: Table) -> list[str]:
-    """The columns of a table whose hierarchies mask the digits of codes."""
+    """Return the columns of a table whose hierarchies mask digits of codes."""
     declared = [each.items() for each in (table.quasi, table.sensitive) if isinstance(each, dict)]
     recipes = [(name, recipe) for each in declared for name, recipe in each if isinstance(recipe, Hierarchy)]
     return [name for name, recipe in recipes if recipe.describe().get("kind") == "masking"]
 
 
 def _records(target: Any) -> AdversaryView:
-    """What is seen of the synthetic records: of a release as its format says, of a file or a frame its distinct rows."""
+    """Return the view of the synthetic records: of a release by its format, of a file or a frame its distinct rows."""
     if isinstance(target, AdversaryView):
         return target
     if isinstance(target, str | Path) and not Path(target).is_dir():
@@ -97,7 +101,7 @@ def _frame(given: Any) -> pl.DataFrame:
 def _roles(
     seen: AdversaryView, rows: pl.DataFrame, original: Any, quasi: Sequence[str] | None, sensitive: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
-    """The columns that are known and those that are secret: as they were said, as the table has them, or all that both sides have."""
+    """Return the known and the secret columns: as given, as in the table's roles, or all common columns."""
     if isinstance(original, Table):
         quasi = list(original.quasi) if quasi is None else quasi
         sensitive = list(original.sensitive) if sensitive is None else sensitive

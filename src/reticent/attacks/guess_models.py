@@ -1,4 +1,4 @@
-"""Models that guess a sensitive value from quasi values, trained on what was published and on nothing else of the data."""
+"""Models that guess a sensitive value from quasi-identifiers, trained on the published data only."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Trained(Protocol):
     """A model after training."""
 
     def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
-        """The chance of each value (a column) for each distinct person (a row)."""
+        """Return the probability of each value (column) for each distinct person (row)."""
 
 
 @dataclass(frozen=True)
 class NaiveBayes:
-    """Every column by itself: P(s) times the product of P(label | s) / P(label) over labels that fit the person."""
+    """Naive Bayes: P(s) times the product of P(label | s) / P(label) over the labels that match the person."""
 
     places: LabelPlaces
 
     @classmethod
     def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> NaiveBayes:
-        """Counts are all there is to learn."""
+        """Train: the counts are the whole model."""
         return cls(places)
 
     def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
-        """The chance of each value for each distinct person."""
+        """Return the probability of each value for each distinct person."""
         from scipy.sparse import csr_array
 
         values = np.bincount(self.places.values, weights=self.places.weights, minlength=self.places.domain)
@@ -52,7 +52,7 @@ class NaiveBayes:
                 minlength=cover.label_count * self.places.domain,
             ).reshape(cover.label_count, self.places.domain)
             share = joint.sum(axis=1) / rows
-            # One row's worth of what labels do in general keeps a value that was never seen beside a label possible.
+            # Smoothing by one row's worth of the marginal label distribution keeps unseen values possible.
             given = (joint + share[:, None]) / (values + 1)[None, :]
             lift = np.divide(given, share[:, None], out=np.ones_like(given), where=share[:, None] > 0)
             fits = csr_array(
@@ -69,10 +69,10 @@ class NaiveBayes:
 
 @dataclass(frozen=True)
 class Forest:
-    """A random forest over the columns together (scikit-learn).
+    """A random forest over all columns (scikit-learn).
 
-    It is trained on rows drawn from what was published: a row's place and value as often as the release has them, and in each column
-    one of the listed people's values that the row's label covers, as often as the list has it.
+    It is trained on rows sampled from the release: label combination and value with their published frequencies, and in
+    each column a listed person's value that the label covers, with its frequency in the list.
     """
 
     classifier: Any
@@ -81,7 +81,7 @@ class Forest:
 
     @classmethod
     def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> Forest:
-        """Draw rows, and grow trees."""
+        """Sample rows, and fit the trees."""
         try:
             ensemble = import_module("sklearn.ensemble")
         except ImportError:
@@ -101,7 +101,7 @@ class Forest:
         return cls(classifier.fit(np.stack(features, axis=1), places.values[drawn]), encoders, places.domain)
 
     def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
-        """The chance of each value for each distinct person."""
+        """Return the probability of each value for each distinct person."""
         features = [
             encoder.codes(known)[values]
             for encoder, known, values in zip(self.encoders, asked.known, asked.values, strict=True)
@@ -113,19 +113,19 @@ class Forest:
 
 @dataclass(frozen=True)
 class Encoder:
-    """Values of a column as numbers that trees can split: numbers and dates as they are, others by their place in the alphabet."""
+    """Encodes the values of a column as numbers for trees: numbers and dates as they are, others by alphabetical rank."""
 
     names: pl.Series | None
 
     @classmethod
     def of(cls, values: pl.Series) -> Encoder:
-        """For a column of such values."""
+        """Build the encoder for a column of such values."""
         if values.dtype.is_numeric() or values.dtype.is_temporal():
             return cls(None)
         return cls(values.cast(pl.String).drop_nulls().unique().sort())
 
     def codes(self, values: pl.Series) -> NDArray[np.float64]:
-        """The numbers; missing where a value is not known, or was not there when the model was trained."""
+        """Return the numbers; NaN for values that are unknown or did not occur in training."""
         if self.names is None:
             physical = values.to_physical() if values.dtype.is_temporal() else values
             return physical.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
@@ -138,7 +138,7 @@ class Encoder:
 def _drawn_values(
     asked: QueriedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """For each label one of the listed values that it covers, drawn as often as the list has them; -1 where it covers none."""
+    """Return for each label one of the listed values that it covers, sampled by frequency; -1 if it covers none."""
     cover = asked.covers[column]
     times = np.bincount(asked.values[column], weights=asked.times, minlength=cover.value_count)
     order = np.argsort(cover.labels, kind="stable")
@@ -158,7 +158,7 @@ MODELS: Mapping[str, Callable[[QueriedPeople, LabelPlaces, int], Trained]] = {
 
 
 def checked_model(name: str) -> str:
-    """The name of a model; refused if there is none of that name."""
+    """Return the name of a model; refused if it is unknown."""
     if name not in MODELS:
         raise PolicyError(
             f"Inference: there is no model {name!r}.{did_you_mean(name, MODELS)} The models are: {', '.join(MODELS)}."

@@ -1,4 +1,4 @@
-"""Homogeneity: whole groups that share a sensitive value give it away, however large they are."""
+"""Homogeneity: groups that share a sensitive value disclose it, however large they are. Source: [Machanavajjhala2007]."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from reticent.definitions import HomogeneityAudit, homogeneity_audit
 class Homogeneity:
     """An adversary who knows which group a person is in reads off a value that (almost) all of the group share.
 
-    A group is affected when its most frequent value reaches the share ``threshold`` of it, decided in integers. All people of
-    an affected group are hit, a deviating minority included: to be wrongly believed ill is harm too. *Baseline.* Everybody, where all that was
-    published shares the value.
+    A group is affected if its most frequent value reaches the share ``threshold`` of it, decided in integers. All
+    people of an affected group are hit, including a deviating minority: to be wrongly believed ill is harm too.
+    *Baseline.* All people, if all published rows share the value; otherwise none.
     """
 
     threshold: Number = 1
@@ -30,17 +30,17 @@ class Homogeneity:
         object.__setattr__(self, "threshold", exact(self.threshold, "Homogeneity: threshold", above=0, high=1))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Groups with a sensitive column."""
+        """Require groups with a sensitive column."""
         return needs_secret(seen, self.column, "Homogeneity")
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Find the groups that give a value away."""
+        """Find the groups that disclose a value."""
         sensitive, groups = secrets(seen, self.column, "Homogeneity")
         audit = homogeneity_audit(groups, self.threshold)
         return Findings(
             self.name,
             "the published labels of each person, and that they are in the data",
-            f"have their {sensitive} given away by their group",
+            f"have their {sensitive} disclosed by their group",
             int(groups.people[audit.affected].sum()),
             int(groups.people.sum()),
             _example(groups, audit, sensitive, seen.counted),
@@ -63,6 +63,6 @@ def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str, counted: s
     size = int(groups.sizes[largest])
     if size == 1:
         affected = "person" if counted == "people" else "record"
-        return f"Each affected {affected} stands alone: whoever recognises one of them reads off {sensitive}, {value!r} for instance."
+        return f"Each affected {affected} is unique: an attacker who recognises one of them learns {sensitive}, for instance {value!r}."
     alike = "people who" if counted == "people" else "records that"
     return f"{count} of {size} {alike} look alike in the published columns have {sensitive} {value!r}."

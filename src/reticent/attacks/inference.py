@@ -1,4 +1,4 @@
-"""Attribute inference: a model trained on the release guesses the sensitive value, of people who are in it and of people who are not."""
+"""Attribute inference: a model trained on the release guesses the sensitive value of people in it and of people who are not."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _CONTROL = "control group"
 class Inference:
     """An adversary trains a model on what was published and guesses the sensitive value of people in the data.
 
-    The ``model`` tells what the columns say about people in general: naive Bayes over the labels, or a random ``forest`` (which
-    needs scikit-learn). It is taken together with the rows that fit the person, which is what the release says about this
-    person: rows with the value + ``smoothing`` x the model's chance. ``people`` are in the data; ``truth`` names the column with their
-    real value (default: the sensitive column), used for scoring only.
+    The ``model`` is the relation between the columns in the population: naive Bayes over the labels, or a random
+    ``forest`` (which needs scikit-learn). It is combined with the rows that match the person, the evidence about this
+    person: rows with the value + ``smoothing`` x the model's probability. ``people`` are in the data; ``truth`` names
+    the column with their real value (default: the sensitive column), used for scoring only.
 
-    *Baseline.* What a model learns about people in general, it also knows about people who are not in the data. ``control`` is a list of
-    such people, drawn like those who are (``outsiders`` says how they came to be outside): only accuracy beyond theirs is the release's
-    doing, and ``excess`` of the findings is that leak with its interval (Newcombe's). :func:`reticent.attacks.hold_out` makes such
-    a list from a table. Without one the baseline is the most frequent value, and a success may only mean that the columns say
-    something about everybody. At most ``sample`` people of each list are attacked.
+    *Baseline.* What a model learns about people in general, it also knows about people who are not in the data.
+    ``control`` is a list of such people, sampled from the same population (``outsiders`` describes them): only accuracy
+    in excess of theirs is caused by the release, and ``excess`` of the findings is that leak with its interval
+    (Newcombe's). :func:`reticent.attacks.hold_out` makes such a list from a table. Without one the baseline is the most
+    frequent value, and a success may only reflect a relation in the population. At most ``sample`` people of each list
+    are attacked.
     """
 
     people: Any = field(repr=False)
@@ -60,7 +61,7 @@ class Inference:
             whole(self.sample, "Inference: sample", low=1)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Groups with a sensitive column."""
+        """Require groups with a sensitive column."""
         return needs_secret(seen, self.column, "Inference")
 
     def attack(self, seen: AdversaryView) -> Findings:
@@ -88,7 +89,7 @@ class Inference:
         return Findings(
             self.name,
             f"{listing(quasi)} of people in the data, and how to train a model ({self.model}) on what was published; compared with {compared}",
-            f"have their {sensitive} guessed rightly by the model",
+            f"have their {sensitive} guessed correctly by the model",
             int(right.sum()),
             members.height,
             _example(members, quasi, sensitive, texts, guess, chance, right),
@@ -103,7 +104,7 @@ class Inference:
     def _guess(
         self, trained: Trained, places: LabelPlaces, asked: QueriedPeople
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Everybody's likeliest value, and how likely the model thinks it."""
+        """Return each person's most likely value, and its probability by the model."""
         score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)
         best = score.argmax(axis=1)
         sums = score.sum(axis=1)
@@ -124,9 +125,6 @@ def _example(
     row = people.row(person, named=True)
     values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
     if guess[person] < 0:
-        return "The model has nothing to go by."
+        return "The model has no evidence."
     outcome = "and is right" if right[person] else "and is wrong"
-    return (
-        f"Of somebody with {values} the model says {sensitive} {texts[guess[person]]!r}, "
-        f"with a chance of {chance[person]:.0%}, {outcome}."
-    )
+    return f"For a person with {values} the model guesses {sensitive} {texts[guess[person]]!r}, with a probability of {chance[person]:.0%}, {outcome}."

@@ -1,4 +1,4 @@
-"""Known columns: records that are unique to an adversary who knows so many of the columns."""
+"""Known columns: records that are unique to an adversary who knows a given number of the columns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from reticent.definitions import AnyColumns, UniqueRecords, definition_from, num
 
 @dataclass(frozen=True)
 class KnownColumns:
-    """An adversary who knows ``known`` columns of everybody looks for records that no other record equals there.
+    """An adversary who knows ``known`` columns of every person looks for records that are unique in them.
 
-    Hits are the records that are unique in a random set of so many columns (the mean over all sets, or over 100 of them, rounded); the details and the example have a set of
-    columns, found by a greedy search, in which most records are unique. A guarantee for any few columns (:class:`AnyColumns`) makes it fail
-    for as many columns as it covers, and says nothing about more: these are the figures that go with it. *Baseline.* Nobody.
+    Hits are the records that are unique in a random set of this many columns (the mean over all sets, or over 100 of
+    them, rounded); the details and the example use the set, found by greedy search, in which most records are unique. A
+    guarantee for any few columns (:class:`AnyColumns`) prevents hits for as many columns as it covers, and nothing
+    beyond: these figures complement it. *Baseline.* None.
     """
 
     known: int
@@ -26,14 +27,14 @@ class KnownColumns:
 
     @property
     def name(self) -> str:
-        """What the attack is called."""
+        """The name of the attack."""
         return f"{self.known} known {'column' if self.known == 1 else 'columns'}"
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that show labels, and at least so many columns."""
+        """Require rows with labels, and at least this many columns."""
         reason = needs_groups(seen)
         if reason is None and seen.labelled_groups.labels is None:
-            return "KnownColumns: this release does not show its labels row by row and column by column."
+            return "KnownColumns: this release does not publish labels per row and column."
         if reason is None and len(seen.columns) < self.known:
             return f"KnownColumns: {len(seen.columns)} columns were published, fewer than {self.known}."
         return reason
@@ -46,9 +47,9 @@ class KnownColumns:
         everything = found.known == len(seen.columns)
         return Findings(
             self.name,
-            "all columns of everybody"
+            "all columns of every person"
             if everything
-            else f"any {found.known} of the {len(seen.columns)} columns, the same of everybody",
+            else f"any {found.known} of the {len(seen.columns)} columns, the same for every person",
             "are unique" if everything else "are unique in a random choice of columns",
             round(found.mean),
             found.records,
@@ -65,7 +66,9 @@ class KnownColumns:
 
 
 def known_column_adversaries(seen: AdversaryView) -> list[KnownColumns]:
-    """Adversaries for a release that covers any few columns: who knows as many as are covered, and who knows more; none for other releases."""
+    """Return adversaries for a release that covers any few columns: one who knows as many as are covered, and one who
+    knows more; none for other releases.
+    """
     claims = () if seen.made is None else seen.made.claims
     parts = [
         definition_from(each["definition"], each["parameters"]) for each in claims if each["definition"] == "AnyColumns"
@@ -79,7 +82,7 @@ def known_column_adversaries(seen: AdversaryView) -> list[KnownColumns]:
 
 def _example(found: UniqueRecords, labels: GroupLabels) -> str:
     if found.single is None:
-        return f"In no set of {found.known} columns that was tried is a record unique."
+        return f"No record is unique in any tried set of {found.known} columns."
     if found.known == len(labels.columns):
         return f"{found.most:,} of {found.records:,} records are unique in all columns together."
     columns = [labels.column(name) for name in found.worst]

@@ -1,4 +1,4 @@
-"""Linkage: look up people of another list, with names, in what was published."""
+"""Record linkage: look up people of an external list, with names, in the published rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,19 @@ from reticent.table import NULL_LABEL
 class Linkage:
     """An adversary who holds a list of people looks each of them up among the published rows.
 
-    A person is *hit* when exactly one published row fits (one person's rows, where somebody may have several): then it is
-    theirs, if they are in the data at all. The details also count people whom some row fits (``matched``), those whose sensitive value follows because all rows
-    that fit agree (``learned``), and, where ``truth`` names a column with the person's real value (null for people
-    who are not in the data), how often the conclusion is ``right``. The truth is used for scoring only.
+    A person is *hit* if exactly one published row matches (or the rows of one person, if a person may have several): it
+    is then theirs, if they are in the data at all. The details also count people with at least one match (``matched``),
+    those whose sensitive value follows because all matching rows agree (``learned``), and, if ``truth`` names a column
+    with the true value (null for people who are not in the data), how often the conclusion is ``right``. The truth is
+    used for scoring only.
 
-    ``columns`` are those that the adversary compares (default: all quasi columns that the list has). Declared columns that follow from quasi columns are compared as well, where
-    the list has them: an adversary who knows the ones computes the others. ``declared`` names further declared columns that this adversary is taken to know. A null in the list is
-    something the adversary does not know or, with ``null_is_unknown=False``, a value that is known to be missing in the data. A row whose value is missing is nobody's candidate who has a value:
-    that it could be anybody's protects nobody. ``who`` names a column to call people by, ``about`` picks the person of the
-    example, ``sample`` attacks that many people drawn at random.
+    ``columns`` are those that the adversary compares (default: all quasi-identifiers in the list). Declared columns
+    that follow from quasi-identifiers are compared as well, if the list has them: an adversary who knows the latter
+    computes the former. ``declared`` names further declared columns that this adversary is assumed to know. A null in
+    the list is unknown to the adversary or, with ``null_is_unknown=False``, a value that is known to be missing in the
+    data. A row with a missing value is not a candidate for people who have a value: that it could be anyone's protects
+    no one. ``who`` names the column for people's names, ``about`` selects the person of the example, ``sample`` attacks
+    that many people, sampled at random.
     """
 
     people: Any = field(repr=False)
@@ -48,7 +51,7 @@ class Linkage:
 
     @property
     def name(self) -> str:
-        """What the attack is called."""
+        """The name of the attack."""
         return "linkage" if not self.declared else f"linkage with declared {listing(tuple(self.declared))}"
 
     def __post_init__(self) -> None:
@@ -60,11 +63,11 @@ class Linkage:
             whole(self.sample, "sample", low=1)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that are true."""
+        """Require true rows."""
         return needs_groups(seen)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Look everybody up."""
+        """Look up each person."""
         known = {*self.declared, *(seen.computable if self.columns is None else ())}
         seen = seen.knowing([name for name in known if name in self.people.columns])
         quasi = shared_columns(seen, self.people, self.columns)
@@ -88,7 +91,7 @@ class Linkage:
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}",
-            f"fit exactly one {_noun(seen, 1)}",
+            f"match exactly one {_noun(seen, 1)}",
             hits,
             listed.height,
             self._example(seen, listed, found, person, quasi, sensitive),
@@ -96,9 +99,10 @@ class Linkage:
         )
 
     def _person(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
-        """Whom the example is about: the person asked for, else the worst case.
+        """Return the person of the example: the requested one, else the worst case.
 
-        That is somebody about whom the adversary is right (if that is known), with fewest rows and values, and the rarest value.
+        The worst case is a person about whom the adversary is right (if known), with the fewest rows and values, and
+        the rarest value.
         """
         if self.about is not None and self.sample is None:
             return self.about
@@ -111,7 +115,7 @@ class Linkage:
         return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
 
     def _right(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
-        """Of whom the value was learned that they really have."""
+        """Return a mask of the people whose learned value is their true one."""
         guess = np.where(found.values == 1, found.guess, -1)
         return really_have(listed[str(self.truth)], guess, self._texts(seen, sensitive))
 
@@ -131,12 +135,12 @@ class Linkage:
         row = listed.row(person, named=True)
         told = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
         values = ", ".join(told[name] for name in quasi if row[name] is not None or not self.null_is_unknown)
-        anonymous = f"Somebody with {values}" if values else "Somebody of whom nothing is known"
+        anonymous = f"A person with {values}" if values else "A person about whom nothing is known"
         called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
         rows, values_left = int(found.candidates[person]), int(found.values[person])
         if rows == 0:
-            return f"{called} fits no {_noun(seen, 1)}."
-        fits = f"fits {'exactly one' if rows == 1 else format(rows, ',')} {_noun(seen, rows)}"
+            return f"{called} matches no {_noun(seen, 1)}."
+        fits = f"matches {'exactly one' if rows == 1 else format(rows, ',')} {_noun(seen, rows)}"
         if sensitive is None:
             return f"{called} {fits}."
         guess = self._texts(seen, sensitive)[int(found.guess[person])]
@@ -144,11 +148,11 @@ class Linkage:
             return f"{called} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
         return (
             f"{called} {fits} with {values_left} different values of {sensitive}; "
-            f"the best guess, {guess!r}, is right with a chance of {found.chance[person]:.0%}."
+            f"the best guess, {guess!r}, is right with a probability of {found.chance[person]:.0%}."
         )
 
 
 def _noun(seen: AdversaryView, count: int) -> str:
-    """What one has to choose among: rows, or people where it is known whose rows are whose."""
+    """Return the noun for the candidates: rows, or people if it is known whose rows are whose."""
     one, several = ("published row", "published rows") if seen.people is None else ("person", "people")
     return one if count == 1 else several

@@ -1,4 +1,4 @@
-"""In which worlds a method chooses what was published, for an adversary who knows how it chooses."""
+"""The possible worlds in which a method chooses the published release, for an adversary who knows the method."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ _Tally = dict[int, int]
 
 @dataclass(frozen=True)
 class RemainingWorlds:
-    """Worlds after some were ruled out: ``weights[part][w]`` assignments are left for world ``w`` of a part, those of the other parts included.
+    """Possible worlds after exclusion: ``weights[part][w]`` assignments are left for world ``w`` of a part, including
+    those of the other parts.
 
-    The worlds may put points together that are alike; ``point_of`` says at which of theirs everybody's point is.
+    The worlds may merge equivalent points; ``point_of`` maps each original point to its merged one.
     """
 
     point_of: NDArray[np.int64]
@@ -50,15 +51,16 @@ class RemainingWorlds:
 
     @property
     def possible(self) -> int:
-        """How many assignments of values to single people are left."""
+        """The number of remaining assignments of values to people."""
         return int(self.weights[0].sum())
 
     def chances(self) -> NDArray[np.object_]:
-        """For every point of the worlds (a row) the chance of each combination of values (a column), exactly."""
+        """Return the exact probability of each combination of values (column) for every point of the worlds (row)."""
         sizes = self.worlds.placed.sizes
         found = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
         for part, weights in zip(self.worlds.parts, self.weights, strict=True):
-            # What all worlds of a part have in common (the ways of all other parts) has thousands of digits, and cancels.
+            # The common factor of all worlds of a part (the ways of the other parts) has thousands of digits, and
+            # cancels.
             small = weights // max(gcd(*weights.tolist()), 1)
             sums, total = np.tensordot(small, part.counts.astype(object), axes=1), int(small.sum())
             for point, row in zip(part.points.tolist(), sums, strict=True):
@@ -68,7 +70,7 @@ class RemainingWorlds:
 
 @dataclass(frozen=True)
 class Choice:
-    """A method's choice for people whose values are not known. At most ``most`` worlds are listed, and ``runs`` tried out."""
+    """A method's choice as a function of unknown values. At most ``most`` worlds are enumerated, and ``runs`` tried."""
 
     table: Table
     definition: GroupDefinition
@@ -78,10 +80,12 @@ class Choice:
     runs: int
 
     def by_rank(self, objective: str) -> RemainingWorlds:
-        """Where nodes are taken in a fixed order: the worlds in which every node before the published one fails.
+        """Return the remaining worlds if nodes are tried in a fixed order: those in which every node before the
+        published one fails.
 
-        People whom none of these nodes tells apart are alike. A node fails when one of its groups does, and most groups lie inside a published one:
-        the worlds of groups that no such node puts together are judged apart, and counted together by which nodes they make fail.
+        People whom none of these nodes distinguishes are merged. A node fails if one of its groups does, and most
+        groups are inside a published one: groups that no such node merges are enumerated separately, and combined by
+        which nodes they make fail.
         """
         before = self._before(objective)
         placed, point_of = self.placed.alike([ids for ids, _ in before])
@@ -99,8 +103,8 @@ class Choice:
         return RemainingWorlds(point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
 
     def by_running(self, method: Any) -> RemainingWorlds:
-        """The worlds in which the method, run on them, shows the very same as was published."""
-        # Every part has one world at least, and all together not more than are run.
+        """Return the worlds in which the method, run on them, publishes exactly the same release."""
+        # Every part has at least one world, and all together at most as many as are run.
         limit = self.runs + len(self.placed.sizes)
         try:
             worlds = Worlds.of(self.seen, self.table, self.placed, limit).whole(self.runs)
@@ -117,12 +121,12 @@ class Choice:
         weights = worlds.parts[0].ways * np.array(kept, dtype=object)
         if worlds.is_sampled and sum(kept) < _FEWEST_KEPT:
             raise PolicyError(
-                f"Of {self.runs:,} tables drawn at random, {sum(kept)} lead to this release, and {_FEWEST_KEPT} are needed for a figure. Minimality can be tried with more runs."
+                f"Of {self.runs:,} randomly sampled tables, {sum(kept)} lead to this release, but an estimate needs {_FEWEST_KEPT}. Run Minimality with more runs."
             )
         return RemainingWorlds(np.arange(len(self.placed.sizes)), worlds, (weights,))
 
     def frames(self, worlds: Worlds) -> Iterator[Table]:
-        """Every world as a table."""
+        """Yield every world as a table."""
         for frame in worlds.frames(self.table.frame):
             yield Table(frame, quasi=self.table.quasi, sensitive=self.table.sensitive, nulls=self.table.nulls)
 
@@ -132,34 +136,34 @@ class Choice:
         except Infeasible:
             return False
         if self.definition.needs_reference:
-            # The certificate says which rows groups are compared with, which may depend on the values too.
+            # The certificate states the reference rows of the groups, which may depend on the values too.
             compared = "whole table" if self.seen.reference else "published rows"
             if draft.evidence.compared_with != compared:
                 return False
         return adversary_view_of(draft).looks() == shown
 
     def _before(self, objective: str) -> list[_Numbered]:
-        """How the nodes put people together that come before the published one and could have passed."""
+        """Return how the nodes that precede the published one, and could have passed, group people."""
         space = NodeSpace((0,) * len(self.table.hierarchies), tuple(each.height for each in self.table.hierarchies))
         if space.size * len(self.placed.sizes) > _MOST_WORK:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes and the table {len(self.placed.sizes):,} different people: too many for Minimality."
             )
         places = {levels: self._numbered(levels) for levels in space.nodes()}
-        # Nodes with the same groups pass together, so the first of them is the one that was chosen.
+        # Nodes with the same groups pass together, so the first of them is the chosen one.
         alike = [levels for levels, node in places.items() if self._is_published(node)]
         if not alike:
             raise PolicyError(
-                "The release is not a generalization of the table by its hierarchies: its choice cannot be followed."
+                "The release is not a generalization of the table by its hierarchies: its choice cannot be reproduced."
             )
         earlier = [levels for levels in self._cheaper(space, alike, objective) if self._is_large(places[levels])]
         if self.definition.monotone:
-            # Where a node fails, all finer ones do.
+            # If a node fails, all finer ones do.
             earlier = [each for each in earlier if not any(_is_finer(each, other) for other in earlier)]
         return [places[levels] for levels in earlier if not self._never_passes(places[levels])]
 
     def _numbered(self, levels: _Levels) -> _Numbered:
-        """People's points, numbered by the groups of a node."""
+        """Return the points numbered by the groups of a node."""
         bound = self.table.hierarchies
         parts = [
             hierarchy.levels[level].parts[codes]
@@ -173,10 +177,12 @@ class Choice:
         return [hierarchy.codes(self.placed.points[hierarchy.column]) for hierarchy in self.table.hierarchies]
 
     def _cheaper(self, space: NodeSpace, alike: Sequence[_Levels], objective: str) -> list[_Levels]:
-        """The nodes that come before the first of some that are alike: those that cost less, or the same with lower levels.
+        """Return the nodes that precede the first of some equivalent ones: those with lower cost, or equal cost and
+        lower levels.
 
-        What a node costs is the same in every world, since the measure does not look at sensitive values. Column by column it is known of
-        all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured one by one.
+        The cost of a node is the same in every world, because the measure ignores sensitive values. Column by column it
+        is known for all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured
+        one by one.
         """
         known = objective_for(objective, count_table(self.table, sensitive=False))
         if not known.knows_floors and space.size > _MOST_NODES:
@@ -203,21 +209,22 @@ class Choice:
         return float(best.objective)
 
     def _is_published(self, node: _Numbered) -> bool:
-        """Whether a node puts the same people together as the release does."""
+        """True if a node groups the same people as the release does."""
         (ids, count), groups = node, len(self.seen.true_groups)
         if count != groups:
             return False
         return number(*pack([ids, self.placed.group_of], [count, groups], len(ids)))[1] == count
 
     def _is_large(self, node: _Numbered) -> bool:
-        """Whether a node's groups are as large as was promised, so that it depends on values whether it fails."""
+        """True if a node's groups have the required size, so that its failure depends on the values."""
         people = np.bincount(node[0], self.placed.sizes, node[1])
         return all(people.min() >= part.k for part in self.definition.parts() if isinstance(part, KAnonymity))
 
     def _never_passes(self, node: _Numbered) -> bool:
-        """Whether one of a node's smallest groups fails whatever its people have of what was published about them.
+        """True if one of a node's smallest groups fails for all values compatible with the release.
 
-        Then nothing follows from the node's failing. Where that is not seen, it is taken to depend on values, and looked at in every world.
+        Then its failure gives no information. If that is not detected, the failure is assumed to depend on values and
+        checked in every world.
         """
         groups, local = self.seen.true_groups, all(part.local for part in self.definition.parts())
         if not local or not self.placed.is_complete:
@@ -235,7 +242,7 @@ class Choice:
         return False
 
     def _passes(self, part: Part, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """In which worlds of a part its points, put together by ``ids``, satisfy the definition."""
+        """Return in which worlds of a part its points, grouped by ``ids``, satisfy the definition."""
         groups, mine = np.unique(ids[part.points], return_inverse=True)
         together = np.zeros((len(groups), len(mine)), dtype=np.int64)
         together[mine, np.arange(len(mine))] = 1
@@ -247,7 +254,7 @@ class Choice:
         return passing
 
     def _judged(self, counts: NDArray[np.int64]) -> Groups:
-        """Groups of people who have these values (a row each), where everybody was published."""
+        """Return groups of people with these value counts (one row each), as if all were published."""
         domain, codes = self._domain
         reference = np.zeros(domain.size, dtype=np.int64)
         reference[codes] = self.seen.true_groups.reference
@@ -257,7 +264,7 @@ class Choice:
 
     @cached_property
     def _domain(self) -> tuple[SensitiveDomain, NDArray[np.int64]]:
-        """The sensitive columns as the table declares them, and the number that each published combination of values has there."""
+        """Return the sensitive columns as the table declares them, and the index of each published value combination in them."""
         columns, values = self.table.sensitive_columns, shown_values(self.seen, self.table)
         codes = [column.codes(values[column.name]).astype(np.int64) for column in columns]
         if len(columns) == 1:
@@ -266,13 +273,13 @@ class Choice:
 
 
 def is_ranked(method: Mapping[str, Any]) -> bool:
-    """Whether nodes have a rank that does not depend on sensitive values, so that the first that passes is chosen."""
+    """True if the order of nodes does not depend on sensitive values, so that the first passing one is chosen."""
     plain = method.get("objective") not in (None, "kl") and not str(method.get("objective")).startswith("callback")
     return method.get("name") == "Lattice" and Fraction(str(method.get("suppression", "0"))) == 0 and plain
 
 
 def _hanging_together(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.int64]:
-    """Parts numbered so that those are alike which some node puts together."""
+    """Return the connected components of parts that some node merges."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -292,7 +299,7 @@ def _hanging_together(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.
 def _completed(
     parts: Sequence[Part], sets: Sequence[NDArray[np.object_]], everything: int
 ) -> tuple[NDArray[np.object_], ...]:
-    """For every world of a part the assignments, all parts taken together, in which every node fails by some part."""
+    """Return, for every world of a part, the assignments of all parts in which every node fails in some part."""
     own = [_tallied(part.ways, failed) for part, failed in zip(parts, sets, strict=True)]
     ahead: list[_Tally] = [{0: 1}]
     for tally in reversed(own):
@@ -309,7 +316,7 @@ def _completed(
 
 
 def _tallied(ways: NDArray[np.object_], sets: NDArray[np.object_]) -> _Tally:
-    """How many assignments make each set of nodes fail."""
+    """Return how many assignments make each set of nodes fail."""
     found: _Tally = {}
     for each, count in zip(sets.tolist(), ways.tolist(), strict=True):
         found[each] = found.get(each, 0) + count
@@ -317,14 +324,14 @@ def _tallied(ways: NDArray[np.object_], sets: NDArray[np.object_]) -> _Tally:
 
 
 def _either(first: _Tally, second: _Tally) -> _Tally:
-    """The same for two parts together: a node fails by one of them or by the other."""
+    """Return the tally of two parts: a node fails in either of them."""
     found: _Tally = {}
     for mine, ways in first.items():
         for theirs, others in second.items():
             found[mine | theirs] = found.get(mine | theirs, 0) + ways * others
     if len(found) > _MOST_STATES:
         raise PolicyError(
-            f"Nodes can fail in more than {_MOST_STATES:,} ways; Minimality follows choices among fewer nodes only."
+            f"Nodes can fail in more than {_MOST_STATES:,} ways; Minimality supports choices among fewer nodes only."
         )
     return found
 
@@ -334,5 +341,5 @@ def _is_finer(levels: _Levels, other: _Levels) -> bool:
 
 
 def _counted(labels: pl.Series, counts: Any) -> dict[Any, int]:
-    """A histogram without values that do not occur."""
+    """Return a histogram without zero counts."""
     return {label: int(count) for label, count in zip(labels.to_list(), counts, strict=True) if count}

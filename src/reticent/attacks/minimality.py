@@ -1,4 +1,6 @@
-"""Minimality: an adversary who knows how the release was chosen rules out every world in which another would have been chosen."""
+"""Minimality attack: an adversary who knows the method excludes every possible world in which another release would
+have been chosen. Source: [Wong2007].
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,24 @@ _MOST_ROWS = 2000
 
 @dataclass(frozen=True)
 class Minimality:
-    """An adversary who knows everybody's quasi values, the hierarchies, the definition and the method.
+    """An adversary who knows all quasi-identifiers, the hierarchies, the definition and the method.
 
-    The least distorted release that keeps a promise tells that less distorted ones would have broken it. Worlds are the assignments of
-    each group's values to its people, and of any values to people who were left out; those in which the method would have published something
-    else are ruled out, and the others are equally likely (m-confidentiality asks what remains). A person is hit when a value of ``column``
-    becomes more likely than any is by the group alone (for people who were left out: than any is among all values), by more than ``gain``.
+    That a release is the least distorted one implies that less distorted ones violate the definition. Possible worlds
+    are the assignments of each group's values to its people, and of any values to suppressed people; those in which the
+    method would have published another release are excluded, and the others are equally likely (as in
+    m-confidentiality). A person is hit if a value of ``column`` becomes more likely, by more than ``gain``, than the
+    most likely one by the group alone (for suppressed people: among all values).
 
-    Chances are exact, and no world is left out of account, but where worlds are sampled. Where the choice can be judged without running the method (:class:`reticent.methods.lattice.Lattice`
-    without suppression, by a measure that does not look at sensitive values), people whom no node before the chosen one tells apart are taken
-    together, and groups that no such node puts together are listed by themselves: ``worlds`` of them in all. Where the method has to be run, that is done
-    in each of at most ``runs`` worlds; where there are more, and everybody of at most 60 people was published, in ``runs`` of them drawn at random; chances are estimates then (``details["sampled"]``), and a hit is what four standard errors do not explain.
+    Probabilities are exact over all worlds, unless worlds are sampled. If the choice can be reproduced without running
+    the method (:class:`reticent.methods.lattice.Lattice` without suppression, with a measure that ignores sensitive
+    values), people whom no node before the chosen one distinguishes are merged, and groups that no such node merges are
+    enumerated separately: ``worlds`` of them in total. Otherwise the method is run in each of at most ``runs`` worlds;
+    if there are more, and all of at most 60 people were published, in ``runs`` sampled ones; probabilities are then
+    estimates (``details["sampled"]``), and a hit must exceed four standard errors.
 
-    The method is taken to be as the manifest describes it, its measure without weights for columns. ``table`` has the quasi columns and the hierarchies; of its sensitive columns only the possible values are looked at. A method whose choice does not
-    depend on sensitive values (``KAnonymity``) stops it: no world is ruled out then.
+    The method is assumed to be the one in the manifest, its measure without column weights. ``table`` has the
+    quasi-identifiers and the hierarchies; of its sensitive columns only the domain is used. A choice that does not
+    depend on sensitive values (``KAnonymity``) prevents the attack: no world is excluded.
     """
 
     table: Table = field(repr=False)
@@ -62,15 +68,15 @@ class Minimality:
         whole(self.runs, "Minimality: runs", low=1)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """A release in groups, made for one set of quasi columns."""
+        """Require a release in groups, made for one set of quasi-identifiers."""
         if seen.made is None:
-            return "Minimality looks at how a release was chosen, and a table as it stands was not chosen at all."
+            return "Minimality uses how a release was chosen, and an unmodified table was not chosen."
         if len(seen.sets) > 1:
-            return "Minimality does not know releases for several sets of quasi columns."
+            return "Minimality does not support releases for several sets of quasi-identifiers."
         return needs_secret(seen, self.column, "Minimality")
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Rule out the worlds in which something else would have been published."""
+        """Exclude the worlds in which another release would have been published."""
         reason = self.needs(seen)
         if reason is not None or seen.made is None:
             raise PolicyError(str(reason))
@@ -78,19 +84,17 @@ class Minimality:
         definition, method = of_groups(definition_of(seen.made), "Minimality"), method_of(seen.made)
         if own_sets(definition):
             raise PolicyError(
-                f"Minimality does not follow choices by bounds that name their own columns, as {definition} does."
+                f"Minimality does not support definitions that name their own columns, as {definition} does."
             )
         described = seen.made.method
         if not is_ranked(described) and self.table.rows > _MOST_ROWS:
             raise PolicyError(
-                f"Minimality would have to rerun {described['name']} for every assignment of values to people, which is supported for tables of at "
-                f"most {_MOST_ROWS:,} rows."
+                f"Minimality has to run {described['name']} for every assignment of values to people, which is supported for tables of at most {_MOST_ROWS:,} rows."
             )
         placed = Placed.of(seen, self.table.frame)
         if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
-                f"Somebody of the list fits no published group, and {described['name']} does not say that it leaves people out: the release was "
-                "made from other data, or the choice cannot be followed."
+                f"A person of the list matches no published group, and {described['name']} does not declare suppression: the release was made from other data, or the choice cannot be reproduced."
             )
         choice = Choice(self.table, definition, seen, placed, self.worlds, self.runs)
         if is_ranked(described):
@@ -106,16 +110,16 @@ class Minimality:
     def _findings(self, beliefs: _Beliefs, ruled: RemainingWorlds, method: Any) -> Findings:
         limit, placed = exact(self.gain, "gain"), ruled.worlds.placed
         if ruled.worlds.is_sampled:
-            # Four standard errors: what the sample alone could show is no finding.
+            # Four standard errors: a difference that sampling alone explains is not a finding.
             limit += Fraction(2 / sqrt(ruled.possible)).limit_denominator(10**6)
         gains = beliefs.gains()
         hit = np.array([gain > limit for gain in gains], dtype=bool)
         left_out = placed.group_of < 0
-        others = " (and that those who were left out have some value)" if left_out.any() else ""
+        others = " (and that suppressed people have some value)" if left_out.any() else ""
         return Findings(
             self.name,
-            f"{listing(tuple(self.table.quasi))} of everybody, the hierarchies, the definition, and that {method['name']} chose the release{others}",
-            f"have a value of {beliefs.sensitive} that the choice of the release makes likelier than their group does",
+            f"{listing(tuple(self.table.quasi))} of every person, the hierarchies, the definition, and that {method['name']} chose the release{others}",
+            f"have a value of {beliefs.sensitive} that the choice of the release makes more likely than their group does",
             int(placed.sizes[hit].sum()),
             int(placed.sizes.sum()),
             beliefs.example(placed, int(np.argmax([float(gain) for gain in gains])), bool(hit.any())),
@@ -132,18 +136,18 @@ class Minimality:
 
 
 def _shown(count: int) -> int | str:
-    """A number of worlds; where it has more digits than anybody reads (and than Python prints), its size."""
+    """Return a number of worlds; if it has too many digits, its order of magnitude."""
     return count if count.bit_length() <= _LONGEST else f"about 10^{int(count.bit_length() * log10(2))}"
 
 
 def _text(chance: Fraction) -> str:
-    """An exact chance, or where it has too many digits a decimal."""
+    """Return an exact probability, or a decimal if it has too many digits."""
     return str(chance) if chance.denominator.bit_length() <= _LONGEST else f"{float(chance):.12g}"
 
 
 @dataclass(frozen=True)
 class _Beliefs:
-    """For every point (a row) the chance of each of the ``texts`` (a column): by the group ``alone``, and ``after`` worlds were ruled out."""
+    """For every point (row) the probability of each of the ``texts`` (column): by the group ``alone``, and ``after`` the exclusion of worlds."""
 
     sensitive: str
     texts: list[str]
@@ -152,7 +156,7 @@ class _Beliefs:
 
     @classmethod
     def of(cls, ruled: RemainingWorlds, groups: Groups, sensitive: str) -> _Beliefs:
-        """Of the values of one sensitive column, whatever the others are."""
+        """Return the beliefs about one sensitive column, marginalized over the others."""
         values = ruled.worlds.values[sensitive]
         labels = values.unique(maintain_order=True)
         mine = np.array([labels.to_list().index(value) for value in values.to_list()])
@@ -168,21 +172,18 @@ class _Beliefs:
         return cls(sensitive, texts, np.array(alone, dtype=object), after)
 
     def gains(self) -> list[Fraction]:
-        """By how much everybody's likeliest value is more likely than the likeliest by the group alone."""
+        """Return by how much each person's most likely value exceeds the most likely one by the group alone."""
         return [after - before for after, before in zip(self.after.max(axis=1), self.alone.max(axis=1), strict=True)]
 
     def moved(self) -> NDArray[np.bool_]:
-        """Who is believed to have some value with another chance than by the group alone."""
+        """Return a mask of the people for whom some probability differs from that of the group alone."""
         return np.asarray((self.after != self.alone).any(axis=1), dtype=bool)
 
     def example(self, placed: Placed, point: int, hit: bool) -> str:
-        """One person, in a sentence."""
+        """Return one person as an example sentence."""
         if not hit:
-            return f"Knowing how the release was chosen makes nobody's {self.sensitive} likelier than the groups do."
+            return f"Knowing how the release was chosen makes no {self.sensitive} more likely than the groups do."
         value = int(np.argmax([float(each) for each in self.after[point]]))
         values = ", ".join(str(each) for each in placed.points.row(point))
-        by = "by the group alone" if placed.group_of[point] >= 0 else "as anybody who was left out"
-        return (
-            f"Somebody with {values} has {self.sensitive} {self.texts[value]!r} with a chance of {float(self.alone[point][value]):.0%} {by}, "
-            f"and of {float(self.after[point][value]):.0%} for somebody who knows how the release was chosen."
-        )
+        by = "by the group alone" if placed.group_of[point] >= 0 else "as any suppressed person"
+        return f"A person with {values} has {self.sensitive} {self.texts[value]!r} with a probability of {float(self.alone[point][value]):.0%} {by}, and of {float(self.after[point][value]):.0%} for an attacker who knows how the release was chosen."

@@ -1,7 +1,8 @@
-"""Records as whole numbers, so that distances between people and published records are exact and quick.
+"""Records as integers, so that distances between people and published records are exact and fast.
 
-A category that differs adds one to a distance. A number or a date adds how far apart two values are, measured by the range that the middle 90 % of the original
-rows have, and at most one. Whole numbers of eight digits or more that are all of one length are codes, and so are categories. Two missing values are alike. Distances are counted in millionths of a column.
+A differing category adds one to a distance. A number or a date adds the difference of the values relative to the range
+of the central 90 % of the original rows, at most one. Integers of eight or more digits that are all of one length are
+codes, hence categories. Two missing values are equal. Distances are counted in millionths of a column.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from reticent.core import AdversaryView
 from reticent.errors import DataError
 
 COLUMN = 1_000_000
-"""The distance that one column adds at most."""
+"""The maximum distance that one column adds."""
 _NO_CATEGORY, _UNHEARD_OF, _NO_NUMBER, _FAR = -1, -2, 1 << 30, 1 << 29
 _LANES, _LOOKED, _LOT = 64, 128, 250
 _ENOUGH, _LONG_CODE = 20, 8
@@ -28,29 +29,29 @@ Places = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Records:
-    """Rows of artificial or real people: ``frame`` has the distinct ones, ``times`` says how often each is there."""
+    """Synthetic or real rows: ``frame`` has the distinct ones, ``times`` their multiplicities."""
 
     frame: pl.DataFrame = field(repr=False)
     times: NDArray[np.int64] = field(repr=False)
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Records:
-        """The rows of a frame, each once."""
+        """Return the distinct rows of a frame."""
         return cls(frame, np.ones(frame.height, dtype=np.int64))
 
     @classmethod
     def shown(cls, seen: AdversaryView, columns: Sequence[str]) -> Records:
-        """The records that a release shows."""
+        """Return the records that a release publishes."""
         named = [seen.column(name) for name in columns]
         return cls(pl.DataFrame([each.labels.gather(each.codes).alias(each.name) for each in named]), seen.sizes)
 
     @property
     def rows(self) -> int:
-        """How many rows these are."""
+        """The number of rows."""
         return int(self.times.sum())
 
     def drawn(self, rows: int, random: np.random.Generator) -> Records:
-        """As many of the rows, drawn at random without replacement; all of them where there are no more."""
+        """Return this many rows, sampled at random without replacement; all of them if there are no more."""
         if rows >= self.rows:
             return self
         places = np.repeat(np.arange(len(self.times)), self.times)
@@ -60,9 +61,9 @@ class Records:
 
 @dataclass(frozen=True)
 class NumericScale:
-    """How the values of some columns are told apart: the place of every value on a line of whole numbers, for each column.
+    """The scale of some columns: an integer coordinate of every value, for each column.
 
-    Made from all rows that will be compared; the ``first`` of them, the original ones, say how long a number's range is.
+    Built from all rows to be compared; the ``first`` of them, the original ones, determine the range of a number.
     """
 
     scales: Mapping[str, ValueLine]
@@ -71,7 +72,7 @@ class NumericScale:
     def of(
         cls, columns: Sequence[str], first: pl.DataFrame, *others: pl.DataFrame, codes: Container[str] = ()
     ) -> NumericScale:
-        """For these columns of some frames; a column that cannot be compared is an error that says why. Numbers in ``codes`` are categories."""
+        """Build the scale for these columns of some frames; a column that cannot be compared is an error. Numbers in ``codes`` are categories."""
         parts = {name: [first[name], *(each[name] for each in others)] for name in columns}
         return cls({name: _scale(name, each, name in codes) for name, each in parts.items()})
 
@@ -81,7 +82,7 @@ class NumericScale:
         return tuple(self.scales)
 
     def places(self, frame: pl.DataFrame) -> Places:
-        """The places of all values, a row for each row of the frame."""
+        """Return the coordinates of all values, one row per row of the frame."""
         return np.ascontiguousarray(
             np.stack([scale.places(frame[name]) for name, scale in self.scales.items()], axis=1)
         )
@@ -89,10 +90,11 @@ class NumericScale:
 
 @dataclass(frozen=True)
 class RecordIndex:
-    """Records at their places, in blocks of records that lie near each other, for questions about near records.
+    """An index of records in blocks of near ones, for nearest-neighbour queries.
 
-    ``rows[block, lane]`` says which of the ``records`` lies where, and ``times`` how often it is there; what is left of a block repeats its first record, zero
-    times. Blocks come from cutting in two halves, again and again, where records differ most; they serve distances by any of the columns.
+    ``rows[block, lane]`` is the index of the record stored there, and ``times`` its multiplicity; an incomplete block
+    is padded with its first record, zero times. Blocks result from repeated bisection where records differ most; they
+    serve distances over any subset of the columns.
     """
 
     records: Records
@@ -105,7 +107,7 @@ class RecordIndex:
 
     @classmethod
     def of(cls, records: Records, ruler: NumericScale) -> RecordIndex:
-        """Put records in order."""
+        """Build the index."""
         places = ruler.places(records.frame)
         cut = _cut(places)
         rows = np.stack([np.concatenate([part, np.full(_LANES - len(part), part[0])]) for part in cut])
@@ -115,7 +117,7 @@ class RecordIndex:
         return cls(records, ruler, rows, times, blocks, blocks.min(axis=2), blocks.max(axis=2))
 
     def nearest(self, people: pl.DataFrame, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
-        """Everybody's distance to the nearest record, by some columns."""
+        """Return each person's distance to the nearest record, by some columns."""
         found = np.empty(people.height, dtype=np.int64)
         asked, about = self.ruler.places(people), self._about(columns)
         for part in _parts(people.height, context, what):
@@ -125,7 +127,7 @@ class RecordIndex:
     def guesses(
         self, people: pl.DataFrame, columns: Sequence[str], column: str, context: Context, what: str
     ) -> pl.Series:
-        """What most of everybody's nearest records by some columns say about another column."""
+        """Return the most frequent value of another column among each person's nearest records by some columns."""
         distance = self.nearest(people, columns, context, what)
         distinct, codes = np.unique(self.blocks[:, self.ruler.columns.index(column)], return_inverse=True)
         values = codes.reshape(self.rows.shape).astype(np.int64)
@@ -150,27 +152,27 @@ class RecordIndex:
         return self.records.frame[column].gather(example[found])
 
     def fitting(self, least: Places, most: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many rows lie within the ends of each description (2 stands for more), and one of the records that do."""
+        """Count the rows within the bounds of each description (2 means more than one), and return one matching record."""
         found, example = (np.zeros(len(least), dtype=np.int64) for _ in range(2))
         _kernels.fitting(self.blocks, self.times, self.lows, self.highs, least, most, found, example)
         return found, self.rows.reshape(-1)[example]
 
     def _about(self, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64], np.int32]:
-        """Which columns are numbers, which ones are compared, and what one adds at most."""
+        """Return which columns are numbers, which ones are compared, and the maximum that one adds."""
         numbers = np.array([scale.is_number for scale in self.ruler.scales.values()])
         chosen = np.array([self.ruler.columns.index(name) for name in columns], dtype=np.int64)
         return numbers, chosen, np.int32(COLUMN)
 
 
 def _parts(people: int, context: Context, what: str) -> Iterator[slice]:
-    """Lots of people, with a step before each."""
+    """Yield batches of people, with a progress step before each."""
     for start in range(0, people, _LOT):
         context.step(what, start, people)
         yield slice(start, start + _LOT)
 
 
 def _cut(places: Places) -> list[NDArray[np.int64]]:
-    """The records in lots that fit a block, near ones together."""
+    """Return the records in batches that fit a block, near ones together."""
     waiting, blocks = [np.arange(len(places))], []
     while waiting:
         rows = waiting.pop()
@@ -182,7 +184,7 @@ def _cut(places: Places) -> list[NDArray[np.int64]]:
 
 
 def _halves(places: Places, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Some records cut in two by the column in which they differ most."""
+    """Return records split in two by the column in which they differ most."""
     looked = places[rows[:: max(1, len(rows) // _LOOKED)]].astype(np.float64)
     spread = np.minimum(np.abs(looked - np.median(looked, axis=0)), COLUMN).sum(axis=0)
     for column in np.argsort(-spread).tolist():
@@ -197,7 +199,7 @@ def _halves(places: Places, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class ValueLine:
-    """One column on a line: ``values`` in rising order where it is a category, else where a number's line begins (``zero``) and how long it is."""
+    """The scale of one column: sorted ``values`` for a category, else the origin (``zero``) and range of a number."""
 
     values: pl.Series | None = None
     zero: float = 0.0
@@ -205,11 +207,11 @@ class ValueLine:
 
     @property
     def is_number(self) -> bool:
-        """Whether values that differ may be close."""
+        """True if different values may be near."""
         return self.values is None
 
     def places(self, series: pl.Series) -> Places:
-        """The places of values: codes of categories, and where on its line a number lies."""
+        """Return the coordinates of values: category codes, or scaled numbers."""
         if self.values is None:
             shares = (_numbers(series) - self.zero) / self.length
             found = np.clip(np.rint(np.nan_to_num(shares, nan=0.0) * COLUMN), -_FAR, _FAR)
@@ -220,7 +222,7 @@ class ValueLine:
         return np.where(series.is_null().to_numpy(), _NO_CATEGORY, known.to_numpy()).astype(np.int32)
 
     def alike(self, one: pl.Series, other: pl.Series, tolerance: int = 0) -> NDArray[np.bool_]:
-        """Which values are the same: numbers within some millionths of their range."""
+        """Return which values are equal: numbers within some millionths of their range."""
         gaps = np.abs(self.places(one).astype(np.int64) - self.places(other))
         return np.asarray(gaps <= (tolerance if self.is_number else 0))
 
@@ -239,15 +241,14 @@ def _scale(name: str, parts: Sequence[pl.Series], code: bool) -> ValueLine:
     for each in texts[1:]:
         if len(each) >= _ENOUGH <= len(texts[0]) and not each.is_in(texts[0].implode()).any():
             raise DataError(
-                f"Column {name!r} has no value in common with the original: {each[0]!r} and so on here, {texts[0][0]!r} and so on there. "
-                "Bring both to the same coding, or leave the column out.",
+                f"Column {name!r} has no value in common with the original: {each[0]!r} etc. here, {texts[0][0]!r} etc. there. Use the same coding in both, or drop the column.",
                 column=name,
             )
     return ValueLine(pl.concat(texts).unique().sort())
 
 
 def _looks_like_codes(series: pl.Series) -> bool:
-    """Whether whole numbers are codes, such as those of places: long, and all of one length."""
+    """True if integers are codes, such as those of places: long, and all of one length."""
     if not series.dtype.is_integer() or not len(series.drop_nulls()):
         return False
     lengths = series.drop_nulls().unique().cast(pl.String).str.len_chars().unique().to_list()

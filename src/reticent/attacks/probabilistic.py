@@ -1,4 +1,4 @@
-"""Probabilistic linkage: people whose details may be wrong or unknown, and who may not be in the data at all."""
+"""Probabilistic record linkage: details may be wrong or unknown, and people may not be in the data. Source: [Fellegi1969]."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ _MARGIN = 1e-4
 
 @dataclass(frozen=True)
 class ProbabilisticLinkage:
-    """An adversary whose list has mistakes weighs the evidence of every column, as Fellegi and Sunter do.
+    """An adversary whose list has errors weighs the evidence of every column. Source: [Fellegi1969].
 
-    In each column a person's detail is wrong with chance ``errors`` (one for all columns, or by column) and is then drawn like anybody's. A row
-    whose label covers it weighs (1 - errors)/f + errors, any other row weighs errors, where f is the share of the list that the label
-    covers (so agreeing on something rare says more); an unknown detail weighs 1. The product over the columns, with the chance ``present``
-    that the person is in the data (default: as many rows as people listed, at most 1), gives the posterior of each row.
+    In each column a person's value is wrong with probability ``errors`` (one for all columns, or by column) and is then
+    distributed as in the list. A row whose label covers it weighs (1 - errors)/f + errors, any other row weighs errors,
+    where f is the share of the list that the label covers (so agreement on a rare value is stronger evidence); an
+    unknown value weighs 1. The product over the columns, with the probability ``present`` that the person is in the
+    data (default: rows per listed person, at most 1), gives the posterior of each row.
 
-    A person is *hit* when one row is theirs with a posterior above ``threshold``. Rows of a group weigh alike, so k-anonymity
-    bounds the posterior by 1/k: from k = 2 on nobody is hit at 1/2. ``truth`` names the person's real sensitive value, for scoring only.
-    Posteriors are floats; a margin keeps rounding from making hits.
+    A person is *hit* if one row has a posterior above ``threshold``. Rows of a group have equal weights, so k-anonymity
+    bounds the posterior by 1/k: with k >= 2 no one is hit at 1/2. ``truth`` names the person's real sensitive value,
+    for scoring only. Posteriors are floats; a margin keeps rounding from making hits.
     """
 
     people: Any = field(repr=False)
@@ -59,17 +60,19 @@ class ProbabilisticLinkage:
         rates = self.errors.values() if isinstance(self.errors, Mapping) else [self.errors]
         for rate in rates:
             if exact(rate, "ProbabilisticLinkage: errors", low=0, high=1) == 1:
-                raise PolicyError("ProbabilisticLinkage: errors must be below 1, or the list would say nothing.")
+                raise PolicyError(
+                    "ProbabilisticLinkage: errors must be below 1, otherwise the list carries no information."
+                )
         if self.present is not None:
             exact(self.present, "ProbabilisticLinkage: present", low=0, high=1)
         exact(self.threshold, "ProbabilisticLinkage: threshold", low=0, high=1)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that are true."""
+        """Require true rows."""
         return needs_groups(seen)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Weigh everybody against every row."""
+        """Weigh each person against every row."""
         quasi = shared_columns(seen, self.people, self.columns)
         sensitive = secret_of(seen, self.column)
         listed = self.people[drawn(self.people.height, self.sample, self.seed)]
@@ -92,17 +95,17 @@ class ProbabilisticLinkage:
         person = int(np.argmax(posterior))
         row = listed.row(person, named=True)
         values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
-        called = f"{row[self.who]} ({values})" if self.who is not None else f"Somebody with {values}"
+        called = f"{row[self.who]} ({values})" if self.who is not None else f"A person with {values}"
         told = f", which has {sensitive} {texts[guess[person]]!r}" if hit[person] and guess[person] >= 0 else ""
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}, some of it wrong or unknown, and not all of them in the data",
-            "have one row that is more likely theirs than not"
+            "have one row that is more likely than not theirs"
             if exact(self.threshold, "threshold") * 2 == 1
-            else f"have one row that is theirs with a chance above {float(exact(self.threshold, 'threshold')):.0%}",
+            else f"have one row that is theirs with a probability above {float(exact(self.threshold, 'threshold')):.0%}",
             int(hit.sum()),
             listed.height,
-            f"{called} has one row with a chance of {posterior[person]:.1%}{told}.",
+            f"{called} has one row with a probability of {posterior[person]:.1%}{told}.",
             details,
         )
 
@@ -119,7 +122,7 @@ class ProbabilisticLinkage:
     def _guesses(
         self, seen: AdversaryView, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """The value that everybody's likeliest place shows, -1 where it shows several."""
+        """Return the value that each person's most likely label combination shows, -1 if it shows several."""
         if sensitive is None:
             return (), np.full(len(place), -1)
         values, guess, _ = places.best()
@@ -130,7 +133,7 @@ class ProbabilisticLinkage:
 
 @dataclass(frozen=True)
 class _Posteriors:
-    """For each distinct person the posterior of their likeliest row, and the place in which that row lies."""
+    """For each distinct person the posterior of their most likely row, and the label combination of that row."""
 
     row: NDArray[np.float64]
     place: NDArray[np.int64]
@@ -152,7 +155,7 @@ def _posteriors(
     weigh = _weigh_by_agreement if single else _weigh_all
     best, total, place = weigh(asked, places, known, rates, shares)
     evidence = 1 - present + present / rows * total
-    # No evidence at all: the list contradicts every row although the person must be there. Then nothing is concluded.
+    # No evidence: the list contradicts every row although the person must be in the data. Then nothing is concluded.
     row = np.divide(present / rows * best, evidence, out=np.zeros(len(best)), where=evidence > 0)
     return _Posteriors(row, place)
 
@@ -167,10 +170,11 @@ def _weigh_by_agreement(
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
-    """Best weight, sum of weights and best place, where nobody's detail fits two labels.
+    """Return best weight, sum of weights and best label combination if no value matches two labels.
 
-    The product over columns multiplies out into a sum over sets of columns that agree, and the rows that agree on a set are found by a join: no
-    pair of person and row is looked at. Sets that leave out so many columns that they are rare enter by their expectation.
+    The product over columns expands into a sum over sets of agreeing columns, and the rows that agree on a set are
+    found by a join: no pair of person and row is enumerated. Sets without so many columns that they are rare enter by
+    their expectation.
     """
     people, rows = len(asked), int(places.candidates.sum())
     labels = [cover.lookup()[values] for cover, values in zip(asked.covers, asked.values, strict=True)]
@@ -199,7 +203,7 @@ def _weigh_by_agreement(
 
 
 def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
-    """Sets of columns that agree, the largest first, as long as they are not too many."""
+    """Yield sets of agreeing columns, the largest first, up to a limit."""
     total = 0
     for wrong in range(columns + 1):
         total += comb(columns, wrong)
@@ -211,7 +215,7 @@ def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
 def _agreeing_rows(
     places: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each person a place that agrees on some columns, and how many rows do."""
+    """Return for each person a label combination that agrees on some columns, and how many rows do."""
     people = len(labels[0])
     if not agreeing:
         return np.zeros(people, dtype=np.int64), np.full(people, places.candidates.sum())
@@ -229,9 +233,11 @@ def _weigh_all(
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
-    """The same where labels overlap (local recoding): every distinct person against every place, some people at a time.
+    """Return the same if labels overlap (local recoding): every distinct person against every label combination, in
+    batches.
 
-    People who are alike in some columns weigh every place alike there, so columns are multiplied together once for all of them.
+    People who agree in some columns have the same weights there, so the product over these columns is computed once for
+    all of them.
     """
     tables = []
     for cover, rate, share, values, mine in zip(asked.covers, rates, shares, asked.values, known, strict=True):
@@ -255,7 +261,9 @@ def _weigh_all(
 
 
 def _parts(asked: QueriedPeople, places: int) -> list[list[int]]:
-    """The columns, put together so that few people differ in a part: as few parts as tables of (people who differ, places) allow."""
+    """Return the columns partitioned so that few people differ in a part: as few parts as the size limit of tables
+    (distinct people, label combinations) allows.
+    """
     counts = [cover.value_count for cover in asked.covers]
     for wanted in range(1, len(counts) + 1):
         bins: list[list[int]] = [[] for _ in range(wanted)]
@@ -268,7 +276,7 @@ def _parts(asked: QueriedPeople, places: int) -> list[list[int]]:
 
 
 def _alike(asked: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-    """Distinct people numbered by their values in some columns."""
+    """Return distinct people numbered by their values in some columns."""
     chosen = [asked.values[column] for column in columns]
     ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
     return ids.astype(np.int64), count
@@ -277,7 +285,7 @@ def _alike(asked: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int
 def _part(
     columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: QueriedPeople, places: LabelPlaces
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """What every place weighs in some columns, for people who differ there, and who is alike."""
+    """Return the weights of every label combination in some columns, for people distinct there, and the index of each person."""
     ids, count = _alike(asked, columns)
     firsts = first_rows(ids, count)
     together = np.ones((count, len(places.rows)), dtype=np.float32)
@@ -287,7 +295,7 @@ def _part(
 
 
 def _shares(asked: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The share of the list that each label covers, among people whose detail is known; never 0."""
+    """Return the share of the list that each label covers, among people with a known value; never 0."""
     cover, values = asked.covers[column], asked.values[column]
     times = np.bincount(values[known], weights=asked.times[known], minlength=cover.value_count)
     covered = np.bincount(cover.labels, weights=times[cover.values], minlength=cover.label_count)
@@ -296,7 +304,7 @@ def _shares(asked: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDAr
 
 
 def _firsts(asked: QueriedPeople) -> NDArray[np.int64]:
-    """Somebody of the list for each distinct person."""
+    """Return one listed person for each distinct person."""
     firsts = np.zeros(len(asked), dtype=np.int64)
     firsts[asked.owners] = np.arange(len(asked.owners))
     return firsts

@@ -1,4 +1,4 @@
-"""Sighting: somebody looks whole records up in a randomized release, where most of what is shown is not true."""
+"""Record lookup in a randomized release, where most published records are not true."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class Sighting:
-    """An adversary who holds each record possible with chance ``prior`` before looks whether the release shows it.
+    """An adversary with the prior belief ``prior`` in each record checks whether the release shows it.
 
-    A view shows a true record with chance s and any other with chance beta, so that seeing it multiplies the odds by s/beta, and
-    not seeing it by (1 - s)/(1 - beta). Perturbed records are kept with chance g and come out as a given other one with chance q: seeing one
-    multiplies the odds by g/q at most, as if the adversary could tell which row is whose. A person is hit when the belief in their record
-    ends above ``threshold``; decided in fractions. ``BoundedBelief(d, gamma)`` stops everybody whose ``prior`` (default: d) is at most d at
-    any threshold from gamma on.
+    A view shows a true record with probability s and any other with probability beta, so that seeing it multiplies the
+    odds by s/beta, and not seeing it by (1 - s)/(1 - beta). Perturbed records are kept with probability g and become a
+    given other one with probability q: seeing one multiplies the odds by at most g/q, as if the adversary knew which
+    row is whose. A person is hit if the posterior of their record exceeds ``threshold``; decided in fractions.
+    ``BoundedBelief(d, gamma)`` prevents hits for a ``prior`` (default: d) of at most d and thresholds of at least
+    gamma. *Source*: [Rastogi2007].
 
-    ``people`` are records with all columns of the release, in the data; without them all records that are shown are believed or not.
-    *Baseline.* What is shown of records that are not in the data is noise: beta, or for n perturbed records 1 - (1 - q)^n.
+    ``people`` are records with all columns of the release, in the data; without them all shown records are checked.
+    *Baseline.* The probability that a record that is not in the data is shown: beta, or for n perturbed records 1 - (1
+    - q)^n.
     """
 
     people: Any = field(default=None, repr=False)
@@ -46,15 +48,15 @@ class Sighting:
         exact(self.threshold, "Sighting: threshold", low=0, high=1)
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that were drawn with known chances."""
+        """Require rows that were sampled with known probabilities."""
         if seen.groups is not None:
             return "Sighting looks records up among noise, and this is not a randomized release. Use Linkage."
         if seen.channel is None:
-            return "Sighting looks records up among noise, and this release does not say how likely a record is shown."
+            return "Sighting looks records up among noise, and this release does not state the probability that a record is shown."
         return seen.channel.refusal
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Look everybody's record up."""
+        """Look up each person's record."""
         channel = seen.channel
         if channel is None or channel.refusal is not None:
             raise PolicyError(str(self.needs(seen)))
@@ -70,8 +72,8 @@ class Sighting:
         hits = int(shown.sum()) * (believed > limit) + int((~shown).sum()) * (doubted > limit)
         return Findings(
             self.name,
-            f"whole records, each of which is in the data with a chance of {_percent(prior)}, and how the release was drawn",
-            f"{hit} with a chance above {_percent(limit)}",
+            f"whole records, each of which is in the data with a probability of {_percent(prior)}, and how the release was sampled",
+            f"{hit} with a probability above {_percent(limit)}",
             hits,
             len(shown),
             self._example(seen, shown, prior, believed, doubted),

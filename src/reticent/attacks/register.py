@@ -1,4 +1,4 @@
-"""A register: all records with the names of their people, where a release counted each record as another person."""
+"""Register attack: all records with the identity of their people, against a release that counted each record as a different person."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from reticent.table import Table
 
 @dataclass(frozen=True)
 class Register:
-    """An adversary who holds the quasi columns of all records with the name of each one's person counts people where the release counted records.
+    """An adversary who knows the quasi-identifiers and the person of all records counts people instead of records.
 
-    The smallest class of the release, of ``k`` records, allows a chance of 1/k that a record is a given person's, if each record is another person's. A person is hit who has more than one in ``k``
-    records of some class. ``details`` says how many ``classes`` there are, how many of them hold records of fewer than ``k`` people (``few``), and of how many people the poorest does (``fewest``). Classes
-    some of whose records fit the labels of others are left aside, so that what is counted is so.
+    The smallest class of the release, of ``k`` records, limits the probability that a record is a given person's to
+    1/k, if each record is a different person's. A person is hit who has more than one in ``k`` records of some class.
+    ``details`` has the number of ``classes``, how many of them hold records of fewer than ``k`` people (``few``), and
+    the minimum number of people per class (``fewest``). Classes with records that match the labels of other classes are
+    skipped, so that the counts are certain.
     """
 
     people: pl.DataFrame = field(repr=False)
@@ -31,7 +33,9 @@ class Register:
 
     @classmethod
     def of(cls, table: Table) -> Register | None:
-        """The register of a table whose records were said to be people although an identifier repeats: of several that do, the one with most values names them. None for other tables."""
+        """Return the register of a table whose rows were declared to be people although an identifier repeats (of
+        several, the one with most values). None for other tables.
+        """
         if not table.unit_declared or table.streamed:
             return None
         repeated = [name for name in table.identifiers if table.frame[name].drop_nulls().is_duplicated().any()]
@@ -39,7 +43,7 @@ class Register:
         return cls(table.frame.select(list(table.quasi)), table.frame[named])
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that are true."""
+        """Require true rows."""
         return needs_groups(seen)
 
     def attack(self, seen: AdversaryView) -> Findings:
@@ -56,12 +60,12 @@ class Register:
         example = (
             f"A class of {int(sizes[worst]):,} records holds {int(held.top[worst]):,} of one person, and records of {int(held.distinct[worst]):,} people in all."
             if told.any()
-            else f"Every class holds records of at least {k:,} people, of nobody more than one in {k:,}."
+            else f"Every class holds records of at least {k:,} people, and of no one more than one in {k:,}."
         )
         return Findings(
             self.name,
             f"all records with {listing(seen.names)}, and whose each is",
-            f"have records that are theirs with a chance above 1 in {k:,}, which the smallest class would allow if each record were another person's",
+            f"have records that are theirs with a probability above 1 in {k:,}, the limit if each record were a different person's",
             len(np.unique(held.values[told])),
             int(owner.max(initial=-1)) + 1,
             example,
@@ -73,7 +77,7 @@ class Register:
         )
 
     def _numbers(self) -> NDArray[np.int64]:
-        """A person number for each record; a record without an identifier counts as a person of its own."""
+        """Return a person number for each record; a record without an identifier counts as a person of its own."""
         codes = self.names.rank("dense").cast(pl.Int64).to_frame("code")
         unnamed = pl.col("code").max().fill_null(0) + pl.col("code").is_null().cum_sum()
         numbers: NDArray[np.int64] = codes.select(pl.col("code").fill_null(unnamed) - 1).to_series().to_numpy()

@@ -1,4 +1,4 @@
-"""Worlds of a release: every way in which the sensitive values of its groups may belong to its people, people who are alike taken together."""
+"""Possible worlds of a release: every assignment of the sensitive values of its groups to its people, with equal people merged."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _MARGIN = 1e-6  # covers the error of logarithms
 
 @dataclass(frozen=True)
 class Placed:
-    """Everybody's place: the distinct quasi values (``points``), how many people have them, and the published group that covers them.
+    """The group assignment: the distinct quasi-identifier combinations (``points``), their number of people, and the
+    published group that covers them.
 
-    Group -1 means that they were left out.
+    Group -1 means that they were suppressed.
     """
 
     points: pl.DataFrame
@@ -33,7 +34,7 @@ class Placed:
 
     @classmethod
     def of(cls, seen: AdversaryView, people: pl.DataFrame) -> Placed:
-        """The people's places; refused where groups overlap, or are not filled by these people."""
+        """Return the group assignment; refused if groups overlap, or are not filled by these people."""
         quasi = list(seen.names)
         counted = people.select(quasi).group_by(quasi).len(_POINT).sort(quasi)
         sizes, points = counted[_POINT].to_numpy().astype(np.int64), counted.select(quasi)
@@ -49,11 +50,11 @@ class Placed:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everybody was published."""
+        """True if no one was suppressed."""
         return bool((self.group_of >= 0).all())
 
     def alike(self, numberings: Sequence[NDArray[Any]]) -> tuple[Placed, NDArray[np.int64]]:
-        """The places with points put together that are alike in their group and in some numberings, and where each point went."""
+        """Return the assignment with points merged that agree in their group and in some numberings, and the index of each original point."""
         codes = [self.group_of + 1, *numberings]
         ids, count = number(*pack(codes, [int(each.max()) + 1 for each in codes], len(self.sizes)))
         firsts = first_rows(ids, count)
@@ -63,9 +64,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class Part:
-    """Points whose values are mixed among themselves only: ``counts[w, i, v]`` of the people at ``points[i]`` have value ``v`` in its world ``w``.
+    """Points whose values are permuted among themselves only: ``counts[w, i, v]`` of the people at ``points[i]`` have
+    value ``v`` in its world ``w``.
 
-    A world of a part stands for ``ways[w]`` assignments of values to single people (Python integers: they soon exceed 64 bits).
+    A world of a part represents ``ways[w]`` assignments of values to people (Python integers: they soon exceed 64
+    bits).
     """
 
     points: NDArray[np.int64]
@@ -78,9 +81,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Worlds:
-    """Who may have what. A world is one world of each of the ``parts``, since nothing that was published ties these together.
+    """The possible worlds. A world is one world of each of the ``parts``, which are independent given the release.
 
-    ``values`` are the combinations of sensitive values, a row each. Where ``is_sampled``, they are some of all worlds, drawn at random.
+    ``values`` are the combinations of sensitive values, one row each. If ``is_sampled``, these are random samples of
+    all worlds.
     """
 
     placed: Placed
@@ -90,15 +94,15 @@ class Worlds:
 
     @property
     def count(self) -> int:
-        """How many assignments of values to single people there are."""
+        """The number of assignments of values to people."""
         return prod(int(part.ways.sum()) for part in self.parts)
 
     @classmethod
     def of(cls, seen: AdversaryView, table: Table, placed: Placed, limit: int) -> Worlds:
-        """All worlds that show what was published about people at their places; the sensitive values of ``table`` are not looked at.
+        """Return all worlds that are consistent with the release; the sensitive values of ``table`` are not used.
 
-        Refused where the parts have more than ``limit`` worlds together. Whoever was left out has any of the values that the sensitive columns of
-        ``table`` can take.
+        Refused if the parts have more than ``limit`` worlds together. A suppressed person may have any value in the
+        domains of the sensitive columns of ``table``.
         """
         groups, sizes, group_of = seen.true_groups, placed.sizes, placed.group_of
         values = _values(seen, table, is_complete=placed.is_complete)
@@ -107,7 +111,7 @@ class Worlds:
         found = cls(placed, values, ())
         parts: list[Part] = []
         listed = 0
-        # The largest groups first: they have most worlds, and what is refused is refused soon.
+        # The largest groups first: they have most worlds, so excess is detected early.
         for group in np.argsort(-groups.sizes, kind="stable").tolist():
             parts.append(found._part(np.flatnonzero(group_of == group), shown[group].tolist(), limit - listed, limit))
             listed += len(parts[-1])
@@ -119,7 +123,7 @@ class Worlds:
 
     @classmethod
     def sampled(cls, seen: AdversaryView, table: Table, placed: Placed, count: int, seed: int = 0) -> Worlds:
-        """So many worlds drawn at random, each equally likely, where everybody was published: every group's values are dealt out anew to its people."""
+        """Return this many uniformly sampled worlds if no one was suppressed: each group's values are permuted among its people."""
         groups, values = seen.true_groups, _values(seen, table, is_complete=True)
         rng = np.random.default_rng(seed)
         counts = np.zeros((count, len(placed.sizes), values.height), dtype=np.int64)
@@ -134,7 +138,7 @@ class Worlds:
         return cls(placed, values, (Part(np.arange(len(placed.sizes)), counts, ways),), True)
 
     def _part(self, places: NDArray[np.int64], available: Sequence[int], left: int, limit: int) -> Part:
-        """The worlds of some points among which values are mixed, ``left`` at most."""
+        """Return the worlds of some points among which values are permuted, at most ``left``."""
         people = self.placed.sizes[places].tolist()
         if sum(available) == sum(people) and _fewest(people, available) > log(max(left, 1)) + _MARGIN:
             raise _too_many(limit)
@@ -152,7 +156,7 @@ class Worlds:
         return Part(places, counts, np.array([ways for _, _, ways in found], dtype=object))
 
     def joined(self, labels: NDArray[np.int64], limit: int) -> Worlds:
-        """The same worlds, with parts of one label put together; refused where they have more than ``limit`` worlds in all."""
+        """Return the same worlds with parts of one label merged; refused if they have more than ``limit`` worlds."""
         together = [
             [part for part, mine in zip(self.parts, labels, strict=True) if mine == label]
             for label in np.unique(labels)
@@ -162,11 +166,11 @@ class Worlds:
         return replace(self, parts=tuple(_product(parts) for parts in together))
 
     def whole(self, limit: int) -> Worlds:
-        """The same worlds as one part."""
+        """Return the same worlds as one part."""
         return self.joined(np.zeros(len(self.parts), dtype=np.int64), limit)
 
     def frames(self, people: pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Every world as a table (for worlds of one part): quasi values, in order of points, beside the values that people have in it."""
+        """Yield every world as a table (for worlds of one part): quasi-identifiers in the order of points, with the values that people have in it."""
         (part,) = self.parts
         quasi = self.placed.points.columns
         order = people.select(quasi).sort(quasi)
@@ -177,7 +181,7 @@ class Worlds:
 
 
 def shown_values(seen: AdversaryView, table: Table) -> pl.DataFrame:
-    """The combinations of sensitive values that were published, in their order, with the types of the ``table``."""
+    """Return the published combinations of sensitive values, in order, with the types of the ``table``."""
     domain = seen.true_groups.domain
     kinds = {column.name: column.labels.dtype for column in table.sensitive_columns}
     return pl.DataFrame(
@@ -189,7 +193,7 @@ def shown_values(seen: AdversaryView, table: Table) -> pl.DataFrame:
 
 
 def _values(seen: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataFrame:
-    """The combinations of sensitive values, those of the release first; all that are possible, where records were suppressed."""
+    """Return the combinations of sensitive values, those of the release first; all possible ones if records were suppressed."""
     shown = shown_values(seen, table)
     if is_complete:
         return shown
@@ -202,12 +206,12 @@ def _values(seen: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataF
 
 
 def _fewest(people: Sequence[int], shown: Sequence[int]) -> float:
-    """The logarithm of a number that there are no fewer worlds than: assignments to single people, by the most that one world stands for."""
+    """Return the logarithm of a lower bound on the number of worlds: assignments to people, divided by the most that one world represents."""
     return lgamma(sum(people) + 1) - sum(lgamma(each + 1) for each in (*people, *shown))
 
 
 def rows_of(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The ways to take ``size`` values from what is left."""
+    """Yield the ways to take ``size`` values from the remaining ones."""
     if not left:
         if size == 0:
             yield ()
@@ -218,15 +222,15 @@ def rows_of(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _orders(row: Sequence[int]) -> int:
-    """How many orders a row of counts has."""
+    """Return the number of orders of a row of counts (multinomial coefficient)."""
     return prod(comb(sum(row[: place + 1]), amount) for place, amount in enumerate(row))
 
 
 def _product(parts: Sequence[Part]) -> Part:
-    """Several parts as one: a world of it is a world of each."""
+    """Return several parts as one: their product."""
     if len(parts) == 1:
         return parts[0]
-    # Mixed radix; numpy's own indices end at 64 parts.
+    # Mixed radix; numpy's own indices are limited to 64 parts.
     steps = [prod(len(part) for part in parts[place + 1 :]) for place in range(len(parts))]
     number = np.arange(prod(len(part) for part in parts))
     picked = [number // step % len(part) for part, step in zip(parts, steps, strict=True)]
@@ -237,5 +241,5 @@ def _product(parts: Sequence[Part]) -> Part:
 
 def _too_many(limit: int) -> PolicyError:
     return PolicyError(
-        f"The release has more than {limit:,} worlds. Whose value is whose can be tried out for small groups only."
+        f"The release has more than {limit:,} possible worlds. Enumerating them is supported for small groups only."
     )

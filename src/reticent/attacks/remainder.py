@@ -1,4 +1,4 @@
-"""Remainder: what the whole table's histogram minus the published rows tells about those left out."""
+"""Remainder: what the whole table's histogram minus the published rows discloses about suppressed records."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from reticent.table import SensitiveColumn
 
 @dataclass(frozen=True)
 class Remainder:
-    """An adversary who knows that a person is in the data and in no published group subtracts: what is left is the histogram of those left out.
+    """An adversary who knows that a person is in the data but in no published group subtracts: the difference is the
+    histogram of the suppressed records.
 
-    They are hit when their most frequent value reaches the share ``threshold`` of them, as in a group (:class:`Homogeneity`), decided in integers.
-    *Baseline.* Everybody, where the whole table shares the value.
+    All suppressed people are hit if the most frequent value of that histogram reaches the share ``threshold``, as in a
+    group (:class:`Homogeneity`), decided in integers. *Baseline.* All people, if the whole table shares the value.
     """
 
     threshold: Number = 1
@@ -31,14 +32,14 @@ class Remainder:
         object.__setattr__(self, "threshold", exact(self.threshold, "Remainder: threshold", above=0, high=1))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """A histogram of the whole table; published rows that are compared among themselves tell about nobody else."""
+        """Require a histogram of the whole table; if the published rows themselves are the reference, nothing follows about others."""
         if self._secret(seen) is not None:
             return None
         about = "" if self.column is None else f" of {self.column!r}"
-        return f"Remainder: the release declares no histogram{about} of the whole table, so nothing follows about those left out."
+        return f"Remainder: the release declares no histogram{about} of the whole table, so nothing follows about suppressed records."
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Subtract. Of a table as it stands nobody was left out."""
+        """Subtract the histograms. In an unmodified table no one was suppressed."""
         secret = self._secret(seen) or self.column or seen.sensitive[0]
         column, lost = _left_out(seen, secret)
         rows, most = int(lost.sum()), int(lost.max(initial=0))
@@ -48,8 +49,8 @@ class Remainder:
         told = {column.texts[place]: int(lost[place]) for place in np.argsort(-lost, kind="stable") if lost[place]}
         return Findings(
             self.name,
-            "the whole table's histogram in the certificate, and that somebody is in the data but not among the published rows",
-            f"were left out and have their {secret} given away by the histogram",
+            "the whole table's histogram in the certificate, and that a person is in the data but not among the published rows",
+            f"were suppressed and have their {secret} disclosed by the histogram",
             rows if hit else 0,
             rows,
             _example(secret, told, rows, seen.counted),
@@ -65,7 +66,7 @@ class Remainder:
 
 
 def _left_out(seen: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
-    """A column of the whole table, and how many rows of each value were not published."""
+    """Return a column of the whole table, and the number of suppressed rows per value."""
     _, groups = secrets(seen, secret, "Remainder")
     shown = groups.domain.columns[0]
     published = groups.histograms.total(shown.size)
@@ -78,9 +79,9 @@ def _left_out(seen: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArra
 
 def _example(secret: str, told: dict[str, int], rows: int, counted: str) -> str:
     if not rows:
-        return "Nothing is told about anybody who was left out."
+        return "Nothing is disclosed about suppressed records."
     value, count = next(iter(told.items()))
     if rows == 1:
-        return f"One {'person' if counted == 'people' else 'record'} was left out, and has the {secret} {value!r}."
+        return f"One {'person' if counted == 'people' else 'record'} was suppressed, and has the {secret} {value!r}."
     left = "people who" if counted == "people" else "records that"
-    return f"{count} of the {rows} {left} were left out have the {secret} {value!r}."
+    return f"{count} of the {rows} {left} were suppressed have the {secret} {value!r}."

@@ -1,4 +1,4 @@
-"""What all adversaries achieved against one target: a sequence of findings that shows itself as a table."""
+"""The findings of all adversaries against one target: a sequence that displays as a table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reticent.base.cards import Card, CardTable, ShownAsCard, percent, sentence_
 
 @dataclass(frozen=True, repr=False)
 class AttackResults(ShownAsCard, Sequence[Findings]):
-    """The findings of every adversary that ran, in the order in which they ran.
+    """The findings of every adversary, in the order in which they ran.
 
-    ``before`` has, for each of them, the findings of the same adversary against the original table, or None where the
-    original table was not given or there is nothing to compare with. All of it is for the steward.
+    ``before`` has the findings of the same adversaries against the original table, None if it was not given or there is
+    no counterpart. For the steward only.
     """
 
     findings: tuple[Findings, ...]
@@ -25,7 +25,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[tuple[Findings | None, Findings]]) -> AttackResults:
-        """Results from pairs of findings: before, or None, and after."""
+        """Build results from pairs of findings: before (or None) and after."""
         listed = list(pairs)
         return cls(tuple(after for _, after in listed), tuple(before for before, _ in listed))
 
@@ -41,7 +41,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
 
     @property
     def pairs(self) -> list[tuple[Findings | None, Findings]]:
-        """The findings before and after, adversary by adversary."""
+        """The findings before and after, per adversary."""
         return list(zip(self.before, self.findings, strict=True))
 
     @property
@@ -51,21 +51,21 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
 
     @property
     def reservations(self) -> tuple[str, ...]:
-        """What the headline of a release says of the attacks that succeed."""
+        """The sentences on successful attacks for the headline of a release."""
         return tuple(each.reservation for each in self.succeeding)
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row an adversary: what it knew, whom it hit, with what certainty, and what it hit before publication."""
+        """One row per adversary: what it knew, whom it hit, the confidence interval, and its hits before publication."""
         return pl.DataFrame([_row(before, after) for before, after in self.pairs], schema=_SCHEMA)
 
     @property
     def ok(self) -> bool:
-        """An attack that ran is a result, whatever it found: a limit is for the command line and for gates."""
+        """Always true: an attack that ran is a result, whatever it found. Limits are checked by the command line and by gates."""
         return True
 
     def as_dict(self) -> dict[str, Any]:
-        """What every adversary achieved, and before publication."""
+        """Return the findings as plain data, with those before publication."""
         return {
             "attacks": [
                 {**after.as_dict(), "before": None if before is None else before.as_dict()}
@@ -74,7 +74,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
         }
 
     def card(self) -> Card:
-        """How many adversaries ran and which of them succeed, a row for each, and what each knew and hit."""
+        """Return a card: which adversaries ran and which succeed, one row each, with what each knew and hit."""
         succeeding = [each.adversary for each in self.succeeding]
         compared = any(before is not None for before in self.before)
         rows = []
@@ -84,8 +84,8 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
             anyway = "" if after.baseline is None else percent(after.baseline, 1)
             sure = f"{percent(low, 1)} to {percent(high, 1)}"
             rows.append((after.adversary, *was, percent(after.share, 1), sure, anyway, after.succeeds))
-        stood = ("as it stood",) if compared else ()
-        heads = ("adversary", *stood, "published", "95 % sure", "anyway", "succeeds")
+        stood = ("original",) if compared else ()
+        heads = ("adversary", *stood, "published", "95 % interval", "anyway", "succeeds")
         return Card(
             "Attack",
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
@@ -95,29 +95,29 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
         )
 
 
-_NOBODY = "No adversary can run on this: it shows no records that somebody could be looked up in. What is promised rests on how it was made."
+_NOBODY = "No attack applies: the release contains no records in which a person could be looked up. Its guarantee follows from how it was made."
 
 
 def _told(before: Findings | None, after: Findings, compared: bool) -> list[str]:
-    """What an adversary knew, whom it hit, and what that means beside those it was compared with."""
+    """Return what an adversary knew, whom it hit, and what that means compared with the control."""
     lines = [
         f"{sentence_case(after.adversary)} knows {after.knows}.",
         f"  It hits {after.hits:,} of {after.people:,} {after.unit}. They {after.hit}.",
     ]
     if before is not None:
-        lines.append(f"  As it stood: {before.example}")
+        lines.append(f"  Original: {before.example}")
     lines.append(f"  {'Published: ' if compared else ''}{after.example}")
     if after.baseline is not None:
-        lines.append(f"  Beyond what is reached anyway: {after.points} points (95 % sure).")
+        lines.append(f"  In excess of the baseline: {after.points} percentage points (95 % interval).")
         if after.baseline_interval is not None:
             lines.append(f"  {_plainly(after)}")
     return lines
 
 
 def _plainly(found: Findings) -> str:
-    """What an adversary reached beyond those it was compared with, out of 1,000."""
+    """Return the excess over the control in words, per 1,000."""
     if not found.succeeds:
-        return "That is no more than the comparison shows: this adversary learns nothing about single people."
+        return "That is no more than in the comparison: this attack learns nothing about individual people."
     least, most = (1000 * end for end in found.excess)
     return f"So of every 1,000 {found.unit}, {least:,.0f} to {most:,.0f} are hit because of what was published."
 

@@ -1,4 +1,4 @@
-"""Similarity: different values that mean nearly the same give away what they have in common."""
+"""Similarity: different but semantically close values disclose what they have in common. Source: [Li2007]."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from reticent.errors import PolicyError
 
 @dataclass(frozen=True)
 class _Kinds:
-    """For every group one kind of values: how many of its rows are of it, a value of that kind, how many rows of the whole are of it, and whether
-    it holds the share of the group and not of the whole.
+    """For every group one kind of values: its rows in the group, a value of that kind, its rows in the whole, and
+    whether it reaches the threshold in the group but not in the whole.
     """
 
     counts: NDArray[np.int64]
@@ -37,7 +37,7 @@ class _Kinds:
         whole: NDArray[np.int64],
         limit: Fraction,
     ) -> _Kinds:
-        """The kind that tells most of each group: one that holds the share of it and not of the whole before one that does not, then the largest."""
+        """Return the most disclosing kind of each group: one that reaches the threshold in the group but not in the whole first, then the largest."""
         rows = int(groups.reference.sum())
         mostly = inside * limit.denominator >= groups.sizes[owners] * limit.numerator
         telling = mostly & ~(whole * limit.denominator >= rows * limit.numerator)
@@ -54,13 +54,13 @@ class _Kinds:
 
 @dataclass(frozen=True)
 class Similarity:
-    """An adversary who knows a person's group learns the kind of value that (almost) all of it have.
+    """An adversary who knows a person's group learns the kind of value that (almost) all of its members have.
 
-    With numbers, a kind is a range of the given ``width``: a group is affected when some range holds at least the share ``threshold``
-    of it, and not of all that was published (default width: a tenth of the published range). With ``categories`` (name -> values) a kind is a
-    category; a value in none is its own. All people of an affected group are hit.
-    Diversity of ranges (of this width) or of categories with c = ``threshold`` stops it, and so does (epsilon, m)-anonymity with epsilon =
-    ``width`` and 1/m below ``threshold``.
+    With numbers, a kind is a range of the given ``width``: a group is affected if some range holds at least the share
+    ``threshold`` of it, but not of all published rows (default width: a tenth of the published range). With
+    ``categories`` (name -> values) a kind is a category; a value in none is its own. All people of an affected group
+    are hit. Diversity of ranges (of this width) or of categories with c = ``threshold`` prevents it, and so does
+    (epsilon, m)-anonymity with epsilon = ``width`` and 1/m below ``threshold``.
     """
 
     width: Number | None = None
@@ -73,16 +73,16 @@ class Similarity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "Similarity: threshold", above=0, high=1))
         if self.width is not None and self.categories is not None:
-            raise PolicyError("Similarity: give width (for numbers) or categories, not both.")
+            raise PolicyError("Similarity: pass width (for numbers) or categories, not both.")
         if self.width is not None:
             object.__setattr__(self, "width", exact(self.width, "Similarity: width", low=0))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Groups with a sensitive column."""
+        """Require groups with a sensitive column."""
         return needs_secret(seen, self.column, "Similarity")
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Find the groups whose values are nearly the same."""
+        """Find the groups whose values are close."""
         sensitive, groups = secrets(seen, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)
         limit = exact(self.threshold, "threshold")
@@ -91,7 +91,7 @@ class Similarity:
         kind = f"within a range of {float(width):g}" if width is not None else "of one category"
         return Findings(
             self.name,
-            "the published labels of each person, that they are in the data, and which values mean nearly the same",
+            "the published labels of each person, that they are in the data, and which values are similar",
             f"are in a group whose values of {sensitive} are {'all' if limit == 1 else f'by {float(limit):.0%}'} {kind}",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
@@ -109,7 +109,7 @@ class Similarity:
         numbers = groups.domain.columns[0].numbers()
         if numbers is None:
             raise PolicyError(
-                f"Similarity: {sensitive!r} has no numbers, so pass the values that are alike: categories={{'stomach': ['ulcer', ...]}}."
+                f"Similarity: {sensitive!r} has no numbers, so pass the values that are similar: categories={{'stomach': ['ulcer', ...]}}."
             )
         if self.width is not None:
             return exact(self.width, "width")
@@ -155,7 +155,7 @@ class Similarity:
 
 
 def _ranges(groups: Groups, width: Fraction, limit: Fraction) -> _Kinds:
-    """Ranges of ``width`` that begin at a value which occurs in the group."""
+    """Return ranges of ``width`` that start at a value of the group."""
     column, histograms = groups.domain.columns[0], groups.histograms
     numbers = column.numbers()
     assert numbers is not None
@@ -163,7 +163,7 @@ def _ranges(groups: Groups, width: Fraction, limit: Fraction) -> _Kinds:
     rank = np.empty(column.size, dtype=np.int64)
     rank[rising] = np.arange(column.size)
     ordered = numbers[rising]
-    # The last rank within reach of each rank. A missing value (NaN, last in order) reaches only itself.
+    # The last rank within reach of each rank. A missing value (NaN, sorted last) reaches only itself.
     reach = np.searchsorted(ordered, ordered + float(width), "right") - 1
     reach = np.where(np.isnan(ordered), np.arange(column.size), reach)
     cells = np.argsort(histograms.owners * column.size + rank[histograms.values], kind="stable")

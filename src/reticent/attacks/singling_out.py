@@ -1,4 +1,4 @@
-"""Singling out: a description, made from what was published, that exactly one row fits."""
+"""Singling out: a predicate built from the release that exactly one row matches. Source: [Cohen2020]."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ from reticent.table import NULL_LABEL
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """An adversary without background knowledge builds predicates from published values; each that matches exactly one record singles out a person.
+    """An adversary without background knowledge builds predicates from published values; each that matches exactly one
+    record singles out a person.
 
-    Descriptions are made of all labels together (with ``sensitive=True`` also of the sensitive values, where a row shows them beside its
-    labels); of one value of a column that is published as it is: a declared one, or numbers, dates and times of a sensitive one; and of all declared columns together, by themselves and with the labels. A person is hit
-    when the description fits no other row, and people are counted for the way of describing that hits most. k-anonymity with k >= 2 stops the first;
-    over all columns, if the sensitive ones are used too. Only rounding or leaving out stops the second: ``unique`` of the details says for every
-    sensitive and declared column how many rows have a value that no other row has.
+    Predicates use all labels together (with ``sensitive=True`` also the sensitive values, if a row shows them next to
+    its labels); one value of a column published unchanged (a declared one, or numbers, dates and times of a sensitive
+    one); or all declared columns together, alone and with the labels. A person is hit if the predicate matches no other
+    row; the kind of predicate with most hits is reported. k-anonymity with k >= 2 prevents the first kind (over all
+    columns, if the sensitive ones are used too). Only rounding or suppression prevents the second: ``unique`` of the
+    details has the number of rows with a unique value for every sensitive and declared column.
 
-    *Baseline.* A description that fits a random person with chance w isolates one of n with chance n w (1 - w)^(n - 1), which is at most
-    (1 - 1/n)^(n - 1), about 1/e, whatever is published. Weights are those of independent columns. ``refined`` of the details is what the
-    same descriptions reach when each, fitting m rows, is narrowed by a one-in-m coin: 1/e for large groups, 1 for single rows.
+    *Baseline.* A predicate that matches a random person with probability w isolates one of n with probability n w (1 -
+    w)^(n - 1), which is at most (1 - 1/n)^(n - 1), about 1/e, whatever is published. Weights assume independent
+    columns. ``refined`` of the details is the success of the same predicates if each that matches m rows is refined by
+    a random one-in-m predicate: 1/e for large groups, 1 for single rows.
     """
 
     sensitive: bool = False
@@ -37,11 +40,11 @@ class SinglingOut:
     name = "singling out"
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Rows that are true."""
+        """Require true rows."""
         return needs_groups(seen)
 
     def attack(self, seen: AdversaryView) -> Findings:
-        """Describe everybody."""
+        """Build the predicates and count the isolated rows."""
         single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
         exact = [each for each in single if each.values.name in seen.declared or each.is_measured]
         ways = [self._by_labels(seen), *(each.described() for each in exact)]
@@ -58,7 +61,7 @@ class SinglingOut:
         return Findings(
             self.name,
             "only what was published",
-            "can be singled out by a description that nobody else fits",
+            "can be singled out by a description that matches no one else",
             hits,
             people,
             f"{told}{best.example(seen.counted)}",
@@ -73,7 +76,7 @@ class SinglingOut:
         )
 
     def _by_labels(self, seen: AdversaryView) -> _Descriptions:
-        """By all labels together, and the sensitive values beside them."""
+        """Return predicates of all labels together, and the sensitive values next to them."""
         places = places_of(seen, seen.names, None)
         codes, fitting = list(places.codes), places.candidates
         names = [_Shown(each.name, [meaning.words() for meaning in each.meanings]) for each in seen.columns]
@@ -89,18 +92,18 @@ class SinglingOut:
 
 @dataclass(frozen=True)
 class _ShownValues:
-    """The values of one column that is published as it is, and how many rows have each."""
+    """The values of one column that is published unchanged, and how many rows have each."""
 
     values: pl.Series
     counts: NDArray[np.int64]
 
     @property
     def is_measured(self) -> bool:
-        """Whether these are numbers or dates, which are fine enough to tell people apart."""
+        """True for numbers or dates, which may identify people."""
         return self.values.dtype.is_numeric() or self.values.dtype.is_temporal()
 
     def told(self) -> dict[str, Any]:
-        """How many rows have a value that no other row has."""
+        """Return how many rows have a unique value."""
         rows, alone = int(self.counts.sum()), int((self.counts == 1).sum())
         return {"rows": alone, "share": alone / rows if rows else 0.0, "distinct": len(self.counts)}
 
@@ -117,7 +120,7 @@ class _Shown:
 
 @dataclass(frozen=True)
 class _Descriptions:
-    """Descriptions of people: for each column (``names``) the label of every description, and how many people fit it."""
+    """Predicates: for each column (``names``) the label in every predicate, and how many people match it."""
 
     codes: list[NDArray[np.int64]]
     names: list[_Shown]
@@ -125,13 +128,13 @@ class _Descriptions:
 
     @property
     def isolated(self) -> NDArray[np.bool_]:
-        """Which of them fit one person only."""
+        """A mask of the predicates that match one person only."""
         alone: NDArray[np.bool_] = self.fitting == 1
         return alone
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The chance that a random person fits each description, if columns were independent."""
+        """The probability that a random person matches each predicate, assuming independent columns."""
         weights = np.ones(len(self.fitting))
         for each in self.codes:
             shares = np.bincount(each, weights=self.fitting) / max(int(self.fitting.sum()), 1)
@@ -139,11 +142,13 @@ class _Descriptions:
         return weights
 
     def example(self, counted: str = "people") -> str:
-        """The rarest description that fits one person, in a sentence, with as few columns as that takes."""
+        """Return the rarest predicate that matches one person, as a sentence with as few columns as needed."""
         fitting, isolated = self.fitting, np.flatnonzero(self.isolated)
         if not len(isolated):
             people = int(fitting.sum())
-            return f"Every description that a published row fits, at least {int(fitting.min(initial=people)):,} {counted} fit."
+            return (
+                f"Every description of a published row matches at least {int(fitting.min(initial=people)):,} {counted}."
+            )
         row = int(isolated[np.argmin(self.weights[isolated])])
         counts = [np.bincount(each, weights=fitting)[each[row]] for each in self.codes]
         left = np.ones(len(fitting), dtype=bool)

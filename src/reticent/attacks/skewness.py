@@ -1,4 +1,4 @@
-"""Skewness: a group whose sensitive values are spread unlike the table's tells something about everybody in it."""
+"""Skewness: a group with another distribution of sensitive values than the table discloses something about its members. Source: [Li2007]."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _RARE = 0.0005
 
 @dataclass(frozen=True)
 class Skewness:
-    """An adversary who compares a person's group with all that the public knows.
+    """An adversary who compares a person's group with the public distribution.
 
-    That is the whole table where the certificate tells how it is spread (as it does with t-closeness and the like), else all published rows.
-    All people of a group are hit when one of its values is more frequent there than in the whole: by more than ``gain``
-    (a difference of shares, which t-closeness with equal distances bounds by t), or by more than ``times`` (a ratio, which
-    beta-likeness bounds by 1 + beta). Decided in integers.
+    That is the distribution of the whole table if the certificate states it (as with t-closeness), else of all
+    published rows. All people of a group are hit if one of its values is more frequent there than in the whole: by more
+    than ``gain`` (a difference of shares, which t-closeness with equal distances bounds by t), or by more than
+    ``times`` (a ratio, which beta-likeness bounds by 1 + beta). Decided in integers.
     """
 
     gain: Number | None = None
@@ -36,7 +36,7 @@ class Skewness:
 
     def __post_init__(self) -> None:
         if self.gain is not None and self.times is not None:
-            raise PolicyError("Skewness: give gain or times, not both.")
+            raise PolicyError("Skewness: pass gain or times, not both.")
         if self.times is not None:
             object.__setattr__(self, "times", exact(self.times, "Skewness: times", low=1))
         else:
@@ -44,7 +44,7 @@ class Skewness:
             object.__setattr__(self, "gain", exact(gain, "Skewness: gain", low=0, high=1))
 
     def needs(self, seen: AdversaryView) -> str | None:
-        """Groups with a sensitive column."""
+        """Require groups with a sensitive column."""
         return needs_secret(seen, self.column, "Skewness")
 
     def attack(self, seen: AdversaryView) -> Findings:
@@ -55,7 +55,7 @@ class Skewness:
         affected = np.unique(groups.histograms.owners[hit])
         return Findings(
             self.name,
-            f"the published labels of each person, that they are in the data, and how {sensitive} is spread over all of it",
+            f"the published labels of each person, that they are in the data, and the overall distribution of {sensitive}",
             f"are in a group where one value of {sensitive} is {self._words()} than elsewhere",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
@@ -71,7 +71,7 @@ class Skewness:
         )
 
     def _beyond(self, groups: Groups, everything: _Whole) -> NDArray[np.bool_]:
-        """The cells (group, value) whose share is too far above the whole: n/size - m/rows > gain, or n/size > times m/rows."""
+        """Return the (group, value) pairs whose share is too far above the whole: n/size - m/rows > gain, or n/size > times m/rows."""
         limit = exact(self.gain if self.times is None else self.times, "limit")  # type: ignore[arg-type]  # one of them is given
         histograms, rows = groups.histograms, everything.rows
         scale = limit.numerator + limit.denominator
@@ -98,7 +98,7 @@ class Skewness:
 
 @dataclass(frozen=True)
 class _Whole:
-    """How often each value occurs in all that the public knows, and how many rows that is."""
+    """How often each value occurs in the public reference, and its number of rows."""
 
     counts: NDArray[np.int64]
     rows: int
@@ -121,6 +121,6 @@ def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np
     outside = whole.counts[value] / whole.rows
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
-    lead = f"{'A' if len(affected) else 'The most telling'} group of {size:,} has {sensitive} {text!r}"
+    lead = f"{'A' if len(affected) else 'The most unusual'} group of {size:,} has {sensitive} {text!r}"
     told = f"{outside:.1%}" if outside >= _RARE else "hardly any"
     return f"{lead} in {inside:.0%} of its rows, against {told} of the whole."

@@ -1,4 +1,4 @@
-"""All adversaries that apply: to a release with what the steward can hand them, before publishing and after."""
+"""All applicable adversaries: against a release with what the steward provides, before and after publication."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _SAMPLE, _MOST_ROWS = 10_000, 200_000
 
 
 Kinds = Mapping[str, Mapping[str, Sequence[str]]]
-"""For a sensitive column which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
+"""For each sensitive column, which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
 
 
 def kinds_of(seen: AdversaryView) -> Kinds:
-    """Which sensitive values are of one kind: those that the first level of a declared hierarchy puts together."""
+    """Return which sensitive values are of one kind: those merged by the first level of a declared hierarchy."""
     found = {}
     for column in () if seen.groups is None else seen.groups.domain.columns:
         if column.hierarchy is not None and column.hierarchy.height > 1:
@@ -63,12 +63,14 @@ def adversaries_for(
     model: ModelName = "naive bayes",
     kinds: Kinds | None = None,
 ) -> tuple[Adversary, ...]:
-    """The adversaries that can run on ``target``: those that need no list, and with ``people`` those that look people up.
+    """Return the adversaries that can run on ``target``: those that need no list, and with ``people`` those that look
+    people up.
 
-    Everybody who is after a secret is after each of the sensitive columns in turn. ``people`` may have their real sensitive values under
-    the names of the columns: then the model's guesses are scored, against ``control`` if it is given. Values that mean nearly the
-    same are numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). In a randomized
-    release there are no groups: records are looked up. Of artificial records ``people`` are those who they were made from.
+    Adversaries with a target column get one instance per sensitive column. ``people`` may have their true sensitive
+    values under the column names: then the model's guesses are scored, against ``control`` if given. Similar values are
+    near numbers, and those of one of the ``kinds`` (default: by the hierarchies of a table's sensitive columns). A
+    randomized release has no groups: records are looked up. For synthetic records, ``people`` are those they were made
+    from.
     """
     seen = adversary_view_of(target)
     every = _every(seen, people, control, who, model, kinds_of(seen) if kinds is None else kinds)
@@ -85,7 +87,9 @@ def _every(
     *,
     own: bool = False,
 ) -> Iterator[Adversary]:
-    """All adversaries for what is seen, whether they can run on it or not. ``own``: people are the table's own rows, so that what is missing is known to be."""
+    """Yield all adversaries for a view, whether they can run on it or not. ``own``: people are the table's own rows, so
+    that missing values are known to be missing.
+    """
     frame = None if people is None else listed_people(people, [who])
     if seen.is_artificial and frame is not None:
         shared = [name for name in seen.names if name in frame.columns]
@@ -113,7 +117,7 @@ def _every(
 
 
 def _after(seen: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
-    """Those who are after one sensitive column and need no list of people."""
+    """Return the adversaries that target one sensitive column and need no list of people."""
     found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
     found.append(Remainder(column=secret))
     domain = seen.true_groups.domain
@@ -134,15 +138,16 @@ def compare(
     model: ModelName = "naive bayes",
     context: Context | None = None,
 ) -> list[tuple[Findings | None, Findings]]:
-    """The same adversaries on what stood before (a table) and on what was published.
+    """Run the same adversaries on the original table and on the release.
 
-    Without ``people`` a table's own rows are the list (of a streamed one 10,000 rows drawn at random): an adversary who knows their quasi
-    columns, without a mistake, and which values are missing. Without ``control``, where a table and a release of it are there, the release is made again of half of the people
-    (:func:`hold_out`), and the model is tried on both halves. Where that cannot be done the model is compared with the most frequent
-    value. An adversary who knows how the release was chosen is tried on small tables only; there is nothing to compare with before. Nor is there for a :class:`Register`, which counts the people
-    of a table that says that each row is a person although an identifier repeats. Where a release
-    was made for several sets of quasi columns, everybody is tried with each set. Artificial records are attacked with the table's own
-    people against ``control`` (:mod:`reticent.attacks.artificial`).
+    Without ``people`` the table's own rows are the list (of a streamed one 10,000 random rows): an adversary who knows
+    their quasi-identifiers without error, and which values are missing. Without ``control``, but with a table and a
+    release of it, the release is made again from half of the people (:func:`hold_out`), and the model is tested on both
+    halves. If that is impossible the model is compared with the most frequent value. An adversary who knows how the
+    release was chosen runs on small tables only, without a counterpart before. Neither has :class:`Register`, which
+    counts the people of a table that declares each row a person although an identifier repeats. If a release was made
+    for several sets of quasi-identifiers, adversaries run with each set. Artificial records are attacked with the
+    table's own people against ``control`` (:mod:`reticent.attacks.artificial`).
     """
     context = context or Context()
     context.step("reading what was published")
@@ -154,7 +159,7 @@ def compare(
     if second.is_artificial:
         return _compared_with_artificial(table, second, control, seed, context)
     first = adversary_view_of(before)
-    # Whoever has the table finds relations that the release does not name.
+    # An adversary with the table finds relations that the release does not name.
     second = replace(second, computable=tuple(dict.fromkeys((*second.computable, *first.computable))))
     trial = None if table is None or control is not None else _trial(table, second, seed)
     if second.groups is None:
@@ -192,7 +197,9 @@ def compare(
 def _compared_with_artificial(
     table: Table | None, after: AdversaryView, control: Any, seed: int, context: Context
 ) -> list[tuple[Findings | None, Findings]]:
-    """Before and after, for artificial records: before, the table's own rows take their place. Nothing without the table, nor where no record is shown, as in statistics."""
+    """Return findings before and after for synthetic records: before, the table's own rows replace them. Empty without
+    the table, or if no record is published, as in statistics.
+    """
     if table is None:
         return []
     rows = _rows_of_people(table, seed)
@@ -210,7 +217,7 @@ def _compared_with_artificial(
 
 
 def _rows_of_people(table: Table, seed: int) -> pl.DataFrame:
-    """The rows of a table, each as often as its weight says where that is a whole number."""
+    """Return the rows of a table, each repeated by its weight if that is an integer."""
     if table.weight is None or table.streamed:
         return own_people(table, _MOST_ROWS, seed)
     frame = table.frame.select([*table.quasi, *table.sensitive, table.weight])
@@ -228,14 +235,16 @@ def _compared_with_noise(
     trial: HoldOut | None,
     model: ModelName,
 ) -> list[tuple[Findings | None, Findings]]:
-    """Before and after, for a release whose rows are not true: records that are looked up, and a model that takes what is shown for true."""
+    """Return findings before and after for a release whose rows are not true: record lookup, and a model that takes the rows for true."""
     pairs: list[tuple[Findings | None, Findings]] = []
     sighting = Sighting(people, who=who)
     if sighting.needs(after) is None:
         found = sighting.attack(after)
-        stood = replace(found, hits=found.people, baseline=None, example="As it stood, every record is shown and true.")
+        stood = replace(
+            found, hits=found.people, baseline=None, example="In the original table every record is shown and true."
+        )
         pairs.append((stood if people is not None else None, found))
-    # A model needs something to conclude from: a release of secrets alone gives it nothing.
+    # A model needs predictors: a release of sensitive columns alone has none.
     if table is None or people is None or not set(after.names) & set(table.quasi):
         return pairs
     for name in [each for each in table.sensitive if each in after.names]:
@@ -253,10 +262,12 @@ def _compared_with_noise(
 
 
 def run_adversaries(target: Any, *adversaries: Adversary, context: Context | None = None) -> list[Findings]:
-    """Run adversaries against a table as it stands, a draft, a release or its folder. Without any: all that need no list of people.
+    """Run adversaries against an unmodified table, a draft, a release or its folder. Default: all that need no list of
+    people.
 
-    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each set.
-    One who cannot run on what is seen is a :class:`PolicyError` that says why. The ``context`` reports progress and can stop the run.
+    Where a release was made for several sets of quasi columns, each of which an adversary may know, they run for each
+    set. An adversary that cannot run raises a :class:`PolicyError` with the reason. The ``context`` reports progress
+    and can stop the run.
     """
     context = context or Context()
     context.step("reading what was published")
@@ -278,7 +289,7 @@ def run_adversaries(target: Any, *adversaries: Adversary, context: Context | Non
 
 
 def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: tuple[str, ...]) -> Findings:
-    """Findings that say which column the adversary is after and which ones were known, where that is a question."""
+    """Return findings that name the target column and the known columns, if there are several."""
     secret = getattr(adversary, "column", None)
     name = found.adversary
     if secret is not None and len(seen.sensitive) > 1:
@@ -289,12 +300,12 @@ def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: 
 
 
 def _of_records(found: Findings) -> Findings:
-    """Findings about a release that shows several records of a person and not whose they are: records are what was counted."""
+    """Return findings counted in records, for a release with several records per person without an identifier."""
     return replace(found, unit="records") if found.unit == "people" else found
 
 
 def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | None) -> bool:
-    """Whether an adversary runs on some columns: not with a list that has none of them, nor as a model that a trial tries better."""
+    """True if an adversary applies to some columns: not with a list that has none of them, nor as a model that a trial tests better."""
     if isinstance(adversary, Inference) and trial is not None:
         return False
     if isinstance(adversary, ColumnInTurn):
@@ -304,7 +315,7 @@ def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | No
 
 
 def _choice_followed(table: Table, seen: AdversaryView) -> list[Findings]:
-    """What follows from how the release was chosen; nothing where there are too many worlds, or the choice cannot be followed."""
+    """Return what follows from how the release was chosen; empty if there are too many worlds, or the choice cannot be reproduced."""
     try:
         followers = [Minimality(table, column=name) for name in table.sensitive]
         return [_named(each.attack(seen), each, seen, seen.names) for each in followers]
@@ -313,7 +324,7 @@ def _choice_followed(table: Table, seen: AdversaryView) -> list[Findings]:
 
 
 def _pair(adversary: Adversary, first: AdversaryView, second: AdversaryView) -> tuple[Findings, Findings]:
-    """Before and after. Whoever is the example before, is looked up again after: that is whom the release should hide."""
+    """Return findings before and after. The example person before is looked up again after: that person should be hidden."""
     before = adversary.attack(first)
     if isinstance(adversary, Linkage):
         adversary = replace(adversary, about=before.details["person"])
@@ -321,7 +332,7 @@ def _pair(adversary: Adversary, first: AdversaryView, second: AdversaryView) -> 
 
 
 def _trial(table: Table, seen: AdversaryView, seed: int) -> HoldOut | None:
-    """A trial of the release on half of the table; None where there is no secret, or the release cannot be made again."""
+    """Return a trial of the release on half of the table; None if there is no secret, or the release cannot be made again."""
     if not table.sensitive:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Lists of people that an adversary holds: which of their columns can be compared, whom to attack, and what they really have."""
+"""Lists of people that an adversary holds: comparable columns, targets, and true values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LOT = "_lot"
 
 
 def listed_people(people: Any, needed: Sequence[str | None], called: str = "list of people") -> pl.DataFrame:
-    """The list as a frame; refused, by what it is ``called``, when it is empty or lacks a column that is needed."""
+    """Return the list as a frame; refused, with its name ``called``, if it is empty or lacks a needed column."""
     frame = as_polars(people)
     if frame.height == 0:
-        raise DataError(f"The {called} is empty, so there is nobody to look up.")
+        raise DataError(f"The {called} is empty, so there is no one to look up.")
     for name in needed:
         if name is not None and name not in frame.columns:
             raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, frame.columns)}")
@@ -30,7 +30,9 @@ def listed_people(people: Any, needed: Sequence[str | None], called: str = "list
 
 
 def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
-    """The people of a table with their quasi, sensitive and declared values; of a streamed one, ``most`` of them drawn in one pass."""
+    """Return the people of a table with quasi-identifiers, sensitive and declared values; of a streamed table ``most``
+    of them, sampled in one pass.
+    """
     names = [*table.quasi, *table.sensitive, *table.declared]
     if not table.streamed:
         return table.frame.select(names)
@@ -44,17 +46,17 @@ def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
 
 
 def shared_columns(seen: AdversaryView, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that are compared: the chosen ones, or all quasi columns that the list has."""
+    """Return the columns that are compared: the chosen ones, or all quasi-identifiers in the list."""
     shared = columns if columns is not None else [name for name in seen.names if name in people.columns]
     if not shared:
         raise DataError(
-            f"The list of people shares no quasi column with what was published ({', '.join(seen.names)}), so nothing can be linked."
+            f"The list of people shares no quasi-identifier with the release ({', '.join(seen.names)}), so nothing can be linked."
         )
     return tuple(shared)
 
 
 def drawn(people: int, sample: int | None, seed: int) -> NDArray[np.int64]:
-    """Everybody, or a sample drawn at random, in the order of the list."""
+    """Return the indices of all people, or of a random sample, in the order of the list."""
     everybody = np.arange(people)
     if sample is None or sample >= people:
         return everybody
@@ -63,7 +65,7 @@ def drawn(people: int, sample: int | None, seed: int) -> NDArray[np.int64]:
 
 
 def really_have(truth: pl.Series, guess: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Whose guessed value (a place in ``texts``, -1: none) is the one that they really have."""
+    """Return whose guessed value (an index into ``texts``, -1: none) is their true one."""
     right = np.zeros(len(guess), dtype=bool)
     made = np.flatnonzero(guess >= 0)
     real = truth.cast(pl.String).gather(made)
@@ -72,5 +74,5 @@ def really_have(truth: pl.Series, guess: NDArray[np.int64], texts: Sequence[str]
 
 
 def listing(names: Sequence[str]) -> str:
-    """Names in a sentence: ``a, b and c``."""
+    """Return names in a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

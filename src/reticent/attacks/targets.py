@@ -1,4 +1,4 @@
-"""One call for every kind of target: a release or its folder, a table, a series of releases, synthetic records from elsewhere."""
+"""One call for every kind of target: a release or its folder, a table, a series of releases, synthetic records from other tools."""
 
 from __future__ import annotations
 
@@ -63,27 +63,23 @@ def attack(
     returns: Literal["unknown", "unchanged"] = "unknown",
     context: Context | None = None,
 ) -> AttackResults | Learned:
-    """Run adversaries against a target and return what they learned. The results are for the steward: never publish them.
+    """Run adversaries against a target and return what they learned. The results are for the steward: do not publish
+    them.
 
     Parameters:
-        target: a release, the folder of one, or a table as it stands; a ``History`` (its people are followed through all
-            releases); with ``original``, synthetic records that anybody made: a file or a frame.
-        adversaries: those to run; without any, all that apply.
-        raw: the original table (a ``Table``, a frame or a data file): it is attacked too, and its people are looked up.
-        people: a list of people that adversaries look up, with quasi columns and, if known, their sensitive values.
-        who: the column of ``people`` to call them by.
-        control: people who are not in the data: what is learned about them as well is no leak.
+        target: a release, its folder, or an unmodified table; a ``History`` (its people are tracked through all releases); with ``original``, synthetic records made by any tool: a file or a frame.
+        adversaries: those to run (default: all that apply).
+        raw: the original table (a ``Table``, a frame or a data file): it is also attacked, and its people are looked up.
+        people: a list of people that adversaries look up, with quasi-identifiers and, if known, their sensitive values. who: the column of ``people`` with their names. control: people who are not in the data: what is learned about them as well is not a leak.
         model: the model that guesses sensitive values, ``"naive bayes"`` or ``"forest"``.
         original: the table that synthetic records were made from.
         quasi, sensitive: with ``original``, the columns that are known and those to guess.
         mode: for a history, ``"exact"``, ``"fixpoint"`` or ``"join"``; by default ``"exact"``.
-        knows_change, returns: for a history, what is known of updates and of people who return.
+        knows_change, returns: for a history, what is known about updates and about people who return.
         context: reports progress and can stop the run.
 
     Returns:
-        For releases, tables and synthetic records :class:`AttackResults`: a sequence of findings with ``.table``, a frame with
-        one row an adversary. For a history ``{person: {release: {value: chance}}}``, and ``.waiting``, what an adversary
-        learns besides who knows who waited for a later release.
+        For releases, tables and synthetic records :class:`AttackResults`: a sequence of findings with ``.table``, a frame with one row per adversary. For a history ``{person: {release: {value: chance}}}``, and ``.waiting``, what an adversary learns in addition who knows which people waited for a later release.
 
     Example:
         >>> import reticent as rt
@@ -96,7 +92,7 @@ def attack(
         learned = series(target, mode or "exact", knows_change, returns=returns, context=context)
         return replace(learned, waiting=waiting(target, context=context)) if isinstance(target, History) else learned
     if mode is not None:
-        raise PolicyError(f"mode= is about a series of releases, and the target is a {type(target).__name__}.")
+        raise PolicyError(f"mode= applies to a series of releases, and the target is a {type(target).__name__}.")
     if original is not None:
         _refuse("synthetic records", adversaries=adversaries, raw=raw, people=people)
         found = synthetic(target, original, control, quasi=quasi, sensitive=sensitive, context=context)
@@ -104,7 +100,7 @@ def attack(
     _refuse("a release (original= is missing)", quasi=quasi, sensitive=sensitive)
     checked_model(model)
     if raw is not None:
-        _refuse("a release and its raw table, where all adversaries run", adversaries=adversaries)
+        _refuse("a release and its raw table, for which all adversaries run", adversaries=adversaries)
         before = _table(raw, target)
         return AttackResults.of_pairs(compare(before, target, people, control, who, model=model, context=context))
     view = adversary_view_of(target)
@@ -113,14 +109,14 @@ def attack(
 
 
 def _refuse(target: str, **given: Any) -> None:
-    """Refuse arguments that mean nothing for a kind of target."""
+    """Refuse arguments that do not apply to a kind of target."""
     for name, value in given.items():
         if value is not None and (name != "adversaries" or value):
-            raise PolicyError(f"attack: {name} cannot be combined with {target}. Leave it out.", setting=(name,))
+            raise PolicyError(f"attack: {name} cannot be combined with {target}. Remove it.", setting=(name,))
 
 
 def _table(raw: Any, target: Any) -> Table:
-    """The original table; of a frame or a file, with the roles that the columns have in the release."""
+    """Return the original table; a frame or a file gets the column roles of the release."""
     if isinstance(raw, Table):
         return raw
     if isinstance(raw, str | Path) and str(raw).endswith(".toml"):

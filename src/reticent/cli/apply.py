@@ -32,7 +32,7 @@ def apply(
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the release; its [data] section says how the new rows are read (types, missing values).",
+            help="The policy of the release; its section data says how the new rows are read (types, missing values).",
         ),
     ] = None,
     as_json: Json = False,

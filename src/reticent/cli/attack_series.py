@@ -198,7 +198,7 @@ def _key(learned: Learned, text: str) -> Any:
     found = people.filter(people.cast(str) == text)
     if not len(found):
         raise PolicyError(
-            f"No release holds the person {text!r}. Write the key exactly as in the key column.", value=text
+            f"No release contains the person {text!r}. Write the key exactly as in the key column.", value=text
         )
     return found[0]
 

@@ -27,14 +27,14 @@ def dossier(
         Path | None,
         typer.Option(
             "--policy",
-            help="The policy of the original table: runs the attacks before and after publication, and uses its [dossier] section.",
+            help="The policy of the original table: runs the attacks before and after publication, and uses its section dossier.",
         ),
     ] = None,
     statements: Annotated[
         Path | None,
         typer.Option(
             "--statements",
-            help="A TOML file with the steward's statements; overrides the [dossier] section of the policy.",
+            help="A TOML file with the steward's statements; overrides the section dossier of the policy.",
         ),
     ] = None,
     as_json: Json = False,

@@ -102,9 +102,9 @@ def test_changes_are_taken_instead_of_a_snapshot(reticent):
 @pytest.mark.parametrize(
     ("wrong", "right", "problem"),
     [
-        ('name = "TauSafety"\nm = 2', 'name = "KAnonymity"\nk = 2', "a series promises TauSafety"),
+        ('name = "TauSafety"\nm = 2', 'name = "KAnonymity"\nk = 2', "a series needs the definition TauSafety"),
         ('name = "Republish"', 'name = "Republish"\nchoice = "best"', "choice must be one of"),
-        ('key = "id"\nidentifiers = ["id"]\n', "", "tells people apart"),
+        ('key = "id"\nidentifiers = ["id"]\n', "", "identifies a person"),
         ("m = 2", "m = 3", "at least 8"),
         (
             'quasi = ["age", "town"]\nsensitive = "job"',

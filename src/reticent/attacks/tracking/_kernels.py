@@ -1,7 +1,7 @@
-"""Compiled loops of the fixpoint: which values are left for whom, group by group.
+"""Compiled loops of the fixpoint: the remaining values of each track, group by group.
 
-Sets of values are bits in rows of 64-bit words. A group lists its members (tracks) and its published values, rising; the members need one value each and made-up
-rows take what is left over. ``cache=True`` keeps the machine code on disk.
+Sets of values are bits in rows of 64-bit words. A group lists its members (tracks) and its published values, rising;
+the members need one value each and counterfeits take the rest. ``cache=True`` keeps the machine code on disk.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOW = np.uint64(63)
 
 @compiled
 def gathered(keys: Any, count: int) -> Any:
-    """Places of equal keys side by side: those of ``k`` are ``places[starts[k]:starts[k + 1]]``, in rising order."""
+    """Return positions grouped by key: those of ``k`` are ``places[starts[k]:starts[k + 1]]``, in rising order."""
     starts = np.zeros(count + 1, dtype=np.int64)
     for key in keys:
         starts[key + 1] += 1
@@ -35,7 +35,7 @@ def gathered(keys: Any, count: int) -> Any:
 
 @compiled
 def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
-    """Leave to every track only values that all of its groups show."""
+    """Restrict every track to the values that all of its groups publish."""
     shown = np.zeros(masks.shape[1], dtype=np.uint64)
     for group in range(len(starts) - 1):
         shown[:] = 0
@@ -49,7 +49,7 @@ def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) 
 
 @compiled
 def left_over(masks: Any) -> Any:
-    """How many values each set has."""
+    """Return the size of each value set."""
     sizes = np.zeros(len(masks), dtype=np.int32)
     for row in range(len(masks)):
         for word in range(masks.shape[1]):
@@ -62,7 +62,7 @@ def left_over(masks: Any) -> Any:
 
 @compiled
 def matched(allowed: Any, room: Any, chosen: Any) -> bool:
-    """Give every member an allowed value, none more often than it has room; False if that cannot be done. Augmenting paths."""
+    """Assign every member an allowed value, none more often than its capacity; False if impossible. Augmenting paths."""
     members, kinds = allowed.shape
     used = np.zeros(kinds, dtype=np.int64)
     owner = np.empty(kinds, dtype=np.int64)
@@ -104,9 +104,10 @@ def matched(allowed: Any, room: Any, chosen: Any) -> bool:
 
 @compiled
 def usable(allowed: Any, room: Any, chosen: Any) -> None:
-    """Forbid every pair of member and value that no matching has, given one matching (``chosen``).
+    """Forbid every pair of member and value that is in no perfect matching, given one matching (``chosen``).
 
-    A member may take a value if a member who holds it can pass on along allowed values to a row that is left over, or to the value that the member gives up.
+    A member may take a value if, from a member who holds it, an alternating path leads to a free row, or to the value
+    that the member gives up.
     """
     members, kinds = allowed.shape
     reach = np.zeros((kinds, kinds), dtype=np.bool_)
@@ -148,9 +149,11 @@ def sweep(
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """Prune the dirty groups of ``first..last``; the number of sets that shrank, and a group that nobody can fill, or -1.
+    """Prune the dirty groups of ``first..last``; return the number of sets that shrank, and a group without a matching,
+    or -1.
 
-    ``homes`` are the groups of each track. ``before`` and ``after`` are tracks whose value is known to be another one (-1: none).
+    ``homes`` are the groups of each track. ``before`` and ``after`` are tracks with a value known to be different (-1:
+    none).
     """
     words = masks.shape[1]
     shrunk = 0
@@ -158,7 +161,7 @@ def sweep(
         if not dirty[group]:
             continue
         dirty[group] = False
-        # Distinct values with their room.
+        # Distinct values with their capacity.
         shown = np.zeros(words, dtype=np.uint64)
         size = offsets[group + 1] - offsets[group]
         kinds = 0
@@ -221,7 +224,7 @@ def sweep(
 
 @compiled
 def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
-    """For each sighting: rows of its group with the most frequent value that is left, and rows with any value that is left."""
+    """Return for each sighting the rows of its group with the most frequent remaining value, and the rows with any remaining value."""
     found = np.zeros((len(groups), 2), dtype=np.int64)
     for place in range(len(groups)):
         group, track = groups[place], tracks[place]
@@ -247,7 +250,7 @@ def _is_inside(point: Any, low: Any, high: Any) -> bool:
 
 @compiled
 def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, lanes: int, most: int) -> Any:
-    """Pairs of a point and a box that holds it, at most ``most`` (one more is found where there are more). Boxes lie in blocks that have bounds."""
+    """Return pairs of a point and a box that contains it, at most ``most`` (plus one if there are more). Boxes are in blocks with bounds."""
     found_points = np.empty(1024, dtype=np.int32)
     found_boxes = np.empty(1024, dtype=np.int32)
     count = 0
@@ -270,9 +273,11 @@ def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, 
 
 @compiled
 def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any:
-    """Which signatures a track may have so that the one before it (``previous``, -1: none) has an equal or a disjoint one, and the other way round.
+    """Return which signatures a track may have so that it and the track before it (``previous``, -1: none) have equal
+    or disjoint ones.
 
-    Track ``t`` may have the signatures ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of ``masks[signature]``. A track without any was not seen, and binds nobody.
+    Track ``t`` may have the signatures ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of
+    ``masks[signature]``. A track without any was not seen, and imposes no constraint.
     """
     kept = np.ones(len(shown), dtype=np.bool_)
     for track in range(len(previous)):

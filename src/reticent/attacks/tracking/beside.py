@@ -1,4 +1,4 @@
-"""The same people published in a weaker way, to be attacked beside a history: what its protection is worth."""
+"""The same people published with weaker protection, attacked for comparison with a history."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from reticent.methods.series import History, PublishedSeries, SeriesRelease
 
 Weaker = Literal["separate", "m-invariance", "tau"]
 WORDS: dict[str, str] = {
-    "separate": "every release made on its own",
+    "separate": "every release made independently",
     "m-invariance": "m-invariance",
     "tau": "plain tau-safety",
 }
 
 
 def republished(history: History, how: str, context: Context | None = None) -> PublishedSeries:
-    """The tables of a history, published again in a weaker way into a folder that is then removed.
+    """Return the tables of a history, published again with weaker protection in a temporary folder.
 
-    ``separate``: every release as if it were the first, which is what tools without a memory do. ``m-invariance`` and ``tau``: the printed algorithms.
-    People who wait in the history are left out. Raises :class:`Infeasible` where the weaker way cannot publish some table.
+    ``separate``: every release as if it were the first, as tools without a memory do. ``m-invariance`` and ``tau``: the
+    published algorithms ([Xiao2007], [Anjum2013]). People who wait in the history are suppressed. Raises
+    :class:`Infeasible` if the weaker protection cannot publish some table.
     """
     if how not in get_args(Weaker):
         raise PolicyError(
@@ -54,7 +55,7 @@ def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]
 
 
 def _opened(history: History, folder: Path, baseline: str | None) -> History:
-    """A history in another folder with the same columns, m and domain, published by a ``baseline``, which has no buckets of k people."""
+    """Return a history in another folder with the same columns, m and domain, published by a ``baseline``, which has no buckets of k people."""
     kept = ("m", "key", "sensitive", "quasi", "domain", "ranges", *(("k",) if baseline is None else ()))
     same: dict[str, Any] = {name: getattr(history.settings, name) or None for name in kept}
     own = folder / "ledger.sqlite"
@@ -82,14 +83,14 @@ def _again(history: History, how: str, folder: Path, context: Context) -> Iterat
 
 def _publish(history: History, rows: pl.DataFrame, number: int, how: str) -> None:
     try:
-        # The same people are in the histories beside it: that is what is compared.
+        # The histories compared contain the same people on purpose.
         history.publish(rows, again=True)
     except Infeasible as problem:
         raise Infeasible(f"Release {number} cannot be published as {WORDS[how]}: {problem}") from None
 
 
 def _with_events(made: SeriesRelease, release: SeriesRelease) -> SeriesRelease:
-    """A release with the number and the events of the one that it stands for."""
+    """Return a release with the number and the events of its counterpart."""
     events = pl.DataFrame({"person": release.people, "event": release.events})
     mine = made.people.to_frame("person").join(events, on="person", how="left", maintain_order="left")
     return replace(made, number=release.number, events=mine["event"].to_numpy(), left=release.left)

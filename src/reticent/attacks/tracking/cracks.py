@@ -1,4 +1,4 @@
-"""BCF-anonymity: how many rows of a class remain possible when people are only ever added."""
+"""BCF-anonymity: how many rows of a class remain possible if rows are only added between releases. Source: [Fung2008]."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class BcfAnonymity:
-    """The anonymity that is left to those in both releases (``forward``, ``cross``; the same number) and to newcomers (``backward``; None if nobody came).
+    """The remaining anonymity of people in both releases (``forward``, ``cross``; the same number) and of newcomers
+    (``backward``; None if there are none).
 
-    ``worst`` is the pair of groups, or the group of the second release, in which it is least.
+    ``worst`` is the pair of groups, or the group of the second release, in which it is smallest.
     """
 
     forward: int
@@ -29,7 +30,7 @@ class BcfAnonymity:
 
     @property
     def cross(self) -> int:
-        """How many rows of a group of the second release may be somebody of both."""
+        """How many rows of a group of the second release may belong to a person in both."""
         return self.forward
 
     @property
@@ -39,15 +40,18 @@ class BcfAnonymity:
 
 
 def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Context | None = None) -> BcfAnonymity:
-    """How well people hide who are in two releases of a table that only grows.
+    """Return the BCF-anonymity of two releases of a table to which rows are only added.
 
-    *Adversary.* Knows the quasi values of a victim and whether she is in the first release, so her groups; and that every row of the first release is some row
-    of the second with the same sensitive value and a box that overlaps. Rows of her group that cannot be hers are cracked.
+    *Adversary.* Knows the quasi-identifiers of a target and whether the target is in the first release, hence her
+    groups; and that every row of the first release is some row of the second with the same sensitive value and a box
+    that overlaps. Rows of her group that cannot be hers are cracked.
 
-    *Guarantee.* Anonymity is the largest number of rows of the group that can be hers at the same time, over all such matchings of the two releases: for somebody in both, rows of her first group matched with rows of her second group; for a newcomer, rows of her group that are matched with none. Where
-    no other group competes these are ``sum of min(g1, g2)`` and ``|G| - sum of max(0, G1 - (G2 - g2))`` over sensitive values.
+    *Guarantee.* Anonymity is the largest number of rows of the group that can be hers at the same time, over all such
+    matchings of the two releases: for a person in both, rows of her first group matched with rows of her second group;
+    for a newcomer, rows of her group that are matched with none. If no other group competes these are ``sum of min(g1,
+    g2)`` and ``|G| - sum of max(0, G1 - (G2 - g2))`` over sensitive values.
 
-    *Cost.* A maximum flow for each pair of groups with somebody in both, and each sensitive value.
+    *Cost.* A maximum flow for each pair of groups with a common person, and each sensitive value.
     """
     context = context or Context()
     common = _common(first, second)
@@ -61,7 +65,7 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
         if forward is None or left < forward:
             forward, worst = left, (one, other)
     if forward is None:
-        raise DataError("Nobody is in both releases, so there is nothing to match.")
+        raise DataError("No person is in both releases, so there is nothing to match.")
     old = np.isin(second.people.to_numpy(), first.people.to_numpy())
     backward = None
     for group in np.unique(second.group_of[~old]).tolist():
@@ -74,10 +78,10 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
 
 
 def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
-    """The groups of those in both releases, after a look whether the table only grew."""
+    """Return the groups of people in both releases, after checking that the table only grew."""
     if first.buckets is not None or second.buckets is not None:
         raise DataError(
-            "BCF-anonymity matches rows of groups by their boxes, but people of these releases show boxes of buckets. Use rt.attacks.series."
+            "BCF-anonymity matches rows of groups by their boxes, but these releases publish boxes of buckets. Use rt.attacks.series."
         )
     if first.counterfeits.any() or second.counterfeits.any():
         raise DataError("BCF-anonymity matches true rows, but groups hold counterfeits. Use rt.attacks.series.")
@@ -98,8 +102,8 @@ def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
 
 
 class _Flow:
-    """Rows with one sensitive value, as a flow from groups of the first release to overlapping groups of the second. It keeps one flow that places
-    all rows of the first release, from which others are reached.
+    """Rows with one sensitive value, as a flow from groups of the first release to overlapping groups of the second.
+    Keeps one flow that assigns all rows of the first release, from which others are derived.
     """
 
     def __init__(self, first: SeriesRelease, second: SeriesRelease, value: int) -> None:
@@ -111,11 +115,11 @@ class _Flow:
         self._flow = self._placed(self._room)
 
     def most_through(self, one: int, other: int) -> int:
-        """The largest number of rows of a group of the first release that can be rows of a group of the second, all rows being placed."""
+        """Return the largest number of rows of a group of the first release that can be rows of a group of the second, with all rows assigned."""
         if not self._supply[one] or not self._room[other]:
             return 0
         used = int(self._flow[one, other])
-        # What else can go through this pair is what can come back from its end to its start along pairs that have room to give or to take.
+        # The additional flow through this pair is the flow back from its end to its start in the residual network.
         size = len(self._supply) + len(self._room) + 1
         capacity = np.zeros((size, size), dtype=np.int32)
         many = int(self._supply.sum())
@@ -130,13 +134,13 @@ class _Flow:
         return used + _maximum(capacity, len(self._supply) + other, one)
 
     def least_into(self, other: int) -> int:
-        """The least number of rows of the first release that must be rows of a group of the second."""
+        """Return the smallest number of rows of the first release that must be rows of a group of the second."""
         room = self._room.copy()
         room[other] = 0
         return int(self._supply.sum() - self._placed(room, whole=False).sum())
 
     def _placed(self, room: Counts, whole: bool = True) -> NDArray[np.int32]:
-        """A largest flow, as rows by pair of groups."""
+        """Return a maximum flow, as rows by pair of groups."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 

@@ -1,4 +1,4 @@
-"""HD-composition: holders of a value that never goes away hide among decoys that stay theirs."""
+"""HD-composition: holders of a permanent value hide among permanent decoys. Source: [Bu2008]."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.methods.series import PublishedSeries
 
 HOLDERS = 0
-"""The cohort of those who hold the permanent value; decoys are in cohorts 1, 2, ..."""
+"""The cohort of the holders of the permanent value; decoys are in cohorts 1, 2, ..."""
 
 
 @dataclass(frozen=True)
 class HdComposition:
-    """``achieved`` is the largest l for which both rules hold; ``risk`` the greatest share of holders among holders and decoys of a group.
+    """``achieved`` is the largest l for which both rules hold; ``risk`` the largest share of holders among holders and
+    decoys of a group.
 
     ``lonely`` lists (release, group) where holders have fewest decoys, ``crowded`` those with two decoys of one cohort.
     """
@@ -30,17 +31,19 @@ class HdComposition:
     warning: str = "This assumes that values which may change do so uniformly at random; nothing here checks that."
 
     def holds(self, l: int) -> bool:  # noqa: E741  # the name of the parameter in the literature
-        """Whether the series is l-HD-composed for the value."""
+        """True if the series is l-HD-composed for the value."""
         return not self.crowded and self.achieved >= l
 
 
 def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any, int]) -> HdComposition:
-    """Whether the holders of a permanent value are hidden by decoys in every release.
+    """Return whether decoys hide the holders of a permanent value in every release.
 
-    *Rules.* Role: a group with holders (cohort 0) has at least l - 1 decoys for each of them. Cohort: everybody stays in one cohort for the whole series, and no
-    group with a holder takes two decoys of one cohort. ``cohorts`` gives the cohort of every holder and every decoy; others are in none.
+    *Rules.* Role: a group with holders (cohort 0) has at least l - 1 decoys for each of them. Cohort: each person stays
+    in one cohort for the whole series, and no group with a holder has two decoys of one cohort. ``cohorts`` maps every
+    holder and decoy to a cohort; others are in none.
 
-    *Adversary.* Knows releases, who is in which group and who is present; wants to link somebody to the permanent value. The goal is a chance of at most 1/l.
+    *Adversary.* Knows releases, who is in which group and who is present; wants to link a person to the permanent
+    value. The goal is a probability of at most 1/l.
     """
     if permanent not in series.domain:
         raise PolicyError(
@@ -63,7 +66,7 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
         if wrong.height:
             who = wrong["person"][0]
             raise DataError(
-                f"Release {release.number}: {who!r} {'holds' if wrong['holds'][0] else 'does not hold'} {permanent!r}, against the cohort that is given. "
+                f"Release {release.number}: {who!r} {'holds' if wrong['holds'][0] else 'does not hold'} {permanent!r}, contrary to the given cohort. "
                 f"Holders are in cohort {HOLDERS}, and a permanent value neither comes nor goes.",
                 value=who,
             )
@@ -83,5 +86,5 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
             if each == fewest:
                 lonely.append((release.number, group))
     if fewest is None:
-        raise DataError(f"Nobody holds {permanent!r} in any release, so there is nobody to hide.")
+        raise DataError(f"No one holds {permanent!r} in any release, so there is no one to hide.")
     return HdComposition(fewest + 1, risk, tuple(lonely), tuple(crowded))

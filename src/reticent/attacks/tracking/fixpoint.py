@@ -1,4 +1,4 @@
-"""Candidate sets to a fixpoint: values that a person cannot have are ruled out until nothing more follows."""
+"""Candidate sets to a fixpoint: impossible values are ruled out until nothing more follows."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ _WORD = 64
 
 @dataclass(frozen=True)
 class ValuesLeft:
-    """The values left for each track, as bits; chances are shares among the rows of the group that are left."""
+    """The remaining values of each track, as bits; probabilities are shares among the remaining rows of the group."""
 
     tracks: Tracks
     masks: Masks
 
     def of(self, sighting: int) -> dict[int, Fraction]:
-        """The values left for a sighting with their shares."""
+        """Return the remaining values of a sighting with their shares."""
         shown = self.tracks.shown(int(self.tracks.group[sighting]))
         left = shown[self.holds(int(self.tracks.track[sighting]), shown)]
         codes, counts = np.unique(left, return_counts=True)
         return {int(code): Fraction(int(count), len(left)) for code, count in zip(codes, counts, strict=True)}
 
     def figures(self) -> SightingFigures:
-        """Greatest share and number of values left, for each sighting."""
+        """Return the largest share and the number of remaining values of each sighting."""
         tracks = self.tracks
         found = _kernels.chances(tracks.group, tracks.track, tracks.offsets, tracks.values, self.masks)
         return SightingFigures.of_shares(found[:, 0], found[:, 1], self.sizes[tracks.track])
 
     @cached_property
     def sizes(self) -> NDArray[np.int32]:
-        """How many values are left for each track."""
+        """The number of remaining values of each track."""
         sizes: NDArray[np.int32] = _kernels.left_over(self.masks)
         return sizes
 
     def codes(self, track: int) -> tuple[int, ...]:
-        """The values left for a track, rising."""
+        """Return the remaining values of a track, rising."""
         codes = np.arange(len(self.tracks.domain), dtype=np.int32)
         return tuple(codes[self.holds(track, codes)].tolist())
 
     def holds(self, track: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which of some values are left for a track."""
+        """Return which of some values remain for a track."""
         bits = self.masks[track][codes // _WORD] >> (codes % _WORD).astype(np.uint64)
         found: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
         return found
@@ -62,13 +62,16 @@ class ValuesLeft:
 def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> ValuesLeft:
     """Rule out values until stable.
 
-    *Rules.* A track has one value, so only values that all of its groups show are left. In a group, a member may have a value only if all members can have
-    values at the same time (a perfect matching, in which made-up rows take what is left over). Tracks before and after a known change differ.
+    *Rules.* A track has one value, so only values that all of its groups publish remain. In a group, a member may have
+    a value only if some perfect matching of members and values (with counterfeits taking the rest) assigns it. Tracks
+    before and after a known change differ.
 
-    *Adversary.* Knows all releases, who is in which group, and event lists. Rules out only what is impossible: everything that remains may still be unlikely.
+    *Adversary.* Knows all releases, who is in which group, and event lists. Rules out only what is impossible:
+    everything that remains may still be unlikely.
 
-    *Cost.* Linear in sightings where nothing is ruled out; a matching for each group touched by something that was. Raises :class:`DataError` if no assignment
-    of values fits the series (13.1: zero worlds is an error, never safe). ``masks`` are candidate sets to start from.
+    *Cost.* Linear in sightings if nothing is ruled out; otherwise a matching per affected group. Raises
+    :class:`DataError` if no assignment of values fits the series: zero possible worlds is an error, never safe.
+    ``masks`` are candidate sets to start from.
     """
     starts, members = tracks.members
     home_starts, homes = tracks.homes
@@ -102,17 +105,17 @@ def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> Va
 
 
 def contradiction(tracks: Tracks, group: int) -> DataError:
-    """The error for a series that fits no assignment of values."""
+    """Return the error for a series without a possible world."""
     starts, members = tracks.members
     people = tracks.people.gather(tracks.owner[members[starts[group] : starts[group + 1]]]).to_list()
     number = tracks.numbers[tracks.group_release[group]]
     return DataError(
         f"Release {number} contradicts the others: no assignment of values fits the group of {listed(people)}, which shows "
-        f"{listed(tracks.names(tracks.shown(group)))}. Groups, event lists or published values are wrong; nothing can be said about this series."
+        f"{listed(tracks.names(tracks.shown(group)))}. Groups, event lists or published values are wrong; no conclusion about this series is possible."
     )
 
 
 def listed(values: list[Any], most: int = 5) -> str:
-    """Some of the values in words."""
+    """Return some of the values in words."""
     shown = ", ".join(str(value) for value in values[:most])
     return shown + (f" and {len(values) - most:,} more" if len(values) > most else "")

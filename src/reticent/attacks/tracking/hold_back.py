@@ -1,4 +1,4 @@
-"""An adversary who knows who waited: new people who were in the table and in no group shared a value too often, and enter with a later release."""
+"""An adversary who knows who waited: new people who were held back because they shared a value too often, and entered with a later release."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from reticent.base.context import Context
 from reticent.methods.series import History
 
 MOST_WORLDS = 200_000
-"""How many partial assignments of values are tried before the adversary gives up on one hold-back."""
+"""The maximum number of partial assignments of values tried per hold-back."""
 
 
 @dataclass(frozen=True, repr=False)
 class WaitingFindings(ShownAsCard):
-    """What knowledge of who waited adds: how many people ``waited`` in which release, and the chances of values that follow for everybody linked to them.
+    """The additional knowledge of who waited: how many people ``waited`` in which release, and the resulting
+    probabilities of values for all people linked to them.
 
-    ``chances`` are ``{person: {value: chance}}`` at the release that people entered with. ``unmeasured`` are releases whose hold-back was too large to enumerate, or whose people changed
-    meanwhile. For the steward.
+    ``chances`` are ``{person: {value: chance}}`` at the release that people entered with. ``unmeasured`` are releases
+    whose hold-back was too large to enumerate, or whose people changed meanwhile. For the steward only.
     """
 
     limit: Fraction
@@ -34,7 +35,7 @@ class WaitingFindings(ShownAsCard):
 
     @property
     def highest(self) -> Fraction:
-        """The greatest chance of a value, 0 where nobody waited."""
+        """The largest probability of a value, 0 if no one waited."""
         return max((max(found.values()) for found in self.chances.values()), default=Fraction(0))
 
     @property
@@ -44,11 +45,11 @@ class WaitingFindings(ShownAsCard):
 
     @property
     def above(self) -> list[Any]:
-        """People of whom a value has a chance above 1/m."""
+        """People with a value of probability above 1/m."""
         return [person for person, found in self.chances.items() if max(found.values()) > self.limit]
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain data."""
+        """Return the figures as plain data."""
         return {
             "waited": dict(self.waited),
             "people": len(self.chances),
@@ -59,7 +60,7 @@ class WaitingFindings(ShownAsCard):
         }
 
     def card(self) -> Card:
-        """How many people waited, and what that gives away."""
+        """Return a card: how many people waited, and what that discloses."""
         rows = [(str(number), many) for number, many in self.waited.items()]
         facts = {name: value for name, value in self.as_dict().items() if name != "waited"}
         return Card(
@@ -71,11 +72,14 @@ class WaitingFindings(ShownAsCard):
 
 
 def waiting(history: History, *, context: Context | None = None) -> WaitingFindings:
-    """What an adversary learns who knows, besides all releases and event lists, who was in the table and in no group.
+    """Return what an adversary learns who knows, besides all releases and event lists, who was in the table but in no
+    group.
 
-    *Rule.* All new people of a release wait exactly if one of their values is held by more than 1/m of them (where free places are filled, only then). Worlds in which they would not have waited
-    are dropped, and all others count alike. *Adversary.* That of :class:`reticent.methods.series.TauSafety`, with the algorithm and with who waited; values are taken to be the same while somebody waits.
-    *Cost.* Exponential in the number of people linked to those who waited; at most ``MOST_WORLDS`` partial assignments for one hold-back.
+    *Rule.* All new people of a release wait iff one of their values is held by more than 1/m of them (if free places
+    are filled: only if). Worlds in which they would not have waited are excluded; the others are equally likely.
+    *Adversary.* That of :class:`reticent.methods.series.TauSafety`, who also knows the algorithm and who waited; values
+    are assumed not to change while a person waits. *Cost.* Exponential in the number of people linked to those who
+    waited; at most ``MOST_WORLDS`` partial assignments for one hold-back.
     """
     context = context or Context()
     published = history.series
@@ -101,7 +105,7 @@ def waiting(history: History, *, context: Context | None = None) -> WaitingFindi
 
 @dataclass(frozen=True)
 class _Holdback:
-    """The tracks that are linked to people who waited: the groups of each, the values of each group, and the tracks that must have other values."""
+    """The tracks linked to people who waited: the groups of each, the values of each group, and the tracks that must have other values."""
 
     m: int
     waited: Sequence[int]
@@ -136,7 +140,7 @@ class _Holdback:
         return cls(m, waited, list(found), where, room, differ)
 
     def learned(self) -> dict[int, dict[int, Fraction]] | None:
-        """The chances of values for each linked track; None where there are too many worlds, or none in which people would have waited."""
+        """Return the probabilities of values for each linked track; None if there are too many worlds, or none in which people would have waited."""
         if not self.waited:
             return {}
         total, counts = 0, {track: Counter[int]() for track in self.linked}
@@ -155,7 +159,7 @@ class _Holdback:
         }
 
     def _worlds(self) -> Iterator[dict[int, int] | None]:
-        """Every assignment of values that fits all groups; None once too many were tried."""
+        """Yield every assignment of values that fits all groups; None once too many were tried."""
         world: dict[int, int] = {}
         room = {group: Counter(values) for group, values in self.room.items()}
         tried = 0

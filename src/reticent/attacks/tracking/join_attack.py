@@ -1,4 +1,4 @@
-"""The join attack: who is in which group is not known, only everybody's quasi values and the boxes of groups."""
+"""The join attack: group membership is unknown; the adversary knows quasi-identifiers and the boxes of groups."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from reticent.errors import DataError, PolicyError
 from reticent.methods.series import PublishedSeries, SeriesRelease
 
 MOST_EDGES = 20_000_000
-"""How many pairs of a person and a published row one release may have."""
+"""The maximum number of pairs of a person and a published row per release."""
 _LANES, _WORD = 64, 64
 
 
 @dataclass(frozen=True)
 class _Edges:
-    """Who may be which published row of one release: ``person`` (a row of the release) and ``slot`` (a published row). ``track`` of each person;
-    ``group`` and ``value`` of each slot; ``fakes`` are the groups of counterfeits, one each.
+    """The candidate pairs of one release: ``person`` (a row of the release) and ``slot`` (a published row). ``track``
+    of each person; ``group`` and ``value`` of each slot; ``fakes`` are the groups of counterfeits, one each.
     """
 
     track: Places
@@ -41,14 +41,14 @@ class _Edges:
 
 @dataclass(frozen=True)
 class Memberships:
-    """The published rows that each sighting may be, by value: ``counts`` of rows with ``values``, those of a sighting at ``starts``."""
+    """The candidate rows of each sighting, by value: ``counts`` of rows with ``values``, those of a sighting at ``starts``."""
 
     starts: NDArray[np.int64]
     values: Places
     counts: NDArray[np.int64]
 
     def of(self, sighting: int) -> dict[int, Fraction]:
-        """The values left with their shares among the rows left."""
+        """Return the remaining values with their shares among the remaining rows."""
         part = slice(self.starts[sighting], self.starts[sighting + 1])
         rows = int(self.counts[part].sum())
         return {
@@ -57,24 +57,27 @@ class Memberships:
         }
 
     def figures(self) -> SightingFigures:
-        """Greatest share and number of values left, for each sighting."""
+        """Return the largest share and the number of remaining values of each sighting."""
         first = self.starts[:-1]
         top, rows = np.maximum.reduceat(self.counts, first), np.add.reduceat(self.counts, first)
         return SightingFigures.of_shares(top, rows, np.diff(self.starts).astype(np.int32))
 
 
 def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Memberships:
-    """Candidate rows to a fixpoint, where groups of people are not known.
+    """Return the candidate rows at the fixpoint, if group membership is unknown.
 
-    *Rules.* A person may be any row of a group whose box holds her quasi values, if everybody can be some row at the same time (counterfeits are rows of their
-    groups). Where people show boxes of buckets, she may be in any group of which somebody shows a box that holds her. A track has one value. If the series keeps signatures along tracks (which its definition says publicly), a track stays within one
-    signature: memberships that would break the uniqueness of later releases are dropped. If signatures before and after a change or a return are always equal or disjoint (which the hardened
-    definition says publicly), so are those of memberships. Tracks before and after a known change differ.
+    *Rules.* A person may be any row of a group whose box contains her quasi-identifiers, if some matching assigns all
+    people at the same time (counterfeits are rows of their groups). If boxes of buckets are published, she may be in
+    any group with a member whose box contains her. A track has one value. If the series keeps signatures along tracks
+    (which its definition states publicly), a track stays within one signature: memberships that would break the
+    uniqueness of later releases are dropped. If signatures before and after a change or a return are always equal or
+    disjoint (which the hardened definition states publicly), so are those of memberships. Tracks before and after a
+    known change differ.
 
-    *Adversary.* Knows all releases, everybody's quasi values at each, and event lists; not who is in which group.
+    *Adversary.* Knows all releases, all quasi-identifiers at each, and event lists; not who is in which group.
 
-    *Cost.* A matching and strongly connected components for each release and round, in the number of pairs of people and published rows; at most
-    ``MOST_EDGES`` a release.
+    *Cost.* A matching and strongly connected components for each release and round, in the number of pairs of people
+    and published rows; at most ``MOST_EDGES`` a release.
     """
     series.check_complete("mode='join'")
     wanted = [release for release in series if release.number in tracks.numbers]
@@ -107,7 +110,7 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
 
 
 def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) -> _Edges:
-    """All pairs of a person and a published row of a group whose box holds her."""
+    """Return all pairs of a person and a published row of a group whose box contains the person."""
     if np.isnan(points).any():
         raise DataError(f"Release {release.number}: some quasi values are missing or not on the scale of their column.")
     widths = (release.high - release.low).mean(axis=0) / np.maximum(np.ptp(points, axis=0), 1e-12)
@@ -131,7 +134,7 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
 
 
 def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64]) -> tuple[Places, NDArray[np.int64]]:
-    """Pairs of a person and a group, each once, from pairs of a person and a box: a group is meant by every box that somebody of it shows."""
+    """Return distinct pairs of a person and a group from pairs of a person and a box: a box belongs to every group with a member who shows it."""
     if release.buckets is None:
         return people, boxes
     shown, group, _ = release.box_groups()
@@ -147,14 +150,14 @@ def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64])
 def _too_many(release: SeriesRelease) -> PolicyError:
     return PolicyError(
         f"Release {release.number}: boxes overlap so much, or lead to so many groups, that people and published rows make more than {MOST_EDGES:,} pairs. "
-        "Somebody who does not know the groups learns little here; use mode='fixpoint', which knows them.",
+        "An adversary who does not know the groups learns little here; use mode='fixpoint', in which they are known.",
         setting=("mode",),
         value="join",
     )
 
 
 def _possible(edges: _Edges, number: int) -> _Edges:
-    """The edges that some matching of all people and counterfeits with all published rows has."""
+    """Return the edges that belong to some perfect matching of people and counterfeits with published rows."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
@@ -169,7 +172,7 @@ def _possible(edges: _Edges, number: int) -> _Edges:
     partner = maximum_bipartite_matching(graph, perm_type="column")
     if (partner < 0).any():
         raise DataError(
-            f"Release {number}: not everybody fits into a group whose box holds her quasi values. Boxes, quasi values or event lists are wrong; nothing can be said about this series."
+            f"Release {number}: not every person can be assigned to a group whose box contains her quasi-identifiers. Boxes, quasi-identifiers or event lists are wrong; no conclusion about this series is possible."
         )
     passing = csr_array((np.ones(len(rows), dtype=bool), (partner[rows], columns)), shape=(slots, slots))
     cycle = connected_components(passing, directed=True, connection="strong")[1]
@@ -177,7 +180,7 @@ def _possible(edges: _Edges, number: int) -> _Edges:
 
 
 def _union(edges: _Edges, masks: Masks) -> Masks:
-    """The values that edges leave to each track of the release; every value to other tracks."""
+    """Return the values that edges leave to each track of the release; all values for other tracks."""
     found = np.full_like(masks, ~np.uint64(0))
     found[edges.track] = 0
     value = edges.value[edges.slot]
@@ -187,7 +190,7 @@ def _union(edges: _Edges, masks: Masks) -> Masks:
 
 
 def _differ(tracks: Tracks, masks: Masks) -> None:
-    """Take the only value of a track away from those that differ from it."""
+    """Remove the only value of a track from those that must differ from it."""
     sizes = ValuesLeft(tracks, masks).sizes
     for one in (tracks.before, tracks.after):
         known = np.flatnonzero((one >= 0) & (sizes == 1))
@@ -195,7 +198,7 @@ def _differ(tracks: Tracks, masks: Masks) -> None:
 
 
 def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places], Masks]:
-    """A number for the signature of each group, the same over all releases, and the values of each as bits."""
+    """Return a number for the signature of each group, consistent over all releases, and the values of each as bits."""
     numbers: dict[frozenset[int], int] = {}
     found = [
         np.array(
@@ -213,7 +216,7 @@ def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places
 def _kept_signatures(
     edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
 ) -> tuple[Places, Places] | None:
-    """The signature of each track, as starts and numbers, if none changes it: what the definition says publicly about the whole series."""
+    """Return the signature of each track, as starts and numbers, if none changes: the definition states this publicly for the whole series."""
     track = np.concatenate([each.track for each in edges])
     shown = np.concatenate([mine[each.group_of] for mine, each in zip(signatures, releases, strict=True)])
     seen = np.full(tracks, -1, dtype=np.int32)
@@ -226,7 +229,9 @@ def _kept_signatures(
 def _one_signature(
     edges: list[_Edges], signatures: list[Places], previous: Places, apart: Masks | None
 ) -> list[NDArray[np.bool_]]:
-    """For each edge whether its track could have this signature at all releases in which it was seen; ``apart`` are signatures that are equal or disjoint across changes and returns."""
+    """Return for each edge whether its track could have this signature at all releases in which it was seen; ``apart``
+    are signatures that are equal or disjoint across changes and returns.
+    """
     count = max(int(each.max(initial=0)) for each in signatures) + 1
     pairs = [
         each.track[each.person].astype(np.int64) * count + mine[each.group[each.slot]]

@@ -1,4 +1,4 @@
-"""What an adversary learned from a series: for every person and release the values that are left, each with its chance."""
+"""What an adversary learned from a series: for every person and release the remaining values with their probabilities."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from reticent.attacks.tracking.hold_back import WaitingFindings
 
 _SMALL = 2_000
-"""Up to this size of groups, distinct chances are looked up in a table instead of sorted."""
+"""Up to this group size, distinct probabilities are looked up in a table instead of sorted."""
 
 
 @dataclass(frozen=True)
 class SightingFigures:
-    """For each sighting the greatest chance of a value (``tops[which]``) and how many values are ``left``."""
+    """For each sighting the largest probability of a value (``tops[which]``) and the number of remaining values ``left``."""
 
     tops: tuple[Fraction, ...]
     which: Places
@@ -32,7 +32,7 @@ class SightingFigures:
 
     @classmethod
     def of_shares(cls, above: NDArray[np.int64], below: NDArray[np.int64], left: Places) -> SightingFigures:
-        """The figures for greatest chances ``above / below``."""
+        """Return the figures for the largest probabilities ``above / below``."""
         base = int(below.max(initial=0)) + 1
         coded = above * base + below
         if base <= _SMALL:
@@ -46,22 +46,22 @@ class SightingFigures:
 
 
 class Chances(Protocol):
-    """What an engine found, sighting by sighting."""
+    """The result of an engine, per sighting."""
 
     def of(self, sighting: int) -> dict[int, Fraction]:
-        """The values that are left for a sighting, as codes, with their chances."""
+        """Return the remaining values of a sighting, as codes, with their probabilities."""
 
     def figures(self) -> SightingFigures:
-        """Greatest chances and numbers of values left."""
+        """Return the largest probabilities and the numbers of remaining values."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
-    """``{person: {release: {value: chance}}}``, values without a chance left out; worked out person by person when asked for.
+    """``{person: {release: {value: chance}}}``, without impossible values; computed lazily per person.
 
-    ``mode`` is the engine. In mode ``exact`` a chance is a share of all consistent worlds (``worlds`` of them), in the other modes the share among the rows of the
-    person's group whose values were not ruled out. ``waiting`` is what knowledge of who waited adds, where a
-    history was attacked. All of it is for the steward.
+    ``mode`` is the engine. In mode ``exact`` a probability is a share of all possible worlds (``worlds`` of them), in
+    the other modes the share among the rows of the person's group whose values were not ruled out. ``waiting`` is the
+    additional knowledge of who waited, if a history was attacked. For the steward only.
     """
 
     tracks: Tracks
@@ -95,16 +95,16 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
 
     @cached_property
     def figures(self) -> SightingFigures:
-        """What is known of each sighting, in numbers."""
+        """The figures of each sighting."""
         return self.chances.figures()
 
     @cached_property
     def highest(self) -> Fraction:
-        """The greatest chance of any value of any person at any time."""
+        """The largest probability of any value of any person at any release."""
         return max(self.figures.tops)
 
     def above(self, limit: Fraction) -> list[Any]:
-        """People for whom some value has a chance above the limit."""
+        """Return people with a value of probability above the limit."""
         beyond = np.array([top > limit for top in self.figures.tops])
         return self._people(beyond[self.figures.which])
 
@@ -115,12 +115,12 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
 
     @cached_property
     def narrowed(self) -> list[Any]:
-        """People for whom fewer values are left at some release than their group shows."""
+        """People with fewer remaining values at some release than their group publishes."""
         return self._people(self.figures.left < self.shown)
 
     @cached_property
     def shown(self) -> NDArray[np.int64]:
-        """How many distinct values the group of each sighting shows."""
+        """The number of distinct values that the group of each sighting publishes."""
         return distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
 
     def _people(self, chosen: NDArray[np.bool_]) -> list[Any]:
@@ -128,12 +128,12 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
         return self.tracks.people.gather(places).to_list()
 
     def card(self) -> Card:
-        """How many people are disclosed or narrowed, and the greatest chance."""
+        """Return a card: how many people are disclosed or narrowed, and the largest probability."""
         counts = {
             "people": f"{len(self):,} in {len(self.tracks.numbers)} releases",
             "disclosed": f"{len(self.disclosed):,} whose value is certain",
             "narrowed": f"{len(self.narrowed):,} for whom some value of their group was ruled out",
             "greatest chance": str(self.highest),
         }
-        title = f"What tracking people tells ({self.mode})"
+        title = f"What tracking people discloses ({self.mode})"
         return Card(title, counts, tone_of(not self.narrowed))

@@ -26,14 +26,16 @@ def series(
     releases: Collection[int] | None = None,
     context: Context | None = None,
 ) -> Learned:
-    """Return what an adversary learns who follows people through the releases: ``{person: {release: {value: chance}}}``.
+    """Return what an adversary learns who tracks people through the releases: ``{person: {release: {value: chance}}}``.
 
-    *Adversary.* Knows all public releases, who is in which group (mode ``join``: only everybody's quasi values), and everybody's event list with the kind of each
-    change. ``knows_change``: a sensitive update shows that old and new value differ. ``returns``: whether values are known to stay while somebody is absent.
-    ``releases``: the numbers of releases that the adversary has (default: all).
+    *Adversary.* Knows all public releases, who is in which group (mode ``join``: only all quasi-identifiers), and each
+    person's event list with the kind of each change. ``knows_change``: a sensitive update reveals that old and new
+    value differ. ``returns``: whether values are known to stay the same during an absence. ``releases``: the numbers of
+    releases that the adversary has (default: all).
 
-    *Modes.* ``exact`` counts all consistent worlds and refuses components that are too large; ``fixpoint`` rules out impossible values and takes a million people;
-    ``join`` does so without knowing groups. A series that fits no world is a :class:`reticent.errors.DataError`.
+    *Modes.* ``exact`` counts all possible worlds and refuses components that are too large; ``fixpoint`` rules out
+    impossible values and scales to a million people; ``join`` does so without knowing groups. A series without a
+    possible world is a :class:`reticent.errors.DataError`.
     """
     one_of(mode, "mode", get_args(Mode))
     context = context or Context()

@@ -1,4 +1,4 @@
-"""The chain of reasoning about one person, in plain words: which releases and which neighbours rule out which values."""
+"""The chain of reasoning about one person in plain words: which releases and which group members rule out which values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_GROUPS = 3_000
 
 @dataclass(frozen=True)
 class Clue:
-    """One step: after it ``person`` can have had only the values ``left`` in ``releases``; ``text`` says why."""
+    """One step: after it ``person`` can have had only the values ``left`` in ``releases``; ``text`` is the reason."""
 
     person: Any
     releases: tuple[int, ...]
@@ -29,24 +29,25 @@ class Clue:
     text: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The step as plain data."""
+        """Return the step as plain data."""
         return {"person": self.person, "releases": list(self.releases), "left": list(self.left), "text": self.text}
 
 
 def explain(learned: Learned, person: Any) -> list[Clue]:
-    """The chain of reasoning about a person: the steps that rule out values, each once and in an order in which they follow.
+    """Return the chain of reasoning about a person: the steps that rule out values, each once, in logical order.
 
-    It is that of an adversary who knows the groups, whatever the mode in which the series was attacked. An empty list says that nothing is ruled out.
+    It is that of an adversary who knows the groups, whatever the mode of the attack. An empty list means that nothing
+    is ruled out.
     """
     left = learned.chances
     return _reasons(left if isinstance(left, ValuesLeft) else fixpoint(learned.tracks, Context()), person)
 
 
 def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
-    """The steps that rule out values of a person.
+    """Return the steps that rule out values of a person.
 
-    Only a circle of people around the person is looked at, as small as possible: her own groups, then those of the people in them, and so on, until everything
-    that the fixpoint rules out about her follows.
+    Only the smallest sufficient neighbourhood is used: the person's own groups, then those of their members, and so on,
+    until everything that the fixpoint rules out about the person follows.
     """
     tracks = left.tracks
     starts, places = tracks.sightings
@@ -69,7 +70,9 @@ def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
 
 @dataclass(frozen=True)
 class _Step:
-    """What is left of ``track`` after a step: seen in several groups (``group`` None), beside others in a group, or because of a change (``changed``)."""
+    """The remaining values of ``track`` after a step: seen in several groups (``group`` None), by the other members of
+    a group, or because of a change (``changed``).
+    """
 
     track: int
     left: frozenset[int]
@@ -81,7 +84,7 @@ class _Step:
 
 
 class _Reasoning:
-    """The fixpoint over a few groups, with its steps kept. It has state because each step builds on those before."""
+    """The fixpoint over a few groups, with its steps recorded. Mutable: each step builds on those before."""
 
     def __init__(self, tracks: Tracks, groups: list[int]) -> None:
         self._tracks = tracks
@@ -103,7 +106,7 @@ class _Reasoning:
                 self._keep(_Step(track, common, frozenset.union(*sets) - common))
 
     def run(self) -> None:
-        """Rule out until nothing more follows."""
+        """Rule out values until nothing more follows."""
         count = -1
         while count < len(self._steps):
             count = len(self._steps)
@@ -113,7 +116,7 @@ class _Reasoning:
                     self._keep(step)
 
     def needed(self, wanted: list[int]) -> list[_Step]:
-        """The steps that lead to what is left of some tracks, in order."""
+        """Return the steps that lead to the remaining values of some tracks, in order."""
         chosen: set[int] = set()
         open_steps = [step for track in wanted for step in self._about(track, len(self._steps))]
         while open_steps:
@@ -131,7 +134,7 @@ class _Reasoning:
         return [number for number, step in enumerate(self._steps[:before]) if step.track == track]
 
     def _excluded(self, group: int) -> Iterator[_Step]:
-        """Values that no matching of the group gives to a member."""
+        """Yield values that no matching of the group assigns to a member."""
         members = self._members[group]
         values, room = np.unique(self._tracks.shown(group), return_counts=True)
         allowed: NDArray[np.bool_] = np.array([[code in self.left[t] for code in values.tolist()] for t in members])
@@ -154,7 +157,7 @@ class _Reasoning:
                 yield _Step(track, rest, removed, group=group, others=told, needs=tuple(needs))
 
     def _differing(self, group: int) -> Iterator[_Step]:
-        """The value before or after a known change, where that is certain."""
+        """Yield the exclusion of a certain value before or after a known change."""
         for track in self._members[group]:
             for other in (int(self._tracks.before[track]), int(self._tracks.after[track])):
                 if other in self.left and len(self.left[other]) == 1 and self.left[other] < self.left[track]:
@@ -165,7 +168,7 @@ class _Reasoning:
 
 
 def _holders(allowed: NDArray[np.bool_], chosen: NDArray[np.int64], value: int) -> set[int]:
-    """The members who need a value among themselves: those who hold it, and those who hold what these could have instead (a Hall set)."""
+    """Return the members who need a value among themselves: those who hold it, and those who hold what these could have instead (a Hall set)."""
     found: set[int] = set()
     waiting = [value]
     while waiting:

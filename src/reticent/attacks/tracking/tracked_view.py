@@ -1,7 +1,8 @@
-"""What an adversary who tracks people sees of a series: who was in which group when, what each group showed, and which values must agree.
+"""The view of an adversary who tracks people: who was in which group when, what each group published, and which values
+must agree.
 
-A **track** is a stretch of a person's presence over which her value cannot have changed: as long as she stays and her sensitive value is not updated. Sightings
-of one track have one value; tracks are what the engines reason about.
+A **track** is a stretch of a person's presence over which her value cannot have changed: as long as she stays and her
+sensitive value is not updated. Sightings of one track have one value; the engines reason about tracks.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ Returns = Literal["unknown", "unchanged"]
 
 @dataclass(frozen=True, repr=False)
 class Tracks:
-    """A series as its adversary sees it. Over sightings (a person in a release): ``person``, ``release`` (both places), ``group``, ``track``.
+    """The adversary view of a series. Per sighting (a person in a release): ``person``, ``release`` (both indices),
+    ``group``, ``track``.
 
-    Over groups of all releases: ``group_release`` and the published values ``values[offsets[g]:offsets[g + 1]]``, rising. Over tracks: ``before`` is the track of
-    the same person whose value is known to be another one, ``previous`` the track that ended when this one began with a change or a return (-1: none), ``owner`` the
-    person. Nothing else of the series is here: no true value, no quasi value.
+    Per group of all releases: ``group_release`` and the published values ``values[offsets[g]:offsets[g + 1]]``, rising.
+    Per track: ``before`` is the track of the same person with a value known to be different, ``previous`` the track
+    that ended when this one began with a change or a return (-1: none), ``owner`` the person. It contains nothing else
+    of the series: no true values, no quasi-identifiers.
     """
 
     people: pl.Series
@@ -57,10 +60,11 @@ class Tracks:
         returns: Returns = "unknown",
         releases: Collection[int] | None = None,
     ) -> Tracks:
-        """The view of a series.
+        """Return the view of a series.
 
-        ``knows_change``: a sensitive update shows that old and new value differ. ``returns="unchanged"``: the publisher declared that values do not
-        change while somebody is absent. ``releases`` are the numbers of those that the adversary has; event lists are known for all.
+        ``knows_change``: a sensitive update reveals that old and new value differ. ``returns="unchanged"``: the
+        publisher declared that values do not change during an absence. ``releases`` are the numbers of those that the
+        adversary has; event lists are known for all.
         """
         if returns not in ("unknown", "unchanged"):
             raise PolicyError(
@@ -77,7 +81,8 @@ class Tracks:
         made = 0
         tracks, before, previous, owner = [], [], [], []
         for release, code in zip(series, codes, strict=True):
-            # Whoever is said to be new and was seen before was forgotten meanwhile, and came back: the adversary knows who it is.
+            # A person declared new but seen before was forgotten meanwhile and came back: the adversary knows who it
+            # is.
             events = np.where(
                 (release.events == EventKind.INSERTED) & (last[code] >= 0), EventKind.RETURNED, release.events
             )
@@ -115,7 +120,7 @@ class Tracks:
 
     @property
     def groups(self) -> int:
-        """How many groups all releases have together."""
+        """The number of groups of all releases."""
         return len(self.offsets) - 1
 
     @cached_property
@@ -145,11 +150,11 @@ class Tracks:
         return starts, places
 
     def shown(self, group: int) -> Places:
-        """The published values of a group, rising."""
+        """Return the published values of a group, rising."""
         return self.values[self.offsets[group] : self.offsets[group + 1]]
 
     def names(self, values: Sequence[int] | Places) -> list[Any]:
-        """Values of the domain for codes."""
+        """Return the values of the domain for codes."""
         return [self.domain[int(code)] for code in values]
 
     @cached_property
@@ -157,17 +162,17 @@ class Tracks:
         return {key: place for place, key in enumerate(self.people)}
 
     def place_of(self, person: Any) -> int:
-        """The place of a person; a :class:`PolicyError` if no release has ever held her."""
+        """Return the index of a person; a :class:`PolicyError` if no release contains the person."""
         found = self._places.get(person)
         if found is None:
             raise PolicyError(
-                f"No release holds the person {person!r}. Write the key exactly as in the key column.", value=person
+                f"No release contains the person {person!r}. Write the key exactly as in the key column.", value=person
             )
         return found
 
 
 def distinct_values(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many distinct values each group shows; values rise within a group."""
+    """Return the number of distinct values of each group; values rise within a group."""
     first = np.ones(len(values), dtype=np.int64)
     first[1:] = values[1:] != values[:-1]
     first[offsets[:-1]] = 1
@@ -180,7 +185,7 @@ def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collect
         raise DataError("The series has no release yet, so there is nothing to attack.")
     if any(later - earlier != 1 for earlier, later in pairwise(numbers)):
         raise DataError(
-            "Releases are missing in between, and events are told from one release to the next. Pass the whole series, and the numbers that the adversary has as releases=."
+            "Releases are missing in between, and events are recorded from one release to the next. Pass the whole series, and the numbers that the adversary has as releases=."
         )
     if releases is None:
         return numbers

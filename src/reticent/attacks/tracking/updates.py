@@ -1,4 +1,4 @@
-"""m-Distinct: values change only along declared updates, and every candidate set keeps at least m values."""
+"""m-Distinct: values change only along declared updates, and every candidate set keeps at least m values. Source: [Li2008b]."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _WORD, _LOT = 64, 50_000
 
 @dataclass(frozen=True)
 class MDistinctness:
-    """``achieved`` is the least number of values left for anybody; ``worst`` is such a person and release. ``unique`` says whether every release is m-unique on its
-    own with that m: all values of a group different.
+    """``achieved`` is the smallest number of remaining values of any person; ``worst`` is such a person and release.
+    ``unique`` is whether every release is m-unique on its own with that m: all values of a group different.
     """
 
     achieved: int
@@ -29,20 +29,22 @@ class MDistinctness:
     unique: bool
 
     def holds(self, m: int) -> bool:
-        """Whether the series is m-Distinct."""
+        """True if the series is m-Distinct."""
         return self.unique and self.achieved >= m
 
 
 def m_distinct(
     series: PublishedSeries, updates: Mapping[Any, Collection[Any]], context: Context | None = None
 ) -> MDistinctness:
-    """How many values are left for everybody, if a value ``s`` can only become one of ``updates[s]``.
+    """Return how many values remain for each person, if a value ``s`` can only become one of ``updates[s]``.
 
-    *Adversary.* Knows all releases, who is in which group, who is present when, and the candidate update sets; not whether somebody's value changed. Values that are not
-    listed stay as they are; a listed value may stay only if its set contains it.
+    *Adversary.* Knows all releases, who is in which group, who is present when, and the candidate update sets; not
+    whether a person's value changed. Values that are not listed stay as they are; a listed value may stay only if its
+    set contains it.
 
-    *Guarantee.* Candidate sets are propagated to a fixpoint: perfect matchings in each group, and between two consecutive releases ``s -> s'`` only if ``s'`` is in
-    ``updates[s]``. m-Distinct holds if every release is m-unique and every surviving set has at least m values.
+    *Guarantee.* Candidate sets are propagated to a fixpoint: perfect matchings in each group, and between two
+    consecutive releases ``s -> s'`` only if ``s'`` is in ``updates[s]``. m-Distinct holds if every release is m-unique
+    and every surviving set has at least m values.
     """
     context = context or Context()
     allowed = _relation(series.domain, updates)
@@ -89,7 +91,7 @@ def _relation(domain: tuple[Any, ...], updates: Mapping[Any, Collection[Any]]) -
 
 
 def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Sightings of one person in two consecutive releases."""
+    """Return sightings of one person in two consecutive releases."""
     places = tracks.sightings[1]
     near = (tracks.person[places[1:]] == tracks.person[places[:-1]]) & (
         tracks.release[places[1:]] == tracks.release[places[:-1]] + 1
@@ -98,7 +100,7 @@ def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:
-    """Leave to each target only values that some value of its source leads to."""
+    """Restrict each target to values that some value of its source leads to."""
     size = len(allowed)
     codes = np.arange(size)
     for first in range(0, len(source), _LOT):

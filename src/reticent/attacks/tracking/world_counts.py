@@ -1,4 +1,4 @@
-"""Consistent worlds, counted exactly: every assignment of values to people that fits all releases is one world."""
+"""Possible worlds, counted exactly: every assignment of values to people that fits all releases is one world."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reticent.base.context import Context
 from reticent.errors import DataError, PolicyError
 
 MOST_TRANSITIONS = 2_000_000
-"""How many transitions one component may take before the exact engine gives up; those of long states count for more, so that giving up takes seconds."""
+"""The maximum number of transitions per component; those of long states count more, so that the limit is reached within seconds."""
 _LONG_STATE = 8
 Shares = dict[int, Fraction]
 Room = tuple[tuple[int, int], ...]
@@ -28,17 +28,17 @@ _Step = Callable[[Codes, Codes], list[tuple[Codes, Codes, int]]]
 
 @dataclass(frozen=True)
 class WorldMarginals:
-    """The chances of values for each track: shares of all consistent worlds."""
+    """The probabilities of values for each track: shares of all possible worlds."""
 
     tracks: Tracks
     shares: Mapping[int, Shares]
 
     def of(self, sighting: int) -> dict[int, Fraction]:
-        """The values with worlds, with their shares."""
+        """Return the possible values, with their shares."""
         return self.shares[int(self.tracks.track[sighting])]
 
     def figures(self) -> SightingFigures:
-        """Greatest chance and number of values with worlds, for each sighting."""
+        """Return the largest probability and the number of possible values of each sighting."""
         tops: dict[Fraction, int] = {}
         which = np.zeros((2, len(self.tracks.before)), dtype=np.int32)
         for track, shares in self.shares.items():
@@ -48,16 +48,19 @@ class WorldMarginals:
 
 
 def count_worlds(tracks: Tracks, context: Context) -> tuple[WorldMarginals, int]:
-    """Marginals of every track that was seen, and the number of worlds.
+    """Return the marginals of every observed track, and the number of possible worlds.
 
-    *Worlds.* A world gives every track a value such that the members of each group have, together, some of the values that it shows (made-up rows have the
-    others), and tracks around a known change differ. All worlds count alike.
+    *Worlds.* A world assigns every track a value such that the members of each group have, together, some of the values
+    that it publishes (counterfeits have the others), and tracks around a known change differ. All worlds are equally
+    likely.
 
-    *Method.* Values that are impossible are ruled out first (:func:`fixpoint`), and tracks with one value left are settled. The others form components,
-    connected by groups and changes, which are independent of each other. In a component values are chosen one after the other, group by group; of what was
-    chosen, only values of tracks that are met again are remembered, and a backward pass turns counts into marginals. Nothing is rounded.
+    *Method.* Values that are impossible are ruled out first (:func:`fixpoint`), and tracks with one remaining value are
+    fixed. The others form components, connected by groups and changes, which are independent of each other. In a
+    component values are chosen one after the other, group by group (a transfer-matrix method): the state holds only the
+    values of tracks that occur again, and a backward pass turns counts into marginals. Nothing is rounded.
 
-    *Cost.* Exponential in the number of tracks that are open at the same time. A component with more than ``MOST_TRANSITIONS`` is refused.
+    *Cost.* Exponential in the number of tracks that are open at the same time. A component with more than
+    ``MOST_TRANSITIONS`` is refused.
     """
     left = fixpoint(tracks, context)
     shares: dict[int, Shares] = {}
@@ -76,14 +79,18 @@ def count_worlds(tracks: Tracks, context: Context) -> tuple[WorldMarginals, int]
 
 @dataclass
 class _Component:
-    """Tracks that depend on each other: the values left for each, distinct constraints (members and room for values), and pairs that differ."""
+    """Tracks that depend on each other: the remaining values of each, distinct constraints (members and capacities of
+    values), and pairs that differ.
+    """
 
     allowed: dict[int, Codes] = field(default_factory=dict)
     constraints: dict[tuple[Codes, Room], None] = field(default_factory=dict)
     differ: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def alike(self) -> tuple[int, dict[int, Shares]] | None:
-        """The result where all members of one group may have all of its values, all different or all taken: then they are alike. Else None."""
+        """Return the result if all members of one group may have all of its values, all different or all taken: then
+        they are exchangeable. Else None.
+        """
         if self.differ or len(self.constraints) != 1:
             return None
         ((members, room),) = self.constraints
@@ -97,7 +104,7 @@ class _Component:
 
 
 def _components(tracks: Tracks, left: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
-    """The components; tracks with one value left get their share at once."""
+    """Return the components; tracks with one remaining value get their share at once."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -111,7 +118,7 @@ def _components(tracks: Tracks, left: ValuesLeft, shares: dict[int, Shares]) -> 
     inside, home = members[chosen], group[chosen]
     changed = np.flatnonzero(several & (tracks.before >= 0))
     changed = changed[several[tracks.before[changed]]]
-    # Tracks and groups are the nodes: a track hangs on its groups, and on the track that it differs from.
+    # Tracks and groups are the nodes: a track is connected to its groups, and to the track that it differs from.
     size = len(several)
     rows = np.concatenate([inside, changed])
     columns = np.concatenate([home + size, tracks.before[changed]])
@@ -136,7 +143,7 @@ def _components(tracks: Tracks, left: ValuesLeft, shares: dict[int, Shares]) -> 
 
 @dataclass(frozen=True)
 class _Layer:
-    """One choice: transitions from states of one layer to states of the next, with the value chosen for ``track`` (None: nothing is chosen)."""
+    """One choice: transitions from states of one layer to states of the next, with the value chosen for ``track`` (None: no choice)."""
 
     track: int | None
     source: list[int]
@@ -146,7 +153,7 @@ class _Layer:
 
 
 class _Transfer:
-    """Counts the worlds of one component, forward and backward. It has state because layers are laid one after the other."""
+    """Counts the worlds of one component, forward and backward. Mutable: layers are added one after the other."""
 
     def __init__(self, component: _Component) -> None:
         self._component = component
@@ -162,7 +169,7 @@ class _Transfer:
         self._unset = {track: set(others) for track, others in component.differ.items()}
 
     def run(self, context: Context, tracks: Tracks) -> tuple[int, dict[int, Shares]]:
-        """The number of worlds and the marginals."""
+        """Return the number of worlds and the marginals."""
         for number in self._order():
             members, room = self._constraints[number]
             values = {value: place for place, (value, _) in enumerate(room)}
@@ -178,8 +185,7 @@ class _Transfer:
             if self._is_too_large:
                 person = tracks.people[int(tracks.owner[members[0]])]
                 raise PolicyError(
-                    f"The worlds around {person!r} are too many to count: {len(self._component.allowed):,} tracks of people hang together in "
-                    f"{len(self._constraints):,} groups. Use mode='fixpoint', or ask about fewer releases.",
+                    f"There are too many possible worlds around {person!r} to count: {len(self._component.allowed):,} tracks are connected by {len(self._constraints):,} groups. Use mode='fixpoint', or attack fewer releases.",
                     setting=("mode",),
                     value="exact",
                 )
@@ -191,7 +197,7 @@ class _Transfer:
             )
             raise DataError(
                 f"The releases contradict each other: no assignment of values fits all groups of {listed(people)}. "
-                "Groups, event lists or published values are wrong; nothing can be said about this series."
+                "Groups, event lists or published values are wrong; no conclusion about this series is possible."
             )
         return self._backward()
 
@@ -200,7 +206,7 @@ class _Transfer:
         return self._transitions > MOST_TRANSITIONS
 
     def _order(self) -> Iterator[int]:
-        """The constraints, each time the one that leaves the fewest tracks open."""
+        """Yield the constraints in greedy order: each time the one that leaves the fewest tracks open."""
         waiting = set(range(len(self._constraints)))
         while waiting:
             near = {number for track in self._live for number in self._pending[track]} or waiting
@@ -209,7 +215,7 @@ class _Transfer:
             yield chosen
 
     def _opened(self, number: int) -> int:
-        """How many more tracks are open after a constraint than before it."""
+        """Return how many more tracks are open after a constraint than before it."""
         change = 0
         for track in self._constraints[number][0]:
             change += track not in self._live
