@@ -233,7 +233,7 @@ def test_repairs_are_proved_private_by_the_same_engine() -> None:
     schema, (secret, view) = views.prepare([CANCER, WARD], views.load_schema(DDL))
     verdict = Checker(schema).check(secret, view)
     found = possible_repairs(verdict, secret, view, schema)
-    assert found[0].what == "leave out the rows with diagnosis = 'cancer'"
+    assert found[0].what == "exclude the rows with diagnosis = 'cancer'"
     for repair in found:
         assert views.check(CANCER, repair.text, schema=DDL).status == "PRIVATE"
 
@@ -279,7 +279,7 @@ def test_repairs_are_tried_against_the_adversary_of_the_verdict() -> None:
 
 def test_a_key_as_the_only_cause_is_named() -> None:
     schema, (secret, view) = views.prepare(["Q(p) :- R(p,1)", "Q(p) :- R(p,2)"], None, keys={"R": [[0]]})
-    assert causes(secret, view, schema) == ("only a key ties the rows together: without it the view would be private",)
+    assert causes(secret, view, schema) == ("only a key links the rows: without it the view would be private",)
 
 
 def test_revoking_the_last_grant_leaves_nothing_rather_than_everything(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_explain_shows_tables_and_repairs(reticent: Run) -> None:
     code, out, _ = reticent("explain", *OPTIONS, "--view", "ward.sql")
     assert code == 1
     assert "secret's database: D" in out
-    assert "leave out the rows with diagnosis = 'cancer'" in out
+    assert "exclude the rows with diagnosis = 'cancer'" in out
     code, out, _ = reticent("explain", *OPTIONS, "--view", "ward.sql", "--json")
     assert json.loads(out)["repairs"][0]["text"].endswith("D.diagnosis <> 'cancer'")
     assert reticent("explain", *OPTIONS, "--view", "flu.sql")[0] == 0

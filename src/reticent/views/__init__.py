@@ -1,19 +1,17 @@
-"""Perfect privacy of views: does granting this view disclose anything about that secret?
+"""Perfect privacy of views: does granting a view disclose anything about a secret query? Source: [Miklau2004];
+[Machanavajjhala2006].
 
-The question is decided from query texts and schema alone: a view is private against a secret
-iff no row of any table can change both answers. The rooms of this room:
+This is decided from query texts and schema alone: a view is private against a secret iff no row of any table can change
+both answers (no common critical tuple). The modules:
 
-- ``constants``, ``queries``, ``schema``, ``datalog``: what queries are made of; ``schema_file`` reads a schema
-  without SQL; ``schema_fit`` brings queries in line with a schema; ``texts`` reads files
-- ``integer_queries``, ``unification``, ``homomorphism``, ``acyclic``, ``two_sat``, ``containment``: queries as small integers, and
-  the containment tests; ``query_classes`` says which query has a cheap one; ``query_core`` drops redundant subgoals
+- ``constants``, ``queries``, ``schema``, ``datalog``: the parts of queries; ``schema_file`` reads a schema without SQL; ``schema_fit`` types queries by a schema; ``texts`` reads files
+- ``integer_queries``, ``unification``, ``homomorphism``, ``acyclic``, ``two_sat``, ``containment``: queries as small integers, and the containment tests; ``query_classes`` classifies queries by the cost of the test; ``query_core`` drops redundant subgoals
 - ``sorts``, ``value_grid``, ``variable_models``, ``cases``: values for finite domains, comparisons and NULL; ``chase``: keys
-- ``critical``, ``collision``: critical rows, and the search for one that two queries share
+- ``critical``, ``collision``: critical rows (critical tuples), and the search for a common one of two queries
 - ``witness``, ``replay``: a disclosure as two small databases, run in SQLite or DuckDB
-- ``view_certificate``, ``certificate_check``: verdicts that can be checked again, and the checking, with code of its own
-- ``checker``, ``matrix``, ``verdict``, ``explanation``, ``repairs``: asking, answering, explaining, mending;
-  ``influence``: which rows matter to a query
-- ``grants``: SQL that grants a private view and keeps functions of the grantee away from rows that are not shown
+- ``view_certificate``, ``certificate_check``: verifiable verdicts, and their independent verification
+- ``checker``, ``matrix``, ``verdict``, ``explanation``, ``repairs``: checks, verdicts, explanations, repairs; ``influence``: the critical rows of a query
+- ``grants``: SQL that grants a private view behind a security barrier
 - ``authorizations``, ``policy_file``: roles, positive and negative authorizations, and a log of every decision
 - ``sql``: DDL, SQL queries and live catalogues; ``sql_text``: conjunctive queries as SQL
 """

@@ -1,7 +1,8 @@
-"""Containment in an acyclic query by semijoins along a join tree.
+"""Containment in an acyclic query by semijoins along a join tree. Source: [Yannakakis1981]; [Machanavajjhala2006].
 
-Only the *containing* query must be acyclic; the facts may come from anything. (The thesis's figure names the contained
-query; its Theorem 2.11 has the right side.) Head variables count as constants, so more queries qualify.
+Only the *containing* query must be acyclic; the facts are arbitrary (corrected: the figure of [Machanavajjhala2008]
+names the contained query; its Theorem 2.11 has the right side). Head variables count as constants, so more queries
+qualify.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from reticent.views.integer_queries import CodedQuery, Fact
 
 
 def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | None:
-    """GYO ear removal: (subgoal, parent) in removal order, the root last with no parent; None when cyclic."""
+    """Return (subgoal, parent) in the order of GYO ear removal, the root last without a parent; None if the hypergraph is cyclic."""
     left = dict(enumerate(edges))
     holders: dict[int, set[int]] = {}
     for index, edge in left.items():
@@ -31,14 +32,14 @@ def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | Non
 
 
 def is_acyclic(query: CodedQuery, drop: Iterable[int] = ()) -> bool:
-    """Whether the query's hypergraph, without the dropped variables, is acyclic."""
+    """True if the query's hypergraph, without the dropped variables, is acyclic."""
     return join_tree(_edges(query, frozenset(drop))) is not None
 
 
 def contained_in_acyclic(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
-    """A fact for every subgoal such that the query returns ``head``, or None; the query must be acyclic.
+    """Return a fact for every subgoal such that the query returns ``head``, or None; the query must be acyclic.
 
-    Semijoins towards the root leave only facts that extend downwards, so the walk back never fails.
+    Semijoins towards the root keep only facts that extend downwards, so the final top-down pass never fails.
     """
     tree = join_tree(_edges(query, frozenset(query.head)))
     if tree is None:
@@ -71,7 +72,7 @@ def _edges(query: CodedQuery, drop: frozenset[int]) -> list[frozenset[int]]:
 
 
 def _witness(index: int, left: dict[int, frozenset[int]], holders: dict[int, set[int]]) -> int | None:
-    """A subgoal that covers everything which this one shares with the rest."""
+    """Return a subgoal that contains all variables shared between this one and the rest."""
     shared = [holders[code] for code in left[index] if len(holders[code]) > 1]
     if not shared:
         return next(other for other in left if other != index)
@@ -79,6 +80,6 @@ def _witness(index: int, left: dict[int, frozenset[int]], holders: dict[int, set
 
 
 def _common(child: Fact, parent: Fact) -> list[tuple[int, int]]:
-    """For each variable of both subgoals, one position in either."""
+    """Return one position in either subgoal for each common variable."""
     places = {code: position for position, code in enumerate(parent) if code >= 0}
     return [(position, places[code]) for position, code in enumerate(child) if code in places]

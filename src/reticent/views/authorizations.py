@@ -1,8 +1,8 @@
 """Who may see which view: roles, positive and negative authorizations, and a log of every decision.
 
-A *negative* authorization says that an accessor must learn nothing about a secret; its meaning is perfect privacy. A
-*positive* one names views that an accessor may use. A decision looks at query texts only, never at data and never at
-what was answered before: perfect privacy is stateless, and private views stay private together.
+A *negative* authorization forbids that a user or role learns anything about a secret, in the sense of perfect privacy.
+A *positive* one allows a user or role to use a view. A decision depends on query texts only, never on data or earlier
+answers: perfect privacy is stateless, and private views stay private together.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _UNDONE_BY = {"assign": "withdraw", "allow": "revoke view", "forbid": "revoke se
 
 @dataclass(frozen=True)
 class RuleChange:
-    """One change of the rules: what, for whom, about what, and who made it."""
+    """One change of the rules: the action, the user or role, the subject, and its author."""
 
     action: str
     accessor: str
@@ -50,7 +50,7 @@ class RuleChange:
 
 @dataclass(frozen=True)
 class ViewDecision:
-    """Whether a user may see a query's answer, and the verdicts that it rests on."""
+    """Whether a user may see a query's answer, and the verdicts behind it."""
 
     allowed: bool
     user: str
@@ -61,15 +61,15 @@ class ViewDecision:
 
     @property
     def ok(self) -> bool:
-        """Whether the answer may be seen."""
+        """True if the answer may be seen."""
         return self.allowed
 
     def card(self) -> Card:
-        """The decision and its reason."""
+        """Return the decision and its reason."""
         return Card(f"{'ALLOWED' if self.allowed else 'DENIED'}: {self.reason}", tone=tone_of(self.allowed))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """Return the decision as plain data."""
         return {
             "allowed": self.allowed,
             "user": self.user,
@@ -82,7 +82,7 @@ class ViewDecision:
 
 _ROW = "whether there is the row"
 _MOST_ROWS = 256
-# One value of each kind that queries hardly name.
+# One value of each kind that queries are unlikely to name.
 _BESIDE: dict[str | None, Constant] = {
     None: constant("reticent"),
     "text": constant("reticent"),
@@ -94,7 +94,7 @@ _BESIDE: dict[str | None, Constant] = {
 
 @dataclass(frozen=True)
 class Leak:
-    """What colluding users learn: one may see a view that discloses a secret which another must not learn."""
+    """A disclosure by collusion: one user may see a view that discloses a secret which another must not learn."""
 
     seer: str
     view: str
@@ -105,10 +105,10 @@ class Leak:
 
 @dataclass
 class Rules:
-    """The rules as they stand. Mutable while the log is replayed.
+    """The current rules. Mutable while the log is replayed.
 
-    ``limited`` are the accessors who ever had a positive rule, themselves or by a role: taking their last one back leaves them nothing, not
-    everything. ``origins`` says who made each rule that holds.
+    ``limited`` are the users and roles that ever had a positive rule: revoking the last one leaves them nothing, not
+    everything. ``origins`` maps each current rule to its author.
     """
 
     views: dict[str, str] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Rules:
     origins: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def apply(self, event: RuleChange) -> None:
-        """Take one event into account."""
+        """Apply one event."""
         if event.action == "define view":
             self.views[event.subject] = event.text
         elif event.action == "define secret":
@@ -136,26 +136,26 @@ class Rules:
         self._limit(event)
 
     def holds(self, event: RuleChange) -> bool:
-        """Whether the rule that an event makes holds already."""
+        """True if the rule that an event creates already exists."""
         if event.action.startswith("define"):
             known = self.views if event.action == "define view" else self.secrets
             return known.get(event.subject) == event.text
         return event.subject in self._held(event.action).get(event.accessor, set())
 
     def of(self, rules: Mapping[str, set[str]], user: str, roles: Iterable[str]) -> set[str]:
-        """What rules say for a user and roles together."""
+        """Return the subjects of the rules for a user and roles together."""
         return set().union(*(rules.get(name, set()) for name in (f"user {user}", *(f"role {role}" for role in roles))))
 
     def roles_of(self, user: str) -> set[str]:
-        """The roles that a user holds."""
+        """Return the roles of a user."""
         return self.roles.get(f"user {user}", set())
 
     def forbidden_to(self, user: str) -> set[str]:
-        """The secrets that a user must learn nothing about; prohibitions of a role hold whether it is active or not."""
+        """Return the secrets that a user must learn nothing about; prohibitions of a role apply whether it is active or not."""
         return self.of(self.forbidden, user, self.roles_of(user))
 
     def knows(self, user: str) -> bool:
-        """Whether a user holds a role or a rule names them. Names are compared as they are written."""
+        """True if a user has a role or a rule. Names are compared case-sensitively."""
         return f"user {user}" in self.limited or bool(self.roles_of(user) or self.forbidden_to(user))
 
     def _held(self, action: str) -> dict[str, set[str]]:
@@ -172,12 +172,13 @@ class Rules:
 
 
 class AccessControl:
-    """Authorizations over one data set, kept in the ledger. Mutable because it stands for the ledger's record.
+    """Authorizations over one data set, stored in the ledger. Mutable: changes are written to the ledger.
 
-    ``beside="allow"`` grants views even when something else was given out about the same data set, with which they are not judged. ``foreign_keys="ignored"`` takes rows of different
-    tables to be independent.
+    ``beside="allow"`` grants views even after other disclosures about the same data set that are not assessed jointly.
+    ``foreign_keys="ignored"`` assumes that rows of different tables are independent.
 
-    The log is read again before every change and every decision, so that what another process forbade or revoked holds here too.
+    The log is read again before every change and every decision, so that rules changed by another process apply here
+    too.
     """
 
     def __init__(
@@ -204,37 +205,37 @@ class AccessControl:
 
     @property
     def rules(self) -> Rules:
-        """The rules as the ledger has them now."""
+        """The current rules in the ledger."""
         found = Rules()
         for event in self.history():
             found.apply(event)
         return found
 
     def define_view(self, name: str, text: str, by: str, *, replace: bool = False) -> None:
-        """Make a view known under a name; a text that cannot be read is refused here and not at the first question."""
+        """Define a view by name; a text that cannot be parsed is refused here, not at the first request."""
         self._define("define view", name, text, by, replace)
 
     def define_secret(self, name: str, text: str, by: str, *, replace: bool = False) -> None:
-        """Make a secret known under a name. Another text for a known name is refused unless ``replace``: it may hide less."""
+        """Define a secret by name. Another text for a known name is refused unless ``replace``: it may protect less."""
         self._define("define secret", name, text, by, replace)
 
     def assign(self, user: str, role: str, by: str) -> None:
-        """Put a user into a role."""
+        """Assign a role to a user."""
         self._record(RuleChange("assign", f"user {user}", role, by))
 
     def withdraw(self, user: str, role: str, by: str) -> None:
-        """Take a user out of a role."""
+        """Remove a user from a role."""
         if role not in self.rules.roles_of(user):
             raise PolicyError(f"{user} is not in the role {role!r}.")
         self._record(RuleChange("withdraw", f"user {user}", role, by))
 
     def allow(self, view: str, *, by: str, user: str | None = None, role: str | None = None) -> None:
-        """Positive authorization: the accessor may use a view."""
+        """Add a positive authorization: the user or role may use a view."""
         self._known(view, self.rules.views, "view")
         self._record(RuleChange("allow", _accessor(user, role), view, by))
 
     def forbid(self, secret: str, *, by: str, user: str | None = None, role: str | None = None) -> None:
-        """Negative authorization: the accessor must learn nothing about a secret."""
+        """Add a negative authorization: the user or role must learn nothing about a secret."""
         self._known(secret, self.rules.secrets, "secret")
         self._record(RuleChange("forbid", _accessor(user, role), secret, by))
 
@@ -247,9 +248,9 @@ class AccessControl:
         user: str | None = None,
         role: str | None = None,
     ) -> None:
-        """Take back the positive authorization on a ``view``, or the negative one on a ``secret``."""
+        """Revoke the positive authorization on a ``view``, or the negative one on a ``secret``."""
         if (view is None) == (secret is None):
-            raise PolicyError("Revoke one rule at a time: give view= (a positive rule) or secret= (a negative one).")
+            raise PolicyError("Revoke one rule at a time: pass view= (a positive rule) or secret= (a negative one).")
         accessor, rules = _accessor(user, role), self.rules
         held = (rules.allowed if view is not None else rules.forbidden).get(accessor, set())
         subject = view if view is not None else str(secret)
@@ -261,9 +262,10 @@ class AccessControl:
         self._record(RuleChange("revoke view" if view is not None else "revoke secret", accessor, subject, by))
 
     def reconcile(self, events: Iterable[RuleChange], source: str) -> None:
-        """Make the rules of a file hold, and take back those that an earlier version of it made and that it no longer states.
+        """Apply the rules of a file, and revoke those that an earlier version of it made and that it no longer
+        contains.
 
-        Every difference is recorded with ``source`` as its maker. Rules that others made stay.
+        Every difference is recorded with ``source`` as its author. Rules of other authors are kept.
         """
         stated = list(events)
         for event in stated:
@@ -284,11 +286,13 @@ class AccessControl:
                 self._record(RuleChange(_UNDONE_BY[action], accessor, subject, source))
 
     def decide(self, user: str, view: str, roles: Iterable[str] | None = None) -> ViewDecision:
-        """Whether the user may see a view (by name) or a query (by text); the decision is on record before it is told.
+        """Return whether the user may see a view (by name) or a query (by text); the decision is recorded before it is
+        returned.
 
-        ``roles`` are the active ones, by default all that the user has; they choose which positive rules are used. Allowed iff the
-        query is proved PRIVATE against every secret forbidden to the user or to any role that they hold, active or not, and, if the user
-        ever had positive rules, one of the user or of an active role covers it. A user without a role whom no rule names is denied everything.
+        ``roles`` are the active ones, by default all that the user has; they choose which positive rules are used.
+        Allowed iff the query is proved PRIVATE against every secret forbidden to the user or to any role that they
+        hold, active or not, and, if the user ever had positive rules, one of the user or of an active role covers it. A
+        user without a role or a rule is denied everything.
         """
         rules = self.rules
         held = rules.roles_of(user)
@@ -307,11 +311,12 @@ class AccessControl:
         return decision
 
     def collusion(self, users: Iterable[str]) -> tuple[Leak, ...]:
-        """What users who pool what they may see learn about what one of them must not know.
+        """Return what users who combine their views learn about secrets of one of them.
 
-        One user's own private views never add up to a disclosure; different rules for different users do. Whoever never had positive rules may
-        ask anything that is private for them. Of such a user the defined views and the secrets themselves are tried, and whether a table has a certain row, for
-        rows made of the constants of the secrets and of values beside them.
+        The private views of one user never add up to a disclosure; different rules for different users may. A user who
+        never had a positive rule may run any query that is private for them. For such a user, the defined views, the
+        secrets themselves and membership queries of single rows are tried, with rows built from the constants of the
+        secrets and neighbouring values.
         """
         rules = self.rules
         users = list(dict.fromkeys(users))
@@ -334,7 +339,7 @@ class AccessControl:
         return tuple(leaks)
 
     def _asked(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
-        """The named queries that a user may ask for, by name and text."""
+        """Return the named queries that a user may run, by name and text."""
         if f"user {user}" in rules.limited:
             names = rules.of(rules.allowed, user, rules.roles_of(user))
             return [(name, rules.views[name]) for name in sorted(names)]
@@ -344,7 +349,7 @@ class AccessControl:
         return all(self._verdict(rules, secret, query).private for secret in rules.forbidden_to(user))
 
     def _rows(self, rules: Rules, secrets: set[str]) -> list[tuple[str, Query]]:
-        """Queries for single rows of the tables that the secrets read."""
+        """Return membership queries of single rows of the tables that the secrets read."""
         read = [self._read(rules.secrets[name], name) for name in sorted(secrets)]
         constants = sorted({item for query in read for item in query.constants}, key=str)
         found = []
@@ -357,14 +362,14 @@ class AccessControl:
         return found
 
     def history(self) -> list[RuleChange]:
-        """Every change of the rules, first to last."""
+        """Return every change of the rules, first to last."""
         return [
             RuleChange(**{**json.loads(entry.question), "made": entry.made})
             for entry in self._ledger.answers.of(self._dataset, _RULES)
         ]
 
     def decisions(self) -> list[dict[str, Any]]:
-        """Every decision that was told, first to last."""
+        """Return every decision that was returned to a user, first to last."""
         return [
             {**json.loads(entry.question), **json.loads(entry.decision), "made": entry.made}
             for entry in self._ledger.answers.of(self._dataset, _DECISIONS)
@@ -388,7 +393,7 @@ class AccessControl:
         return ViewDecision(True, user, active, view, reason, verdicts)
 
     def _covered(self, rules: Rules, view: str, query: Query, positive: set[str]) -> bool:
-        """Whether the query is an allowed view, or asks the same."""
+        """True if the query is an allowed view, or equivalent to one."""
         return view in positive or any(
             (other := self._query(rules, name)).parts == query.parts and other.duplicates == query.duplicates
             for name in positive
@@ -414,7 +419,7 @@ class AccessControl:
         if name in known and not replace and not rules.holds(event):
             kind = action.removeprefix("define ")
             raise PolicyError(
-                f"There is a {kind} {name!r} with another text already, and rules rest on it. Choose another name, or give replace=True."
+                f"A {kind} {name!r} with another text exists already, and rules depend on it. Choose another name, or pass replace=True."
             )
         self._record(event)
 
@@ -434,7 +439,7 @@ class AccessControl:
 
 
 def _values(column: SchemaColumn, constants: Sequence[Constant]) -> list[Constant]:
-    """Values of a column to try: those that are named, some beside them, and one that nobody names."""
+    """Return values of a column to try: the constants, some neighbouring values, and one that no query names."""
     if column.domain is not None:
         return list(column.domain)
     if column.kind not in _BESIDE:
@@ -451,5 +456,5 @@ def _values(column: SchemaColumn, constants: Sequence[Constant]) -> list[Constan
 
 def _accessor(user: str | None, role: str | None) -> str:
     if (user is None) == (role is None):
-        raise PolicyError("An authorization is for one user or one role: give user= or role=.")
+        raise PolicyError("An authorization is for one user or one role: pass user= or role=.")
     return f"user {user}" if user is not None else f"role {role}"

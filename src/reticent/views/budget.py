@@ -1,4 +1,4 @@
-"""How much work one question may cost: a cut-off is an honest UNKNOWN, never a silent verdict."""
+"""The search budget of one check: exceeding it gives UNKNOWN with a reason, never a silent verdict."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ SECONDS = 30.0
 
 
 class OutOfBudget(Exception):
-    """The search was cut off; the message is the reason that the verdict carries."""
+    """The search was cut off; the message is the reason of the verdict."""
 
 
 @dataclass(slots=True)
 class SearchBudget:
-    """Search nodes and seconds of processor time left for one pair of queries, and whether to go on: a busy machine decides nothing. Mutable: every search step takes from it."""
+    """Remaining search nodes and processor seconds for one pair of queries, and cancellation. Processor time is used so
+    that the load of the machine does not matter. Mutable: every search step decreases it.
+    """
 
     nodes: int = NODES
     seconds: float = SECONDS
@@ -35,14 +37,14 @@ class SearchBudget:
         self._until = time.thread_time() + self.seconds
 
     def tick(self) -> None:
-        """Count one step of search."""
+        """Count one search step."""
         self.used += 1
         if self.used > self.nodes:
             raise OutOfBudget(f"the search was cut off after {self.nodes} nodes (raise --nodes)")
         self.look_at_the_clock()
 
     def look_at_the_clock(self) -> None:
-        """Stop when the processor time is up; for work that is no search but may be long."""
+        """Stop if the processor time is used up; for long work outside the search."""
         if self.context is not None:
             self.context.check("searching")
         if time.thread_time() > self._until:

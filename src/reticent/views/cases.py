@@ -1,9 +1,9 @@
 """Case analysis for finite domains, comparisons, keys and NULL.
 
-Freezing every variable apart is only right for large, unordered domains (GT-41). Here the values come from a
-:class:`~reticent.views.variable_models.Theory`. When the answer survives the removal of the row under one choice of values, the
-homomorphism that keeps it alive names the conditions that it rests on; any other solution must break one of them, so
-the search branches on those conditions and on nothing else.
+Freezing variables to distinct constants is exact only for large, unordered domains. Here the values come from a
+:class:`~reticent.views.variable_models.Theory`. If the answer survives the removal of the row under one choice of
+values, the homomorphism that preserves it depends on certain conditions; any other solution must violate one of them,
+so the search branches on those conditions only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reticent.views.variable_models import Literal, Model, Theory, negation
 
 @dataclass(frozen=True)
 class Removal:
-    """One query whose subgoals ``gamma`` of ``query`` are mapped to the row in question; ``union`` is the whole of it."""
+    """One query whose subgoals ``gamma`` of ``query`` are mapped to the row in question; ``union`` is the whole query."""
 
     union: CodedUnion
     query: CodedQuery
@@ -30,7 +30,7 @@ class Removal:
 
 
 class Cases:
-    """The search for values under which every removal loses its answer. Holds the fixed parts of the question."""
+    """Search for values under which every removal loses its answer. Holds the fixed parts of the problem."""
 
     def __init__(
         self, removals: Sequence[Removal], theory: Theory, schema: Schema | None, budget: SearchBudget
@@ -41,7 +41,7 @@ class Cases:
         self._budget = budget
 
     def solve(self, literals: list[Literal]) -> Model | None:
-        """A model of the literals under which all removals lose their answers, or None when there is none."""
+        """Return a model of the literals under which all removals lose their answers, or None if there is none."""
         model = self._theory.model(literals, self._budget)
         if model is None:
             return None
@@ -59,7 +59,7 @@ class Cases:
         return None
 
     def _objection(self, model: Model) -> list[Literal] | None:
-        """Why the model will not do, as literals of which one must hold; None when it does."""
+        """Return a clause of literals that the model violates, one of which must hold; None if the model is a solution."""
         for removal in self._removals:
             broken = self._broken_key(removal.query, model)
             if broken is not None:
@@ -104,7 +104,7 @@ class Cases:
         return self._ways_out(disjunct, images, query.head)
 
     def _ways_out(self, query: CodedQuery, images: list[Fact], head: Fact) -> list[Literal]:
-        """The conditions of a homomorphism, each turned into the literal that breaks it."""
+        """Return the conditions of a homomorphism, each negated."""
         image: dict[int, int] = {}
         ways: dict[Literal, None] = {}
         rows = [(atom.terms, terms) for atom, terms in zip(query.atoms, images, strict=True)]

@@ -1,8 +1,9 @@
-"""Checking a certificate again, with little code and none of the search engine's.
+"""Verify a certificate with little code that is independent of the search engine.
 
-The query texts are read again and must mean what the certificate says. A witness is loaded and the queries run. A list
-of homomorphisms is checked for completeness (every two sets of subgoals that one row can match are there) and each one
-for being one. Only a PRIVATE verdict with keys, comparisons or finite domains is decided again by the plain engine.
+The query texts are parsed again and must agree with the certificate. A witness is loaded and the queries are run. A
+list of homomorphisms is checked for completeness (it covers every two sets of subgoals that one row can match) and each
+homomorphism for correctness. Only a PRIVATE verdict with keys, comparisons or finite domains is decided again by the
+plain engine.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from reticent.views.witness import DatabaseWitness
 
 @dataclass(frozen=True)
 class CertificateCheck:
-    """Whether a certificate holds, and how that was found out."""
+    """Whether a certificate holds, and how that was checked."""
 
     holds: bool
     status: str
@@ -34,16 +35,16 @@ class CertificateCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether it holds."""
+        """True if it holds."""
         return self.holds
 
     def card(self) -> Card:
-        """The verdict, and how it was checked."""
+        """Return the verdict, and how it was checked."""
         said = f"{self.status}: {'holds' if self.holds else 'does NOT hold'}. {self.how}."
         return Card(said, tone=tone_of(self.holds))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """Return the result as plain data."""
         return {"holds": self.holds, "status": self.status, "how": self.how}
 
 
@@ -52,7 +53,7 @@ class _Wrong(Exception):
 
 
 def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
-    """Check a certificate (as :func:`reticent.views.view_certificate.read_certificate` reads it)."""
+    """Verify a certificate (as :func:`reticent.views.view_certificate.read_certificate` reads it)."""
     status = str(certificate.get("status"))
     try:
         schema = schema_from_json(certificate["schema"], certificate["dialect"])
@@ -98,7 +99,7 @@ def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schem
     agree = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
     meetings = relation.meetings
     if not any(set(meeting.columns) <= set(agree) for meeting in meetings):
-        raise _Wrong("the two rows of the witness neither are the same nor exclude each other by a key")
+        raise _Wrong("the two rows of the witness are neither equal nor mutually exclusive by a key")
     for query, side, row in ((secret, "secret", rows[0]), (view, "view", rows[1])):
         before = {name: [row_from_json(item) for item in items] for name, items in witness[f"{side}_database"].items()}
         after = {**before, relation.name: [*before.get(relation.name, []), row]}
@@ -115,7 +116,9 @@ def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schem
 
 
 def _check_possible(witness: Mapping[str, Any], secret: Query, view: Query, checker: Checker) -> str:
-    """Where foreign keys and CHECK constraints are known, changed answers alone prove nothing: the databases must be possible, and the pair is decided again."""
+    """With foreign keys and CHECK constraints, changed answers alone prove nothing: check that the databases are
+    possible, and decide the pair again.
+    """
     for side, name, row in (("secret", "relation", "row"), ("view", "view_relation", "view_row")):
         facts = [(table, row_from_json(item)) for table, items in witness[f"{side}_database"].items() for item in items]
         for database in (facts, [*facts, (witness[name], row_from_json(witness[row]))]):
@@ -128,7 +131,7 @@ def _check_possible(witness: Mapping[str, Any], secret: Query, view: Query, chec
 
 
 def _run_again(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema) -> None:
-    """Queries beyond the exact fragment have no definition here: their own texts are run on the witness."""
+    """Run the query texts on the witness: queries beyond the exact fragment have no definition here."""
     from reticent.views.replay import NotReplayed, TookTooLong, replay_on
 
     first, second = (row_from_json(witness[name]) for name in ("row", "view_row"))
@@ -206,7 +209,7 @@ def _check_one(
     same: _Same,
     side: str,
 ) -> None:
-    """The listed subgoals must be images of ``through`` that spare the removed ones and give the same head."""
+    """Check that the listed subgoals are images of ``through`` that avoid the removed ones and give the same head."""
     image: dict[Variable, Any] = {}
 
     def agree(term: Term, target: Term) -> bool:
@@ -226,7 +229,7 @@ def _check_one(
 
 
 class _Same:
-    """Which terms of two rules are one, by naive relabelling."""
+    """Equality of the terms of two rules, by naive relabelling."""
 
     def __init__(self) -> None:
         self._label: dict[tuple[str, Term], Any] = {}

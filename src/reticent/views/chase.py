@@ -1,4 +1,4 @@
-"""Keys as equality rules: subgoals that agree on a key are one row."""
+"""Keys as equality-generating dependencies: subgoals that agree on a key are one row. Source: [Maier1979]."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from reticent.views.unification import EqualTerms, respects_null
 
 
 def chase(query: CodedQuery, classes: EqualTerms, schema: Schema) -> bool:
-    """Merge until no two subgoals agree on a key and differ elsewhere; False when the keys allow no such database.
+    """Chase with the keys until no two subgoals agree on a key and differ elsewhere; return False if the keys admit no
+    such database.
 
-    A partial key ties two rows only where its columns are known to be filled; the case split looks after the rest.
+    A partial key (with nullable columns) applies only if its columns are known to be filled; the case split covers the
+    rest.
     """
     changed = True
     while changed:
@@ -31,7 +33,7 @@ def chase(query: CodedQuery, classes: EqualTerms, schema: Schema) -> bool:
 
 
 def keyed_pairs(query: CodedQuery, schema: Schema) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Key]]:
-    """Every two subgoals of one relation, with each key that the relation has."""
+    """Yield every two subgoals of one relation, with each key of the relation."""
     for relation, places in query.places.items():
         keys = schema.relation(relation).keys
         if not keys:

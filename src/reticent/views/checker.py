@@ -1,4 +1,4 @@
-"""Asking the question: one pair, several views at once, or a whole matrix."""
+"""The entry points: one pair of queries, several views at once, or a matrix."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ def check(
     seconds: float = SECONDS,
     context: Context | None = None,
 ) -> Verdict:
-    """Whether showing ``view`` (a query, or several that are seen together) discloses anything about ``secret``.
+    """Decide whether ``view`` (a query, or several seen together) discloses anything about ``secret``.
 
-    Queries are SQL, or Datalog text, which is always read with set semantics. ``schema`` is DDL text, a path to it or
-    a :class:`Schema`; Datalog needs none. ``keys={"R": [[0]]}`` and ``domains={"R": {0: [0, 1]}}`` add to it, columns by
-    position from 0 or by name. The adversary knows the constraints of the schema: keys, CHECK and foreign keys. With ``foreign_keys="ignored"`` rows of different
-    tables count as independent, and a warning names the foreign keys that tie them (with ``strict`` the verdict is then UNKNOWN). Nothing but the texts is looked at, so a denial leaks nothing.
+    Queries are SQL, or Datalog text, which is always read with set semantics. ``schema`` is DDL text, a path to it or a
+    :class:`Schema`; Datalog needs none. ``keys={"R": [[0]]}`` and ``domains={"R": {0: [0, 1]}}`` add to it, columns by
+    position from 0 or by name. The adversary knows the constraints of the schema: keys, CHECK and foreign keys. With
+    ``foreign_keys="ignored"`` rows of different tables count as independent, and a warning names the foreign keys that
+    link them (with ``strict`` the verdict is then UNKNOWN). Only the texts are used, so a denial leaks nothing.
 
     >>> check("S(x) :- R(x,y)", "V(y) :- R(x,y)").status
     'DISCLOSES'
@@ -82,7 +83,7 @@ def check(
 
 
 def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -> Schema | None:
-    """A schema from DDL text or the path of a file of it; JSON, TOML and YAML files describe one without SQL."""
+    """Return a schema from DDL text or the path of a DDL file; JSON, TOML and YAML files describe one without SQL."""
     if schema is None or isinstance(schema, Schema):
         return schema
     if isinstance(schema, str) and len(schema.split()) == 1 and Path(schema).is_file():
@@ -107,10 +108,10 @@ def prepare(
     dialect: str = "postgres",
     names: Sequence[str] | None = None,
 ) -> tuple[Schema, list[Query]]:
-    """The queries read against one schema, and that schema with the added keys and domains.
+    """Parse the queries against one schema, and return that schema with the added keys and domains.
 
-    Datalog is read first: without a schema the relations that it names are the schema, and what is said about others
-    does not matter.
+    Datalog is parsed first: without a schema, the relations that it names are the schema, and keys and domains of
+    others are ignored.
     """
     labels = list(names or ["secret", *(f"view {number}" for number in range(1, len(texts)))])
     if names is None and len(texts) == 2:
@@ -122,7 +123,7 @@ def prepare(
     if schema is None:
         if any(isinstance(text, str) for text in read):
             raise PolicyError(
-                "An SQL query needs a schema: give the CREATE TABLE statements (schema=..., --schema FILE)."
+                "An SQL query needs a schema: pass the CREATE TABLE statements (schema=..., --schema FILE)."
             )
         schema = inferred(text for text in read if isinstance(text, Query))
         keys = {name: value for name, value in (keys or {}).items() if schema.find(name)}
@@ -145,10 +146,10 @@ def prepare(
 
 
 class Checker:
-    """Answers many questions about one schema. Mutable only as a cache: each query's critical rows are found once.
+    """Checks many pairs over one schema. Mutable only as a cache: each query's critical rows are computed once.
 
-    Every disclosure is replayed before it is told: with ``replay="sql"`` the users' own texts run in SQLite or DuckDB,
-    with ``"definition"`` (for matrices of many pairs) the translated queries are evaluated here.
+    Every disclosure is replayed before it is returned: with ``replay="sql"`` the original SQL runs in SQLite or DuckDB,
+    with ``"definition"`` (for large matrices) the translated queries are evaluated directly.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class Checker:
         self._classes: dict[Query, QueryClass | None] = {}
 
     def check(self, secret: Query, view: Query) -> Verdict:
-        """The verdict on one pair; a cut-off is UNKNOWN with its reason."""
+        """Return the verdict on one pair; a cut-off search gives UNKNOWN with its reason."""
         budget = self._budget()
         try:
             found = self._collision(secret, view, budget)
@@ -193,14 +194,14 @@ class Checker:
         return self._collided(secret, view, found, budget)
 
     def collide(self, secret: Query, view: Query) -> Collision | None:
-        """The bare collision of two queries, for tools that show it."""
+        """Return the collision of two queries without a verdict, for display."""
         return self._collision(secret, view, self._budget())
 
     def _budget(self) -> SearchBudget:
         return SearchBudget(self._nodes, self._seconds, self.context)
 
     def signatures(self, query: Query, budget: SearchBudget) -> tuple[Signature, ...]:
-        """The critical rows of a query, one signature for each part."""
+        """Return the critical rows of a query, one signature for each part."""
         if query not in self._signatures:
             small = minimized(query, self.schema, budget) if self._minimize else query
             unions = encode(small, self.schema, self.setting.book)
@@ -208,7 +209,7 @@ class Checker:
         return self._signatures[query]
 
     def classify(self, query: Query) -> QueryClass | None:
-        """The class of a query that is a single rule; None for unions and footprints."""
+        """Return the class of a single-rule query; None for unions and footprints."""
         if query not in self._classes:
             unions = encode(query, self.schema, self.setting.book)
             single = len(unions) == 1 and len(unions[0].disjuncts) == 1
@@ -251,7 +252,7 @@ class Checker:
         return self._verdict(PRIVATE, secret, view, reason, budget, outside)
 
     def _tied_together(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict | None:
-        """The verdict where rows that the two queries depend on are tied by foreign keys; None where none are."""
+        """Return the verdict if rows that the two queries depend on are linked by foreign keys; None if none are."""
         tried = None
         for first in self.signatures(secret, budget):
             for second in self.signatures(view, budget):
@@ -305,12 +306,12 @@ class Checker:
         return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
 
     def is_constrained(self, secret: Query, view: Query) -> bool:
-        """Whether a witness must be tried in databases that satisfy more than keys: foreign keys, or a CHECK that the queries do not know of."""
+        """True if a witness must satisfy more than keys: foreign keys, or a CHECK that is not part of the queries."""
         names = {name.lower() for name in secret.relations() | view.relations()}
         return bool(self._tied & names) or any(self.schema.relation(name).checks for name in names)
 
     def _run(self, secret: Query, view: Query, found: Collision, is_constrained: bool) -> DatabaseWitness | None:
-        """A disclosure that a real database shows, under all constraints: with the rows of the collision, or with random ones."""
+        """Return a disclosure demonstrated in a real database under all constraints: with the rows of the collision, or with random ones."""
         witness = build(found, secret, view, self.schema, self.setting.book)
         for steps in steps_between(witness.relation, witness.row, witness.view_row, self.schema):
             shown = prove(witness, steps)
@@ -321,7 +322,7 @@ class Checker:
         return search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
 
     def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
-        """The witness after it changed both answers: the users' own SQL run on it, or the queries' definition."""
+        """Return the witness after it changed both answers: by running the original SQL, or by the queries' definition."""
         from reticent.views.replay import NotReplayed, TookTooLong, replayed
 
         if self._replay == "sql":
@@ -395,7 +396,7 @@ class Checker:
         return (f"{', '.join(names)} has no key; its rows are taken to be a set, without duplicates",)
 
     def _outside(self, secret: Query, view: Query) -> list[str]:
-        """Foreign keys that tie a table of the secret to one of the view, over any number of steps."""
+        """Return foreign keys that link a table of the secret to one of the view, over any number of steps."""
         home: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -415,19 +416,19 @@ class Checker:
 
 
 def _changing(shown: DatabaseWitness) -> str:
-    """Which rows of a witness change the answers."""
+    """Return which rows of a witness change the answers, in words."""
     if (shown.relation, shown.row) == (shown.view_relation, shown.view_row):
         return f"A row of {shown.relation} changes both answers"
     return f"A row of {shown.relation} changes the answer of the secret, and one of {shown.view_relation}, tied to it by keys, that of the view"
 
 
 def _depends_on_database(reason: str) -> bool:
-    """Whether a construct means other things in other databases, so that what one of them answers proves nothing."""
+    """True if a construct has different meanings in different databases, so that one database's answer proves nothing."""
     return any(words in reason for words in ("type is not known", "may look different"))
 
 
 def _ordered_texts(query: Query, schema: Schema) -> Iterator[SchemaColumn]:
-    """The text columns that the query compares with ``<`` or ``<=``, which depends on the collation."""
+    """Yield the text columns that the query compares with ``<`` or ``<=``, which depends on the collation."""
     for part in query.parts:
         for rule in part.disjuncts:
             compared = {
@@ -443,9 +444,10 @@ def _ordered_texts(query: Query, schema: Schema) -> Iterator[SchemaColumn]:
 
 
 def _unsorted(secret: Query, view: Query, schema: Schema) -> list[str]:
-    """Text columns that are compared by size, by a collation that may put the constants of the two queries into another order than their code points do.
+    """Return text columns compared by order whose collation may order the constants of the two queries differently from
+    their code points.
 
-    One constant alone divides the texts alike in every order.
+    A single constant splits the texts alike in every order.
     """
     columns = [column for query in (secret, view) for column in _ordered_texts(query, schema)]
     named = {item for query in (secret, view) for item in query.constants if item.kind == "text"}

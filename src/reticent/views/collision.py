@@ -1,4 +1,4 @@
-"""Do two queries share a critical row? The heart of the room."""
+"""The core decision: do two queries have a common critical row? Source: [Miklau2004]; [Machanavajjhala2006]."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from reticent.views.variable_models import Literal, Model, Theory
 
 @dataclass(frozen=True)
 class Collision:
-    """Two sets of subgoals that one row (with keys: two rows that exclude each other) makes critical in both queries.
+    """Two sets of subgoals that one row (with keys: two mutually exclusive rows) makes critical in both queries.
 
-    ``model`` gives every variable of both disjuncts a value: a constant's code, or the number of a class of variables
-    which stands for a value of its own.
+    ``model`` assigns every variable of both disjuncts a value: the code of a constant, or the number of a class of
+    variables that represents a distinct value.
     """
 
     secret: CodedQuery
@@ -35,7 +35,7 @@ class Collision:
     model: Model
 
     def pattern(self, of_view: bool = False) -> Fact:
-        """The row as both sides force it to look, the secret's subgoal by default."""
+        """Return the row pattern that both sides force, by default at the secret's subgoal."""
         query, gamma = (self.view, self.view_gamma) if of_view else (self.secret, self.secret_gamma)
         return self.classes.apply(query.atoms[min(gamma)].terms)
 
@@ -43,12 +43,13 @@ class Collision:
 def find_collision(
     secret: Signature, view: Signature, budget: SearchBudget, same_row: bool = False
 ) -> Collision | None:
-    """A shared critical row of two unions, or None when there is none: then the view is private against the secret.
+    """Return a common critical row of two unions, or None if there is none: then the view is private against the
+    secret.
 
-    ``same_row`` asks for one and the same row even where a key would let two different rows meet.
+    ``same_row`` requires the same row even if a key would allow two different ones.
 
-    Sets of one subgoal are tried first, because most pairs that collide do so there. Where no two subgoals unify,
-    no larger sets do, and the relation is done.
+    Sets of one subgoal are tried first, because most colliding pairs collide there. If no two subgoals unify, no larger
+    sets do, and the relation is done.
     """
     relations = [name for name in sorted(secret.relations & view.relations) if _may_meet(secret, view, name)]
     pair = _Pair(secret, view, budget, same_row)
@@ -64,7 +65,7 @@ def find_collision(
 
 
 def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Iterator[tuple[Collision, RowTie]]:
-    """Critical rows of two unions that foreign keys may tie to each other, where no row is critical to both: none at all means that the answers are independent."""
+    """Yield critical rows of two unions that foreign keys may link, if no row is critical to both. If there are none, the answers are independent."""
     pair = _Pair(secret, view, budget, False)
     for single in (True, False):
         for relation in sorted(secret.relations):
@@ -93,7 +94,7 @@ def _clash(first: Fact, second: Fact, meeting: RowDependence) -> bool:
 
 
 class _Pair:
-    """The fixed parts of one question. The sorts of both queries together are laid out only when they are needed."""
+    """The fixed parts of one check. The joint sorts of both queries are computed only when needed."""
 
     def __init__(self, secret: Signature, view: Signature, budget: SearchBudget, same_row: bool) -> None:
         self.secret, self.view, self.budget = secret, view, budget
@@ -103,7 +104,7 @@ class _Pair:
         self._sorts: Sorts | None = None
 
     def meet(self, first: CriticalSubgoals, second: CriticalSubgoals) -> Collision | None:
-        """The collision of two live sets over one relation, if they have one."""
+        """Return the collision of two live sets over one relation, if any."""
         everything = RowDependence(tuple(range(len(first.pattern))))
         meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings
         return self.meet_by(first, second, meetings)
@@ -111,7 +112,7 @@ class _Pair:
     def meet_by(
         self, first: CriticalSubgoals, second: CriticalSubgoals, meetings: Sequence[RowDependence]
     ) -> Collision | None:
-        """The collision of two live sets by one of some dependences between their rows."""
+        """Return the collision of two live sets by one of several dependences between their rows."""
         for meeting in meetings:
             self.budget.tick()
             if _clash(first.pattern, second.pattern, meeting):
@@ -134,7 +135,7 @@ class _Pair:
         other: CodedQuery,
         meeting: RowDependence,
     ) -> EqualTerms | None:
-        """Both unifications together, agreeing where the rows must meet, chased until stable."""
+        """Return both unifications combined, agreeing where the rows must meet, chased to a fixpoint."""
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
         terms = query.atoms[min(first.gamma)].terms
@@ -194,9 +195,9 @@ def _moved(classes: EqualTerms) -> Iterator[tuple[int, int]]:
 
 
 def _narrowed(live: CriticalSubgoals, query: CodedQuery, classes: EqualTerms) -> bool:
-    """Whether meeting the other query forces more on this one than its own live set did.
+    """True if meeting the other query forces more on this one than its own live set did.
 
-    If not, the row is the same up to the names of its variables, and the verdict on the live set stands.
+    If not, the row is the same up to variable names, and the verdict on the live set holds.
     """
     back: dict[int, int] = {}
     for number in range(query.count):

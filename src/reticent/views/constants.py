@@ -1,4 +1,4 @@
-"""Constants as queries write them: typed, comparable within a type, and never mixed up with frozen variables."""
+"""Typed constants of queries: comparable within a type, and distinct from frozen variables."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _EXACT_WHOLE = 2**53
 
 
 class DependsOnDatabase(ValueError):
-    """A column may hold the constant, but which of its values that is depends on the database or the session."""
+    """A column may hold the constant, but which value it denotes depends on the database or the session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
     """One value of one kind; ``1`` and ``1.0`` are the same number, ``1`` and ``'1'`` are different constants.
 
-    A ``double`` is a number that the database computes with in binary floating point (``1e3``, ``0.1::float8``). It has no meaning of its own: comparing
-    a column with it converts the column, so what it equals depends on the column (:meth:`reticent.views.schema.Column.read`). Likewise a ``string`` is
-    a text with a type of its own (``'a'::text``, ``'a' || 'b'``), which decides how a CITEXT or CHAR column is compared with it, and a ``label`` one
-    of a type that was declared (``'low'::level``). A ``moment`` is a timestamp with a time zone, kept in UTC; which one a text without an offset means depends on the session.
+    A ``double`` is a number that the database computes with in binary floating point (``1e3``, ``0.1::float8``). It has
+    no exact meaning: comparing a column with it converts the column, so what it equals depends on the column
+    (:meth:`reticent.views.schema.Column.read`). Likewise a ``string`` is an explicitly typed text (``'a'::text``, ``'a'
+    || 'b'``), which determines how a CITEXT or CHAR column is compared with it, and a ``label`` a value of a declared
+    type (``'low'::level``). A ``moment`` is a timestamp with time zone, stored in UTC; which one a text without an
+    offset denotes depends on the session.
     """
 
     kind: str
@@ -56,7 +58,7 @@ NULL = Constant("null", None)
 
 
 def decimal_text(number: int | Fraction) -> str:
-    """A number as digits when it has finitely many decimals, else as a quotient."""
+    """Return a number as decimal digits if it terminates, else as a quotient."""
     fraction = Fraction(number)
     if fraction.denominator == 1:
         return str(fraction.numerator)
@@ -70,7 +72,7 @@ def decimal_text(number: int | Fraction) -> str:
 
 
 def constant(value: object) -> Constant:
-    """The constant that a Python value stands for; a float is read as its shortest decimal."""
+    """Return the constant of a Python value; a float is read as its shortest decimal."""
     if isinstance(value, Constant):
         return value
     if value is None:
@@ -90,13 +92,12 @@ def constant(value: object) -> Constant:
     if isinstance(value, str):
         return Constant("text", value)
     raise PolicyError(
-        f"A constant must be a number, a text, a truth value, a date or None, but it is {value!r} "
-        f"({type(value).__name__})."
+        f"A constant must be a number, a text, a Boolean, a date or None, but it is {value!r} ({type(value).__name__})."
     )
 
 
 def number(text: str | Fraction | Decimal) -> Constant:
-    """The number that ``text`` spells, whole numbers as integers."""
+    """Parse a number; integers become int."""
     if isinstance(text, str) and "/" not in text:
         text = Decimal(text)
     fraction = Fraction(text)
@@ -104,10 +105,11 @@ def number(text: str | Fraction | Decimal) -> Constant:
 
 
 def rounds_alike(value: int | Fraction, single: bool = False) -> bool:
-    """Whether every database compares a floating-point column with this number in the same way.
+    """True if every database compares a floating-point column with this number in the same way.
 
-    Two different decimals of at most 15 digits are two different doubles, in the same order, whichever way they are converted. A column of single precision
-    is converted to double by some databases, and the constant to single by others; both agree only on numbers that single precision holds exactly.
+    Two decimals of at most 15 digits are two different doubles, in the same order, however they are converted. A
+    single-precision column is converted to double by some databases, and the constant to single by others; both agree
+    only on numbers that are exact in single precision.
     """
     if value == 0:
         return True
@@ -122,12 +124,12 @@ def rounds_alike(value: int | Fraction, single: bool = False) -> bool:
 
 
 def is_exact_whole(value: int | Fraction) -> bool:
-    """Whether comparing whole numbers with this one in double precision is exact."""
+    """True if comparing integers with this number in double precision is exact."""
     return abs(Fraction(value)) < _EXACT_WHOLE
 
 
 def order_key(item: Constant) -> Any:
-    """What decides ``<`` between two constants of one kind; dates and times become whole numbers."""
+    """Return the sort key of a constant within its kind; dates and times become integers."""
     if item.kind == "date":
         return item.value.toordinal()
     if item.kind in ("timestamp", "moment"):
@@ -138,7 +140,7 @@ def order_key(item: Constant) -> Any:
 
 
 def from_order_key(kind: str, key: Any) -> Constant | None:
-    """The constant with this order key, or None where the kind has no such value."""
+    """Return the constant with this sort key, or None if the kind has no such value."""
     try:
         if kind == "date":
             return Constant("date", date.fromordinal(key))
@@ -152,9 +154,9 @@ def from_order_key(kind: str, key: Any) -> Constant | None:
 
 
 def coerce(item: Constant, kind: str) -> Constant:
-    """``item`` read as a value of a column of ``kind``: ``'1212'`` in a number column is 1212.
+    """Return ``item`` converted to a column of ``kind``: ``'1212'`` in a number column is 1212.
 
-    Raises ValueError when the column can hold no such value.
+    Raises ValueError if the column cannot hold it.
     """
     if kind == "other" or item.kind in (kind, "null"):
         return item
@@ -183,7 +185,7 @@ def coerce(item: Constant, kind: str) -> Constant:
 
 
 def has_offset(item: Constant) -> bool:
-    """Whether a text names a moment together with its offset from UTC."""
+    """True if a text is a timestamp with an offset from UTC."""
     try:
         return item.kind == "text" and datetime.fromisoformat(item.value.strip()).tzinfo is not None
     except ValueError:
@@ -191,7 +193,7 @@ def has_offset(item: Constant) -> bool:
 
 
 def moment_of(item: Constant) -> Constant | None:
-    """The moment that a text with an offset from UTC names; None for anything else, and for a text that databases read in different ways."""
+    """Return the timestamp of a text with an offset from UTC; None for anything else, and for a text that databases read differently."""
     try:
         return coerce(item, "moment") if has_offset(item) else None
     except ValueError:
@@ -199,14 +201,14 @@ def moment_of(item: Constant) -> Constant | None:
 
 
 def _moment_of_text(text: str) -> datetime:
-    """The moment that a text spells; beyond microseconds databases round, cut or refuse."""
+    """Parse a timestamp; beyond microseconds databases round, truncate or refuse."""
     if re.search(r"\.\d{7}", text):
         raise DependsOnDatabase("finer than a microsecond")
     return datetime.fromisoformat(text.strip())
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """The moment in UTC, so that all moments can be compared."""
+    """Return the timestamp in UTC, so that all are comparable."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
@@ -220,7 +222,7 @@ def _truth(item: Constant) -> Constant:
         return Constant("boolean", True)
     if word in ("false", "f", "0", "no"):
         return Constant("boolean", False)
-    raise ValueError(f"{item} is not a truth value")
+    raise ValueError(f"{item} is not a Boolean")
 
 
 def _day(item: Constant) -> date:

@@ -1,4 +1,4 @@
-"""Containment of frozen facts in a union of queries, by the cheapest exact way that applies."""
+"""Containment of frozen facts in a union of queries, by the cheapest exact test that applies. Source: [Chandra1977]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SMALL = 6
 def answer_remains(
     union: CodedUnion, facts: Facts, head: Fact, budget: SearchBudget, compare: Compare | None = None, fast: bool = True
 ) -> tuple[int, list[Fact]] | None:
-    """The disjunct, and the facts it maps to, through which ``head`` is still an answer; None when it is lost."""
+    """Return the disjunct, and the facts it maps to, through which ``head`` is still an answer; None if it is lost."""
     for index, query in enumerate(union.disjuncts):
         found = _search(query, facts, head, budget, compare, fast)
         if found is not None:
@@ -25,7 +25,7 @@ def answer_remains(
 def _search(
     query: CodedQuery, facts: Facts, head: Fact, budget: SearchBudget, compare: Compare | None, fast: bool
 ) -> list[Fact] | None:
-    """Small queries are quickest by plain search; long ones take a polynomial way if they have one."""
+    """Search for a homomorphism: small queries by plain search, long ones by a polynomial algorithm if one applies."""
     if not fast or compare is not None or len(query.atoms) <= _SMALL:
         return find_homomorphism(query, facts, head, budget, compare)
     budget.tick()

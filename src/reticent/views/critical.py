@@ -1,4 +1,4 @@
-"""Critical rows: which rows of which tables a query's answer can depend on.
+"""Critical rows (critical tuples): the rows on which a query's answer can depend. Source: [Miklau2004].
 
 A :class:`Signature` lists, for one union, the sets of subgoals ("live" sets) through which some row is critical. It
 depends on the query and the schema alone, so a matrix of N views and M secrets computes N + M of them.
@@ -29,7 +29,7 @@ MOST_LIVE = 20_000
 
 @dataclass(frozen=True)
 class Setting:
-    """What all queries of one question share: schema, codes, and how to search."""
+    """The common context of all queries of a check: schema, codes, and search settings."""
 
     schema: Schema
     book: Codebook
@@ -41,7 +41,7 @@ class Setting:
 class CriticalSubgoals:
     """A set ``gamma`` of subgoals of one disjunct that some critical row can be the image of.
 
-    ``classes`` make them one row, ``pattern`` is that row. ``robust`` sets stay live under every more specific row.
+    ``classes`` unify them to one row, ``pattern`` is that row. ``robust`` sets stay live under every more specific row.
     """
 
     disjunct: int
@@ -53,7 +53,7 @@ class CriticalSubgoals:
 
 
 def is_plain(union: CodedUnion, setting: Setting) -> bool:
-    """Whether freezing all variables apart is exact: no comparisons, no finite domains, no undecided NULLs."""
+    """True if freezing variables to distinct constants is exact: no comparisons, no finite domains, no undecided NULLs."""
     for query in union.disjuncts:
         if query.comparisons or query.domains:
             return False
@@ -61,7 +61,7 @@ def is_plain(union: CodedUnion, setting: Setting) -> bool:
 
 
 def _undecided_nulls(union: CodedUnion) -> bool:
-    """Whether some subgoal wants a column filled where another leaves open whether it is."""
+    """True if some subgoal requires a column to be filled and another leaves it open."""
     wanted = {
         (atom.relation, position)
         for query in union.disjuncts
@@ -86,7 +86,7 @@ def _partial_keys(union: CodedUnion, schema: Schema) -> bool:
 
 
 class Signature:
-    """The live sets of one union, found when asked for and kept. Mutable only as a cache."""
+    """The live sets of one union, computed lazily. Mutable only as a cache."""
 
     def __init__(self, union: CodedUnion, setting: Setting) -> None:
         self.union = union
@@ -97,7 +97,7 @@ class Signature:
 
     @cached_property
     def moved(self) -> tuple[CodedQuery, ...]:
-        """The disjuncts renamed apart from every other signature's own."""
+        """The disjuncts with variables renamed apart from those of every other signature."""
         return tuple(query.shifted(APART) for query in self.union.disjuncts)
 
     @cached_property
@@ -107,11 +107,11 @@ class Signature:
 
     @cached_property
     def rows(self) -> dict[str, list[Fact]]:
-        """The subgoals of each relation, for a first quick comparison."""
+        """The subgoals of each relation, for a quick pre-check."""
         return gather((atom.relation, atom.terms) for query in self.union.disjuncts for atom in query.atoms)
 
     def live(self, relation: str, budget: SearchBudget, single: bool = False) -> list[CriticalSubgoals]:
-        """The live sets over one relation; ``single`` stops at sets of one subgoal."""
+        """Return the live sets over one relation; ``single`` stops at sets of one subgoal."""
         if self._cut is not None:
             raise self._cut
         key = (relation, single)
@@ -140,7 +140,7 @@ class Signature:
                     yield CriticalSubgoals(number, frozenset(gamma), relation, pattern, classes, robust)
 
     def _robust(self, number: int, relation: str, budget: SearchBudget) -> set[int]:
-        """Subgoals whose loss no other fact can make good: the only one of its relation, or blocking ones."""
+        """Return the subgoals whose loss no other fact can compensate: the only one of its relation, or blocking ones."""
         if not self.setting.fast:
             return set()
         query = self.union.disjuncts[number]
@@ -160,7 +160,7 @@ class Signature:
     def _is_live(
         self, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, pattern: Fact, budget: SearchBudget
     ) -> bool:
-        """Whether some row of the pattern is critical through ``gamma`` (Lemma 2.4, "through gamma" added)."""
+        """True if some row of the pattern is critical through ``gamma`` ([Machanavajjhala2008], Lemma 2.4; corrected: "through gamma" added)."""
         for index in query.places[query.atoms[min(gamma)].relation]:
             if index not in gamma and classes.apply(query.atoms[index].terms) == pattern:
                 return False
@@ -178,7 +178,7 @@ class Signature:
 
 
 def base_literals(classes: EqualTerms, *queries: CodedQuery) -> list[Literal]:
-    """What every case must satisfy: the unification and the queries' own comparisons."""
+    """Return what every case must satisfy: the unification and the queries' own comparisons."""
     merged: list[Literal] = [("=", code, root) for code, root in classes.members() if code != root]
     return merged + [item for query in queries for item in query.comparisons]
 
@@ -186,9 +186,9 @@ def base_literals(classes: EqualTerms, *queries: CodedQuery) -> list[Literal]:
 def loses_answer(
     signature: Signature, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, budget: SearchBudget
 ) -> bool:
-    """Whether, frozen, the head is no longer an answer without ``gamma``: the residual is not contained.
+    """True if the frozen head is no longer an answer without ``gamma``: the residual query is not contained.
 
-    The residual may be unsafe (a head variable without a subgoal); freezing does not mind.
+    The residual may be unsafe (a head variable without a subgoal), which freezing tolerates.
     """
     rest = gather(
         (atom.relation, classes.apply(atom.terms)) for index, atom in enumerate(query.atoms) if index not in gamma
@@ -200,9 +200,9 @@ def loses_answer(
 def _unifiable(
     query: CodedQuery, places: list[int], single: bool, budget: SearchBudget
 ) -> Iterator[tuple[tuple[int, ...], EqualTerms]]:
-    """All non-empty sets of subgoals that one row can match, each before the larger ones that hold it.
+    """Yield all non-empty sets of subgoals that one row can match, each before its supersets.
 
-    Sets of one subgoal are not enough (GT-30, 31) and neither are maximal sets (GT-32).
+    Neither single subgoals nor maximal sets suffice.
     """
     stack: list[tuple[tuple[int, ...], EqualTerms]] = [((place,), EqualTerms()) for place in reversed(places)]
     while stack:

@@ -1,6 +1,6 @@
-"""Datalog text, for tests, documents and quick questions: ``Q(n) :- P(p,n), D(p,'cancer',m,w), w != 3``.
+"""Datalog text, for tests, documents and quick checks: ``Q(n) :- P(p,n), D(p,'cancer',m,w), w != 3``.
 
-Words are variables (``b2'`` with primes too), ``_`` is a variable of its own each time, numbers and quoted texts are
+Identifiers are variables (``b2'`` with primes too), each ``_`` is a fresh variable, numbers and quoted texts are
 constants. Several rules with one head are a union. Datalog is always read with set semantics.
 """
 
@@ -34,22 +34,22 @@ class _Token:
 
 
 def looks_like_datalog(text: str) -> bool:
-    """Whether a query text is Datalog rather than SQL: it has a rule arrow outside quotes."""
+    """True if a query text is Datalog rather than SQL: it has a rule arrow outside quotes."""
     return bool(re.search(r":-|←", re.sub(r"'(?:[^']|'')*'|\"[^\"]*\"", "", text)))
 
 
 def parse(text: str, name: str = "") -> Query:
-    """The query that the rules in ``text`` make; errors point at line and column."""
+    """Parse the rules in ``text`` into a query; errors point at line and column."""
     return _DatalogParser(text).query(name)
 
 
 def parse_atom(text: str) -> Atom:
-    """A single subgoal or row: ``D(135,'cancer','RX2',2312)``."""
+    """Parse a single subgoal or row: ``D(135,'cancer','RX2',2312)``."""
     return _DatalogParser(text).single_atom()
 
 
 class _DatalogParser:
-    """A cursor over the tokens of one text; the only state is the position."""
+    """A cursor over the tokens of a text; its only state is the position."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -188,7 +188,7 @@ def _rule(
     comparisons: list[TermComparison],
     equalities: list[tuple[Term, Term]],
 ) -> ConjunctiveQuery:
-    """The rule with ``x = y`` and ``x = 5`` worked in by substitution; a contradiction stays as ``1 != 1``."""
+    """Return the rule with ``x = y`` and ``x = 5`` substituted; a contradiction becomes ``1 != 1``."""
     replaced: dict[Term, Term] = {}
 
     def find(term: Term) -> Term:

@@ -1,8 +1,11 @@
-"""Dependence proved by counting: a few rows, every database of them that satisfies all constraints, and both answers in each, by a real database.
+"""Dependence proved by enumeration: a few rows, every database of them that satisfies all constraints, and both answers
+in each, from a real database.
 
-With keys alone a row that changes both answers proves a disclosure (Theorem 2.5). With foreign keys it does not, since a row may be impossible without another one, and a disclosure may need
-no common row. Here the definition itself is evaluated: a prior of independent rows, given the constraints, under which the answer of the view changes what is believed about that of the secret. Rows that are
-not listed have probability 0, fixed rows probability 1; whatever is dependent there is dependent under priors near it in which everything is possible.
+With keys alone, a row that changes both answers proves a disclosure ([Machanavajjhala2008], Theorem 2.5). With foreign
+keys it does not, because a row may be impossible without another one, and a disclosure may need no common row. Here the
+definition itself is evaluated: a prior of independent rows, conditioned on the constraints, under which the view's
+answer changes the belief about the secret's answer. Rows that are not listed have probability 0, fixed rows probability
+1; a dependence there persists under nearby priors with full support.
 """
 
 from __future__ import annotations
@@ -42,14 +45,14 @@ _SECONDS = 20.0
 
 @dataclass(frozen=True)
 class SmallWorld:
-    """Rows that are always there and rows that may be, of tables with constraints."""
+    """Fixed rows and random rows of tables with constraints."""
 
     schema: Schema
     fixed: tuple[Fact, ...]
     random: tuple[Fact, ...]
 
     def databases(self) -> Iterator[tuple[frozenset[Fact], tuple[Fact, ...]]]:
-        """Every choice of random rows that satisfies the constraints, with the whole database."""
+        """Yield every choice of random rows that satisfies the constraints, with the whole database."""
         for count in range(len(self.random) + 1):
             for chosen in combinations(self.random, count):
                 facts = (*self.fixed, *chosen)
@@ -58,7 +61,7 @@ class SmallWorld:
 
 
 def is_possible(facts: Sequence[Fact], schema: Schema) -> bool:
-    """Whether a database satisfies keys, foreign keys and CHECK constraints."""
+    """True if a database satisfies keys, foreign keys and CHECK constraints."""
     for name in {name for name, _ in facts}:
         relation = schema.relation(name)
         rows = [row for where, row in facts if where == name]
@@ -79,9 +82,11 @@ def is_possible(facts: Sequence[Fact], schema: Schema) -> bool:
 
 
 def prove(witness: DatabaseWitness, steps: Sequence[TieStep], seconds: float = _SECONDS) -> DatabaseWitness | None:
-    """A witness in possible databases, after all databases of its rows were tried and the answers were found to be dependent; None where they were not.
+    """Return a witness in possible databases, after enumerating all databases of its rows and finding the answers
+    dependent; None if they are not.
 
-    ``witness`` has the rows that the two queries depend on and the databases in which they do, as if there were no foreign keys; ``steps`` tie one row to the other.
+    ``witness`` has the rows that the two queries depend on and the databases in which they do, ignoring foreign keys;
+    ``steps`` link one row to the other.
     """
     secret, view, schema = witness.about
     if not (is_repeatable(secret, schema) and is_repeatable(view, schema)):
@@ -93,7 +98,7 @@ def prove(witness: DatabaseWitness, steps: Sequence[TieStep], seconds: float = _
     except (_NoSuchRows, ReticentError):
         return None
     own = [("sqlite", False), ("duckdb", False)]
-    # Rules say the same as the text where nothing was left out of them.
+    # Rules are equivalent to the text if nothing was dropped from them.
     for engine, translated in own if secret.inexact or view.inexact else [*own, ("sqlite", True)]:
         try:
             statements = [statement_for(query, schema, engine, translated) for query in (secret, view)]
@@ -108,7 +113,7 @@ def prove(witness: DatabaseWitness, steps: Sequence[TieStep], seconds: float = _
 
 
 def _worlds(chain: Sequence[Fact], secret: Database, view: Database, schema: Schema) -> Iterator[SmallWorld]:
-    """The chain beside the databases of both sides, or of one of them, that are always there; and everything at random, where that is not too much."""
+    """Yield worlds: the chain with the fixed databases of both sides, or of one of them; and everything random, if that is small enough."""
     for databases in ([secret, view], [secret], [view]):
         around = [(name, row) for database in databases for name, rows in database.items() for row in rows]
         completed = _completed([*chain, *around], schema)
@@ -121,7 +126,7 @@ def _worlds(chain: Sequence[Fact], secret: Database, view: Database, schema: Sch
 
 
 def _with_dependents(chain: Sequence[Fact], facts: Sequence[Fact], schema: Schema) -> list[Fact]:
-    """The rows of the chain, and all that refer to one of them, to these, and so on: a row can be missing only where they are."""
+    """Return the rows of the chain and, transitively, all rows that refer to them: a row can be absent only if they are."""
     found = list(dict.fromkeys(chain))
     for name, row in found:
         for child, other in facts:
@@ -135,11 +140,11 @@ def _with_dependents(chain: Sequence[Fact], facts: Sequence[Fact], schema: Schem
 
 
 class _NoSuchRows(Exception):
-    """The rows of a chain cannot be written down."""
+    """The rows of a chain cannot be constructed."""
 
 
 def _chain(first: Fact, last: Fact, steps: Sequence[TieStep], schema: Schema) -> list[Fact]:
-    """Rows from the first to the last, each tied to the next; without steps the two ends."""
+    """Return rows from the first to the last, each linked to the next; without steps the two ends."""
     if not steps:
         return list(dict.fromkeys([first, last]))
     rows: list[dict[int, Constant]] = [dict(enumerate(first[1]))]
@@ -166,7 +171,7 @@ def _chain(first: Fact, last: Fact, steps: Sequence[TieStep], schema: Schema) ->
 
 
 def _completed(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
-    """The rows, and one row of a parent for each that names none of them, until none is missing."""
+    """Return the rows, completed with parent rows until no foreign key is violated."""
     found = list(dict.fromkeys(facts))
     fresh = _FreshValues([item for _, row in found for item in row])
     for name, row in found:
@@ -200,7 +205,7 @@ class _FreshValues:
         return item
 
     def row(self, relation: Relation, known: dict[int, Constant], schema: Schema | None = None) -> Row:
-        """A row with some values; columns that name a parent are left empty where they may be, or name the row itself where it is its own parent."""
+        """Return a row with some given values; foreign-key columns are NULL if allowed, or refer to the row itself if it is its own parent."""
         links = list(parents_of(relation.name, schema)) if schema is not None else []
         naming = {place for link in links for place in link.columns}
         row = dict(known)
@@ -222,7 +227,7 @@ class _Answers:
     seen: list[tuple[frozenset[Fact], tuple[Fact, ...], tuple[str, str]]] = field(default_factory=list)
 
     def dependent(self, random: Sequence[Fact]) -> bool:
-        """Whether the answers depend on each other under one of two priors; odds are whole numbers, so this is exact."""
+        """True if the answers are dependent under one of two priors; odds are integers, so this is exact."""
         return any(
             self._under({fact: odds(place) for place, fact in enumerate(random)})
             for odds in (lambda _: 1, lambda place: place + 2)
@@ -245,7 +250,7 @@ class _Answers:
         )
 
     def changed_by(self, fact: Fact, place: int) -> tuple[Fact, ...] | None:
-        """A possible database that is possible with one more row too, which changes an answer."""
+        """Return a possible database that is also possible with one more row, which changes an answer."""
         by_rows = {chosen: (facts, answers) for chosen, facts, answers in self.seen}
         for chosen, (facts, answers) in by_rows.items():
             if (
@@ -279,7 +284,7 @@ def _shown(
 
 
 def _told(execute: Callable[..., Any], text: str, query: Query) -> str:
-    """An answer as one text: all rows, or each once."""
+    """Return an answer as one text: all rows, or the distinct ones."""
     rows = sorted(map(repr, answer_rows(execute, text)))
     return repr(rows if query.duplicates else sorted(set(rows)))
 
@@ -291,7 +296,7 @@ def _database(facts: Sequence[Fact]) -> Database:
 
 
 def _witnessed(world: SmallWorld, witness: DatabaseWitness, answers: _Answers, engine: str) -> DatabaseWitness | None:
-    """The first random rows that change one answer each, in possible databases."""
+    """Return the first random rows that change one answer each, in possible databases."""
     hidden, shown = (
         next(((fact, facts) for fact in world.random if (facts := answers.changed_by(fact, place)) is not None), None)
         for place in (0, 1)

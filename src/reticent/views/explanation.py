@@ -1,4 +1,4 @@
-"""Words for a collision: which table, which rows."""
+"""A collision in words: which table, which rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from reticent.views.schema import Schema
 
 
 def pattern_text(found: Collision, book: Codebook, of_view: bool = False) -> str:
-    """The colliding row as a subgoal: ``D(p,'cancer',m,1212)``."""
+    """Return the colliding row as a subgoal: ``D(p,'cancer',m,1212)``."""
     return f"{found.relation}({','.join(_names(found, found.pattern(of_view), book))})"
 
 
 def reading(found: Collision, schema: Schema, book: Codebook) -> str:
-    """One sentence: which rows both queries read."""
+    """Return one sentence on which rows both queries read."""
     relation = schema.relation(found.relation)
     pattern = found.pattern()
     conditions = _conditions(found, pattern, schema, book)
@@ -48,7 +48,7 @@ def _conditions(found: Collision, pattern: Fact, schema: Schema, book: Codebook)
 
 
 def _comparisons(found: Collision, names: dict[int, str], book: Codebook) -> list[str]:
-    """The comparisons of both queries that speak about the row alone."""
+    """Return the comparisons of both queries that involve the row alone."""
     conditions = []
     for query in (found.secret, found.view):
         for operator, left, right in query.comparisons:

@@ -1,4 +1,4 @@
-"""The generic containment test: is the frozen head an answer of the query over the frozen facts?"""
+"""The generic containment test: is the frozen head an answer of the query over the frozen facts? Source: [Chandra1977]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Compare = Callable[[str, int, int], bool]
 
 
 def gather(rows: Iterable[tuple[str, Fact]]) -> Facts:
-    """Facts by relation, each once."""
+    """Return distinct facts by relation."""
     facts: dict[str, dict[Fact, None]] = {}
     for relation, row in rows:
         facts.setdefault(relation, {})[row] = None
@@ -20,7 +20,7 @@ def gather(rows: Iterable[tuple[str, Fact]]) -> Facts:
 
 
 def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
-    """The bindings that make the query's head equal to ``head``; None when a constant or a repeat forbids it."""
+    """Return the bindings that make the query's head equal to ``head``; None if a constant or a repeated variable prevents it."""
     binding: dict[int, int] = {}
     for term, value in zip(query.head, head, strict=True):
         if (term if term < 0 else binding.setdefault(term, value)) != value:
@@ -33,7 +33,7 @@ def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
 def candidates(
     query: CodedQuery, facts: Facts, binding: dict[int, int], budget: SearchBudget | None = None
 ) -> list[list[Fact]] | None:
-    """For each subgoal the facts that it can map to by itself; None as soon as one has none."""
+    """Return for each subgoal the facts that it can map to by itself; None as soon as one has none."""
     found = []
     for atom in query.atoms:
         if budget is not None:
@@ -52,10 +52,11 @@ def find_homomorphism(
     budget: SearchBudget,
     compare: Compare | None = None,
 ) -> list[Fact] | None:
-    """A fact for every subgoal such that the query returns ``head`` through them; None when there is no way.
+    """Return a fact for every subgoal such that the query returns ``head`` through them; None if there is no
+    homomorphism.
 
-    Backtracking over subgoals, the most constrained first, filtering the candidates of the others after every choice.
-    ``compare`` judges comparisons on ground values; without it the query must have none.
+    Backtracking over subgoals, the most constrained first, with forward checking. ``compare`` evaluates comparisons on
+    ground values; without it the query must have none.
     """
     binding = bind_head(query, head)
     if binding is None or (compare is not None and not _comparisons_hold(query, binding, binding, compare)):

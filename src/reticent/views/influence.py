@@ -1,4 +1,4 @@
-"""Which rows of which tables influence a query."""
+"""The rows of each table that influence a query."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reticent.views.schema_fit import fit
 
 @dataclass(frozen=True)
 class Pattern:
-    """A shape of critical rows: every table of the query, with what its rows must look like to matter.
+    """A pattern of critical rows: a table of the query, and the conditions on its rows to be critical.
 
-    ``exact`` is False where comparisons, finite domains or NULL decide which of the rows really matter.
+    ``exact`` is False if comparisons, finite domains or NULL further restrict the critical rows.
     """
 
     relation: str
@@ -30,7 +30,7 @@ class Pattern:
 
 
 def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: float = SECONDS) -> tuple[Pattern, ...]:
-    """The patterns of rows that can change the query's answer, without those that a more general one covers."""
+    """Return the patterns of rows that can change the query's answer, without those that a more general one covers."""
     checker = Checker(schema, nodes=nodes, seconds=seconds)
     budget = SearchBudget(nodes, seconds)
     found: dict[Pattern, None] = {}
@@ -44,7 +44,7 @@ def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: 
 
 
 def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
-    """Whether adding this very row can change the query's answer: ``D(135,'cancer','RX2',2312)``."""
+    """True if adding this row can change the query's answer: ``D(135,'cancer','RX2',2312)``."""
     atom = parse_atom(row) if isinstance(row, str) else row
     if any(isinstance(term, Variable) for term in atom.terms):
         raise PolicyError(f"{atom} has variables; a row has a constant in every column.")
@@ -60,7 +60,7 @@ def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
 
 
 def _covers(general: CriticalSubgoals, special: CriticalSubgoals) -> bool:
-    """Whether every row of one pattern has the other's shape; of two alike the smaller set stays."""
+    """True if every row of one pattern matches the other; of two equal ones the smaller set is kept."""
     image: dict[int, int] = {}
     for mine, theirs in zip(general.pattern, special.pattern, strict=True):
         if (mine if mine < 0 else image.setdefault(mine, theirs)) != theirs:

@@ -1,6 +1,6 @@
 """Queries as small integers, for the searches: a variable is its number, a constant a negative code.
 
-Frozen variables are simply variable numbers, so they can never equal a user's constant.
+A frozen variable is its number, so it never equals a user's constant.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Fact = tuple[int, ...]
 
 
 class Codebook:
-    """Codes of constants. Mutable: it grows while queries are read and grids are laid; codes never change."""
+    """Codes of constants. Mutable: it grows as queries are encoded and grids are built; codes never change."""
 
     def __init__(self) -> None:
         self._codes: dict[Constant, int] = {NULL: NULL_CODE}
         self._constants: list[Constant] = [NULL]
 
     def code(self, item: Constant) -> int:
-        """The code of a constant, a new one if needed."""
+        """Return the code of a constant, a new one if needed."""
         found = self._codes.get(item)
         if found is None:
             self._constants.append(item)
@@ -33,7 +33,7 @@ class Codebook:
         return found
 
     def constant(self, code: int) -> Constant:
-        """The constant of a (negative) code."""
+        """Return the constant of a (negative) code."""
         return self._constants[-code - 1]
 
 
@@ -49,8 +49,8 @@ class CodedAtom:
 class CodedQuery:
     """A conjunctive query in codes; variables are ``offset .. offset + count - 1``.
 
-    ``required`` are the variables that the query wants filled; ``filled`` adds those that stand in a NOT NULL column.
-    ``domains`` gives the values of variables over finite columns.
+    ``required`` are the variables that the query requires to be non-NULL; ``filled`` adds those in a NOT NULL column.
+    ``domains`` has the values of variables over finite columns.
     """
 
     head: Fact
@@ -64,19 +64,19 @@ class CodedQuery:
 
     @property
     def count(self) -> int:
-        """How many variables the query has."""
+        """The number of variables."""
         return len(self.names)
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """The subgoals of each relation, by number."""
+        """The subgoals of each relation, by index."""
         found: dict[str, list[int]] = {}
         for index, atom in enumerate(self.atoms):
             found.setdefault(atom.relation, []).append(index)
         return found
 
     def shifted(self, offset: int) -> CodedQuery:
-        """The query with its variables renamed apart by ``offset``."""
+        """Return the query with its variables renamed apart by ``offset``."""
         if not offset:
             return self
         move = [code + offset for code in range(self.offset, self.offset + self.count)]
@@ -105,7 +105,7 @@ class CodedUnion:
 
 
 def encode(query: Query, schema: Schema, book: Codebook) -> tuple[CodedUnion, ...]:
-    """The parts of a fitted query in codes."""
+    """Return the parts of a typed query in codes."""
     return tuple(
         CodedUnion(tuple(_encode(disjunct, schema, book) for disjunct in part.disjuncts), part.disjuncts)
         for part in query.parts

@@ -1,9 +1,11 @@
-"""Foreign keys as what everybody knows: which rows of other tables a row may depend on.
+"""Foreign keys as public knowledge: which rows of other tables a row may depend on.
 
-Possible databases satisfy the foreign keys, so rows are no longer independent: the prior is one of independent rows, given that all constraints hold. Such a prior is a product of factors, one for
-each row and one for each constraint: a row of a child is tied to all rows of its parent that have the key which it names, and rows that agree on a key are tied to each other. Answers that depend on rows
-which no chain of ties connects are independent under every such prior (:func:`ties_of` over-approximates the chains: it takes every row to be possible). Where a chain exists they may be dependent: a
-small database decides (:mod:`reticent.views.dependence`).
+Possible databases satisfy the foreign keys, so rows are no longer independent: the prior is one of independent rows,
+given that all constraints hold. Such a prior is a product of factors, one for each row and one for each constraint: a
+child row is linked to all parent rows with the referenced key, and rows that agree on a key are linked to each other.
+Answers that depend on rows in different connected components are independent under every such prior (:func:`ties_of`
+over-approximates the connections: it assumes that every row is possible). If a chain connects them they may be
+dependent: a small database decides (:mod:`reticent.views.dependence`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from reticent.views.schema import ForeignKey, RowDependence, Schema
 
 @dataclass(frozen=True)
 class TieStep:
-    """From one row to the next: equal values in ``columns`` of the first and ``next_columns`` of the next, which is in ``relation``; ``text`` names the foreign key, if it is one."""
+    """A step from one row to the next: equal values in ``columns`` of the first and ``next_columns`` of the next, which
+    is in ``relation``; ``text`` names the foreign key, if it is one.
+    """
 
     relation: str
     columns: tuple[int, ...]
@@ -27,7 +31,9 @@ class TieStep:
 
 @dataclass(frozen=True)
 class RowTie:
-    """A chain of ties from any row of a table: ``kept`` maps columns of the last row to those of the first whose values they must have; all others are free."""
+    """A chain of links from any row of a table: ``kept`` maps columns of the last row to those of the first with equal
+    values; all others are free.
+    """
 
     relation: str
     kept: Mapping[int, int]
@@ -35,7 +41,7 @@ class RowTie:
 
     @property
     def meeting(self) -> RowDependence:
-        """How a row at the end must agree with the one at the start."""
+        """Return how a row at the end must agree with the one at the start."""
         places = sorted(self.kept)
         return RowDependence(tuple(self.kept[place] for place in places), True, tuple(places))
 
@@ -46,7 +52,9 @@ class RowTie:
 
 
 def ties_of(start: str, schema: Schema) -> list[RowTie]:
-    """All chains of ties from a row of a table, the shortest first; of two that end in one table, one that keeps more of the first row's values adds nothing and is left out."""
+    """Return all chains of links from a row of a table, the shortest first; of two that end in one table, one that
+    keeps more of the first row's values is redundant.
+    """
     width = len(schema.relation(start).columns)
     found = [RowTie(start, {place: place for place in range(width)})]
     for tie in found:
@@ -82,7 +90,7 @@ def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
 def steps_between(
     name: str, row: Sequence[Constant], other: Sequence[Constant], schema: Schema
 ) -> Iterator[tuple[TieStep, ...]]:
-    """Ways from one row of a table to another one: none at all, and the chains that may tie the two where they differ."""
+    """Yield chains from one row of a table to another one: the empty chain, and those that may link the two where they differ."""
     yield ()
     if row != other:
         for tie in ties_of(name, schema):
@@ -91,10 +99,10 @@ def steps_between(
 
 
 def tied_tables(schema: Schema) -> frozenset[str]:
-    """The tables that have a foreign key or are named by one, in lower case."""
+    """Return the tables that have a foreign key or are referenced by one, in lower case."""
     return frozenset(name.lower() for link in schema.foreign_keys for name in (link.child, link.parent))
 
 
 def parents_of(name: str, schema: Schema) -> Iterator[ForeignKey]:
-    """The foreign keys of a table's own rows whose columns are known."""
+    """Yield the foreign keys of a table with known columns."""
     return (link for link in schema.foreign_keys if link.columns and link.child.lower() == name.lower())

@@ -1,4 +1,4 @@
-"""All secrets against all views: the gate for a repository of view definitions."""
+"""All secrets against all views: a CI check for a repository of view definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Matrix:
 
     @classmethod
     def of(cls, checker: Checker, secrets: Sequence[Query], views: Sequence[Query]) -> Matrix:
-        """Check every pair; each query's critical rows are found once."""
+        """Check every pair; each query's critical rows are computed once."""
         rows = []
         for done, secret in enumerate(secrets):
             if checker.context is not None:
@@ -33,17 +33,17 @@ class Matrix:
 
     @property
     def private(self) -> bool:
-        """Whether every pair is proved private."""
+        """True if every pair is proved private."""
         return all(verdict.private for row in self.verdicts for verdict in row)
 
     def rows(self) -> list[list[str]]:
-        """The statuses, a row for each secret."""
+        """Return the statuses, one row per secret."""
         return [
             [name, *(verdict.status for verdict in row)] for name, row in zip(self.secrets, self.verdicts, strict=True)
         ]
 
     def denied(self) -> list[list[str]]:
-        """View, secret, status and reason of every pair that is not private."""
+        """Return view, secret, status and reason of every pair that is not private."""
         return [
             [view, secret, verdict.status, verdict.reason]
             for secret, row in zip(self.secrets, self.verdicts, strict=True)
@@ -53,11 +53,11 @@ class Matrix:
 
     @property
     def ok(self) -> bool:
-        """Whether every view may be granted."""
+        """True if every view may be granted."""
         return self.private
 
     def card(self) -> Card:
-        """The matrix, and why pairs are denied."""
+        """Return the matrix, and why pairs are denied."""
         denied = self.denied()
         return Card(
             f"{len(denied)} pairs are denied." if denied else "Every view is private.",
@@ -69,7 +69,7 @@ class Matrix:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """Return the matrix as plain data."""
         counts = Counter(verdict.status for row in self.verdicts for verdict in row)
         return {
             "secrets": list(self.secrets),
@@ -88,7 +88,7 @@ class Matrix:
         }
 
     def to_markdown(self) -> str:
-        """The report for people: the matrix, then why each denied pair was denied."""
+        """Return the matrix as Markdown, with the reason for each denied pair."""
         lines = ["# Views against secrets", "", f"| | {' | '.join(self.views)} |", "|---" * (len(self.views) + 1) + "|"]
         lines += [f"| {' | '.join(row)} |" for row in self.rows()]
         denied = self.denied()

@@ -1,4 +1,4 @@
-"""Answers by the definition: every valuation of the subgoals over a small database. Slow, short, and easy to believe."""
+"""Answers by the definition: every valuation of the subgoals over a small database. Slow, short, and easy to verify."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TooManyAnswers(Exception):
 
 
 def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...]) -> bool:
-    """Whether ``answer`` (a tuple of what some part's head lists) is an answer of that part after, and was not before."""
+    """True if ``answer`` (a head tuple of some part) is an answer of that part after, and was not before."""
     return any(
         len(part.disjuncts[0].head) == len(answer)
         and any(returns(rule, after, answer) for rule in part.disjuncts)
@@ -26,7 +26,7 @@ def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...])
 
 
 def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
-    """Whether a rule has an answer in a database."""
+    """True if a rule has an answer in a database."""
     first = _match(rule.head, answer, {})
     partial = [] if first is None else [first]
     steps = 0

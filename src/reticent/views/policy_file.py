@@ -39,9 +39,9 @@ _FIELDS = (
 
 @contextmanager
 def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessControl]:
-    """The authorizations that a policy file states, beside those that others recorded in the ledger.
+    """Open the authorizations of a policy file, together with those that others recorded in the ledger.
 
-    New ones are recorded; those that the file stated earlier and no longer states are revoked, on record.
+    New ones are recorded; those that the file contained earlier and no longer contains are revoked, on record.
     """
     try:
         found = parse_toml(read_text(path))
@@ -49,7 +49,7 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
         raise PolicyError(f"{path} is not TOML: {error}.") from None
     for field in found:
         if field not in _FIELDS:
-            raise PolicyError(f"{path}: the field {field!r} is not known.{did_you_mean(field, _FIELDS)}")
+            raise PolicyError(f"{path}: unknown field {field!r}.{did_you_mean(field, _FIELDS)}")
     if "schema" not in found:
         raise PolicyError(f'{path}: name the DDL file, schema = "schema.sql".')
     dialect = str(found.get("dialect", "postgres"))

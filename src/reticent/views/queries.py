@@ -1,7 +1,7 @@
-"""Conjunctive queries and unions of them: immutable, validated at birth.
+"""Conjunctive queries and their unions: immutable, validated on construction.
 
-Every query that the engine judges is read with *set* semantics. Bag semantics is brought to it by a longer head
-: the head of a query that returns duplicates also lists everything that is counted.
+Every query is evaluated with *set* semantics. Bag semantics is reduced to it by a longer head: the head of a query that
+returns duplicates also lists everything that is counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Term = Variable | Constant
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One subgoal: a relation and a term for every column; ``alias`` is the name that the SQL text gave it."""
+    """One subgoal: a relation and a term for every column; ``alias`` is its name in the SQL text."""
 
     relation: str
     terms: tuple[Term, ...]
@@ -42,7 +42,7 @@ class Atom:
         return f"{self.relation}({','.join(map(str, self.terms))})"
 
     def variables(self) -> Iterator[Variable]:
-        """The variables of the subgoal, with repeats."""
+        """Yield the variables of the subgoal, with repeats."""
         return (term for term in self.terms if isinstance(term, Variable))
 
 
@@ -50,9 +50,9 @@ class Atom:
 class TermComparison:
     """``left operator right`` with ``<``, ``<=`` or ``!=``; a NULL satisfies neither ``<`` nor ``<=``.
 
-    ``!=`` means "is not the same value" (a NULL differs from every other value); where SQL's ``<>`` was meant, the
-    query lists the variables as :attr:`ConjunctiveQuery.known`. Texts are compared ``by_code_point`` whatever their collation is
-    where the query asks for a prefix.
+    ``!=`` means "is not the same value" (a NULL differs from every other value); for SQL's ``<>``, the query lists the
+    variables as :attr:`ConjunctiveQuery.known`. With ``by_code_point``, texts are compared by code point whatever their
+    collation, as for a prefix search.
     """
 
     left: Term
@@ -68,12 +68,12 @@ class TermComparison:
         return f"{self.left}{self.operator}{self.right}"
 
     def variables(self) -> Iterator[Variable]:
-        """The variables compared."""
+        """Yield the variables compared."""
         return (term for term in (self.left, self.right) if isinstance(term, Variable))
 
 
 def comparison(left: Term, operator: str, right: Term) -> TermComparison:
-    """A comparison in any of ``< <= > >= !=``, turned so that it needs only the first two and ``!=``."""
+    """Return a comparison in any of ``< <= > >= !=``, normalized to ``<``, ``<=`` and ``!=``."""
     if operator in _FLIPPED:
         return TermComparison(right, _FLIPPED[operator], left)
     return TermComparison(left, operator, right)
@@ -81,7 +81,7 @@ def comparison(left: Term, operator: str, right: Term) -> TermComparison:
 
 @dataclass(frozen=True, slots=True)
 class ConjunctiveQuery:
-    """``head :- body, comparisons``; ``known`` are variables that the query requires to be other than NULL."""
+    """``head :- body, comparisons``; ``known`` are variables that the query requires to be non-NULL."""
 
     head: tuple[Term, ...]
     body: tuple[Atom, ...]
@@ -103,13 +103,13 @@ class ConjunctiveQuery:
         return f"Q({','.join(map(str, self.head))}) :- {', '.join(body)}"
 
     def variables(self) -> list[Variable]:
-        """The variables of the body, each once, in order."""
+        """Return the distinct variables of the body, in order."""
         return list(dict.fromkeys(variable for atom in self.body for variable in atom.variables()))
 
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """A union of conjunctive queries with heads of one length; no disjunct at all is the query without answers."""
+    """A union of conjunctive queries with heads of one length; without a disjunct it has no answers."""
 
     disjuncts: tuple[ConjunctiveQuery, ...]
 
@@ -123,13 +123,12 @@ class Union:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A secret or a view as the engine sees it; two queries are the same only if they are one object.
+    """A translated secret or view; two queries are equal only if they are the same object.
 
     A row is critical to the query iff it is critical to one of ``parts`` (several parts come from ``UNION ALL`` and
-    from footprints). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE
-    verdict stays sound, an overlap proves nothing. ``boundless`` lists what may read any table at all: with it no
-    verdict is PRIVATE. ``outputs`` are the terms that a single SELECT shows, where its head
-    lists more.
+    from footprints). ``inexact`` lists why the parts may read more rows than the query does: a PRIVATE verdict stays
+    sound, an overlap proves nothing. ``boundless`` lists constructs that may read any table: with one no verdict is
+    PRIVATE. ``outputs`` are the terms that a single SELECT returns, if its head lists more.
     """
 
     name: str
@@ -143,7 +142,7 @@ class Query:
     outputs: tuple[Term, ...] = ()
 
     def atoms(self) -> Iterator[Atom]:
-        """Every subgoal of every part."""
+        """Yield every subgoal of every part."""
         return (atom for part in self.parts for disjunct in part.disjuncts for atom in disjunct.body)
 
     def relations(self) -> frozenset[str]:
@@ -156,7 +155,7 @@ class Query:
 
     @cached_property
     def constants(self) -> frozenset[Constant]:
-        """The constants that the query names."""
+        """The constants of the query."""
         rules = [rule for part in self.parts for rule in part.disjuncts]
         rows = [terms for rule in rules for terms in (rule.head, *(atom.terms for atom in rule.body))]
         rows += [(item.left, item.right) for rule in rules for item in rule.comparisons]

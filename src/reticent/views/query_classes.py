@@ -1,6 +1,6 @@
-"""Which class a query falls in, and the bound that follows.
+"""The class of a query, and the resulting running-time bound. Source: [Machanavajjhala2006].
 
-Classes serve speed and reports only: verdicts never depend on them.
+Classes matter for speed and reports only: verdicts never depend on them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _COST_INSIDE = {
 
 @dataclass(frozen=True, slots=True)
 class QueryClass:
-    """What is special about a conjunctive query.
+    """The structural properties of a conjunctive query.
 
-    ``blocking`` is the relaxed maximal-row test: every row has, against each other row of its relation, a column with a
-    constant where the other has another constant or a variable foreign to the row. ``width`` is an upper bound on the
-    query width found by a heuristic, None when it found none up to 2.
+    ``blocking`` is the relaxed maximal-row test: every row has, compared with each other row of its relation, a column
+    with a constant where the other has another constant or a variable that is not in the row. ``width`` is a heuristic
+    upper bound on the query width [Chekuri1997], None if none up to 2 was found.
     """
 
     no_self_joins: bool
@@ -47,7 +47,7 @@ class QueryClass:
     comparisons: bool
 
     def names(self) -> tuple[str, ...]:
-        """The classes that hold, the cheapest first."""
+        """The classes that apply, the cheapest first."""
         flags = {
             "no self-joins": self.no_self_joins,
             "maximal-row tableau": self.maximal_row,
@@ -64,10 +64,12 @@ class QueryClass:
 
 
 def classify(query: CodedQuery, schema: Schema) -> QueryClass:
-    """The class of a conjunctive query; simple tableaux are recognised, but no polynomial bound is claimed for them.
+    """Return the class of a conjunctive query; simple tableaux [Aho1979] are recognised, but no polynomial bound is
+    claimed for them.
 
-    Theorem 2.13 as the thesis quotes it (containment of any two simple tableaux in polynomial time) cannot hold unless
-    P = NP: GT-45 encodes 3-colouring. Rows of very long queries are not compared with each other.
+    Corrected: Theorem 2.13 as quoted in [Machanavajjhala2008] (containment of any two simple tableaux in polynomial
+    time) cannot hold unless P = NP: they can encode 3-colouring. Rows of very long queries are not compared with each
+    other.
     """
     counts = Counter(atom.relation for atom in query.atoms)
     most = max(counts.values(), default=0)
@@ -91,9 +93,10 @@ def classify(query: CodedQuery, schema: Schema) -> QueryClass:
 
 
 def bound(secret: QueryClass, view: QueryClass) -> str:
-    """The running-time bound of the pair: n subgoals in all, r columns, m relations, k rows of one relation.
+    """Return the running-time bound of the pair: n subgoals in total, r columns, m relations, k rows of one relation.
 
-    Table 2.1 of the thesis calls k "self-joins per relation"; the bound needs rows, as in its Theorem 2.14.
+    Corrected: Table 2.1 of [Machanavajjhala2008] calls k "self-joins per relation"; the bound needs rows, as in its
+    Theorem 2.14.
     """
     if secret.comparisons or view.comparisons:
         return "no polynomial bound: comparisons make containment harder than NP; the budget decides"
@@ -114,7 +117,7 @@ def bound(secret: QueryClass, view: QueryClass) -> str:
 
 
 def is_blocking(query: CodedQuery, index: int) -> bool:
-    """Whether every row compatible with this subgoal is critical, by a relaxed test."""
+    """True if every row compatible with this subgoal is critical, by a relaxed test."""
     row = query.atoms[index]
     own = {code for code in row.terms if code >= 0}
     for other_index in query.places[row.relation]:
@@ -135,7 +138,7 @@ def _inside(item: QueryClass) -> str:
 
 
 def _columns(query: CodedQuery, schema: Schema) -> dict[str, list[int]]:
-    """The symbols of each attribute; one name in several relations is one attribute."""
+    """Return the symbols of each attribute; a name in several relations is one attribute."""
     columns: dict[str, list[int]] = {}
     for atom in query.atoms:
         for column, code in zip(schema.relation(atom.relation).columns, atom.terms, strict=True):
@@ -176,7 +179,7 @@ def _below(small: Iterable[int], large: Iterable[int]) -> bool:
 
 
 def _has_width_two(query: CodedQuery) -> bool:
-    """Whether putting some subgoals together in pairs makes the query acyclic: sufficient, not necessary."""
+    """True if merging some subgoals in pairs makes the query acyclic: sufficient, not necessary."""
     edges = [frozenset(code for code in atom.terms if code >= 0) for atom in query.atoms]
     effort = 0
 

@@ -1,4 +1,4 @@
-"""The core of a query: fewer subgoals, the same answers."""
+"""The core of a query: an equivalent query with fewer subgoals. Source: [Chandra1977]."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MOST_SUBGOALS = 40
 
 
 def minimized(query: Query, schema: Schema, budget: SearchBudget) -> Query:
-    """``query`` with subgoals dropped as long as it returns the same.
+    """Return ``query`` with redundant subgoals dropped.
 
-    Heads already list what bag semantics counts, so this is sound for both semantics; parts with comparisons, finite
-    domains or keys are left alone, and so are rules that are too long for it to pay.
+    Heads already list what bag semantics counts, so this is sound for both semantics. Parts with comparisons, finite
+    domains or keys are unchanged, and so are rules that are too long for it to pay.
     """
     return replace(query, parts=tuple(_minimized(part, schema, budget) for part in query.parts))
 

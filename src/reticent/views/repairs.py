@@ -32,11 +32,13 @@ class Repair:
 def causes(
     secret: Query, view: Query, schema: Schema, context: Context | None = None, foreign_keys: str = "known"
 ) -> tuple[str, ...]:
-    """Whether a key, or counting duplicates, is the only cause of a disclosure, for the adversary of the verdict (``foreign_keys`` as in :class:`Checker`)."""
+    """Return whether a key, or counting duplicates, is the only cause of a disclosure, for the adversary of the verdict
+    (``foreign_keys`` as in :class:`Checker`).
+    """
     found = []
     bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
     if Checker(bare, replay="definition", context=context, foreign_keys=foreign_keys).check(secret, view).private:
-        found.append("only a key ties the rows together: without it the view would be private")
+        found.append("only a key links the rows: without it the view would be private")
     if secret.duplicates or view.duplicates:
         alone = [_as_set(query, schema) for query in (secret, view)]
         if all(query is not None for query in alone):
@@ -55,9 +57,10 @@ def possible_repairs(
     context: Context | None = None,
     foreign_keys: str = "known",
 ) -> tuple[Repair, ...]:
-    """Changes of a disclosing view that the engine proves private against the adversary of the verdict: leave out rows, DISTINCT, leave out a table.
+    """Return changes of a disclosing view that are proved private against the adversary of the verdict: exclude rows,
+    DISTINCT, drop a table.
 
-    Only single SELECTs (or rules) without nested queries are mended; the texts are shown as SQL.
+    Only single SELECTs (or rules) without nested queries are repaired; the results are shown as SQL.
     """
     rule = _single(view)
     if verdict.status != DISCLOSES or rule is None:
@@ -87,15 +90,15 @@ def _candidates(
         if len(rule.body) > 1 and atom.relation in secret.relations():
             smaller = _without_table(start, index)
             if smaller is not None:
-                yield f"leave out {atom.alias or atom.relation}", smaller
+                yield f"drop {atom.alias or atom.relation}", smaller
                 for what, changed in _without_rows(smaller, secret, view, checker, distinct):
-                    yield f"leave out {atom.alias or atom.relation}, and {what}", changed
+                    yield f"drop {atom.alias or atom.relation}, and {what}", changed
 
 
 def _without_rows(
     rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
 ) -> Iterator[tuple[str, ConjunctiveQuery]]:
-    """Exclude the colliding rows, again and again, as long as they have a constant to exclude them by."""
+    """Exclude the colliding rows repeatedly, as long as they have a constant to exclude them by."""
     said: list[str] = []
     for _ in range(ROUNDS):
         query = _query(rule, view, distinct, checker.schema)
@@ -107,7 +110,7 @@ def _without_rows(
             return
         what, rule = excluded
         said.append(what)
-        yield "leave out the rows with " + " and with ".join(said), rule
+        yield "exclude the rows with " + " and with ".join(said), rule
 
 
 def _exclusion(rule: ConjunctiveQuery, found: Collision, checker: Checker) -> tuple[str, ConjunctiveQuery] | None:
@@ -136,7 +139,7 @@ def _meets(terms: tuple[Term, ...], found: Collision, checker: Checker) -> bool:
 
 
 def _without_table(rule: ConjunctiveQuery, index: int) -> ConjunctiveQuery | None:
-    """The rule without a subgoal and what only that gave; if nothing is left to show, what it was joined by."""
+    """Return the rule without a subgoal and its own variables; if no output is left, the join columns."""
     body = rule.body[:index] + rule.body[index + 1 :]
     left = {variable for atom in body for variable in atom.variables()}
     head = tuple(term for term in rule.head if not isinstance(term, Variable) or term in left)

@@ -1,4 +1,4 @@
-"""Running the user's own SQL on a witness, in SQLite or DuckDB: the proof of a disclosure."""
+"""Run the user's own SQL on a witness, in SQLite or DuckDB, to demonstrate a disclosure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MOST_ROWS = 100_000
 
 
 class NotReplayed(Exception):
-    """No engine at hand runs this query text."""
+    """No available engine can run this query text."""
 
 
 class TookTooLong(Exception):
@@ -52,14 +52,14 @@ class TookTooLong(Exception):
 
 
 def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schema) -> DatabaseWitness:
-    """The witness with its four answers, after checking that adding the row changes both.
+    """Return the witness with its four answers, after checking that adding the row changes both.
 
-    SQLite is tried first; DuckDB knows dates and more functions. A query text that neither runs is replaced by the
-    conjunctive query that it was translated to. If no engine sees the answers change, that is our own failure;
-    :class:`TookTooLong` when there are too many answers to list, :class:`NotReplayed` when no engine can hold them.
+    SQLite is tried first; DuckDB supports dates and more functions. A query text that neither runs is replaced by its
+    translation to a conjunctive query. If the answers change in no engine, that is an internal error; raises
+    :class:`TookTooLong` if there are too many answers to list, :class:`NotReplayed` if no engine can store the witness.
     """
     if not all(_is_held(item) for item in (*witness.constants(), *secret.constants, *view.constants)):
-        raise NotReplayed("the engines at hand round numbers that the queries tell apart")
+        raise NotReplayed("the available engines round numbers that the queries distinguish")
     ran = False
     for texts in ((secret.text, view.text), ("", "")):
         for engine in ("sqlite", "duckdb"):
@@ -73,14 +73,14 @@ def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schem
             ):
                 return found
     if not ran:
-        raise NotReplayed("no engine at hand can hold the witness")
+        raise NotReplayed("no available engine can store the witness")
     raise RuntimeError(
         f"the witness for {secret.name} and {view.name} on {witness.relation} did not change both answers"
     )
 
 
 def replay_on(engine: str, witness: DatabaseWitness, secret: Query, view: Query, schema: Schema) -> DatabaseWitness:
-    """The witness with the answers of the users' own texts in one engine; :class:`NotReplayed` unless adding the row changes both."""
+    """Return the witness with the answers of the original texts in one engine; :class:`NotReplayed` unless adding the row changes both."""
     found = _run(engine, witness, (secret, secret.text), (view, view.text), schema)
     if _differ(found.secret_before, found.secret_after, secret) and _differ(found.view_before, found.view_after, view):
         return found
@@ -88,13 +88,13 @@ def replay_on(engine: str, witness: DatabaseWitness, secret: Query, view: Query,
 
 
 def statement_for(query: Query, schema: Schema, engine: str, translated: bool = False) -> str:
-    """A query's own text for an engine, or the rules that it was ``translated`` to; :class:`NotReplayed` where the engine has no such text."""
+    """Return a query's own text for an engine, or its translated rules; :class:`NotReplayed` if the engine cannot run either."""
     return _statement(query, "" if translated else query.text, schema, engine)
 
 
 @contextmanager
 def scratch_database(engine: str, relations: Sequence[Relation], seconds: float) -> Iterator[Callable[..., Any]]:
-    """A database in memory with empty tables, in which LIKE tells upper from lower case; what it refuses is :class:`NotReplayed`."""
+    """Open an in-memory database with empty tables and case-sensitive LIKE; what it refuses is :class:`NotReplayed`."""
     types, value = (_SQLITE_TYPES, _sqlite_value) if engine == "sqlite" else (_DUCKDB_TYPES, _duckdb_value)
     with _session(engine, time.monotonic() + seconds) as execute:
         if engine == "sqlite":
@@ -105,7 +105,7 @@ def scratch_database(engine: str, relations: Sequence[Relation], seconds: float)
 
 
 def holds_in_sqlite(relation: Relation, condition: str, row: tuple[Constant, ...]) -> bool:
-    """Whether a condition on one row is not false, as SQLite says; :class:`NotReplayed` where it cannot say."""
+    """True if a condition on one row is not false in SQLite; :class:`NotReplayed` if it cannot be evaluated."""
     from sqlglot import transpile
 
     try:
@@ -119,7 +119,7 @@ def holds_in_sqlite(relation: Relation, condition: str, row: tuple[Constant, ...
 
 
 def answer_rows(execute: Callable[..., Any], statement: str) -> list[tuple[Any, ...]]:
-    """The rows of an answer; :class:`TookTooLong` where there are more than small databases have, as of a recursion without an end."""
+    """Return the rows of an answer; :class:`TookTooLong` if there are more than small databases have, as in an infinite recursion."""
     rows: list[tuple[Any, ...]] = execute(statement).fetchmany(_MOST_ROWS + 1)
     if len(rows) > _MOST_ROWS:
         raise TookTooLong
@@ -129,7 +129,7 @@ def answer_rows(execute: Callable[..., Any], statement: str) -> list[tuple[Any, 
 def fill_table(
     execute: Callable[..., Any], engine: str, relation: Relation, rows: Sequence[tuple[Constant, ...]]
 ) -> None:
-    """Let a table hold some rows and no others."""
+    """Replace the contents of a table by some rows."""
     value = _sqlite_value if engine == "sqlite" else _duckdb_value
     name = table_name(relation.name)
     execute(f"DELETE FROM {name}")
@@ -160,7 +160,7 @@ def write_sqlite(witness: DatabaseWitness, secret: Query, view: Query, schema: S
 
 
 def _is_held(item: Constant) -> bool:
-    """Whether SQLite and DuckDB keep the constant as it is."""
+    """True if SQLite and DuckDB store the constant exactly."""
     if item.kind != "number":
         return item.kind != "double"
     return (isinstance(item.value, int) and abs(item.value) < 2**63) or rounds_alike(item.value)
@@ -196,7 +196,7 @@ def _run(
 
 @contextmanager
 def _session(engine: str, deadline: float) -> Iterator[Callable[..., Any]]:
-    """A database in memory; whatever it refuses means that the text cannot be replayed there."""
+    """Open an in-memory database; any error means that the text cannot be replayed there."""
     if engine == "sqlite":
         connection = sqlite3.connect(":memory:")
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
@@ -298,6 +298,6 @@ def _duckdb_value(item: Constant) -> object:
 
 
 def _differ(before: Answers, after: Answers, query: Query) -> bool:
-    """Whether two lists of answers differ; by their texts, because DuckDB returns lists and other unhashable values."""
+    """True if two lists of answers differ, compared as text because DuckDB returns lists and other unhashable values."""
     counts = [Counter(map(repr, answers)) for answers in (before, after)]
     return counts[0] != counts[1] if query.duplicates else counts[0].keys() != counts[1].keys()

@@ -1,8 +1,9 @@
-"""CHECK constraints as what everybody knows of each row: a query that reads a table reads only rows that satisfy them.
+"""CHECK constraints as public knowledge about each row: a query reads only rows that satisfy them.
 
-A CHECK looks at one row. So possible databases are those of possible rows, rows stay independent of each other, and a condition that every row satisfies may be written into every query without
-changing an answer. Then whatever is found out about critical rows is found out about possible ones. A CHECK that cannot be read allows rows that do not exist: PRIVATE stays sound, and a witness is
-tried in a database that enforces it.
+A CHECK concerns one row. So possible databases consist of possible rows, rows stay independent of each other, and a
+condition that every row satisfies may be added to every query without changing an answer. Results about critical rows
+are then results about possible rows. A CHECK that cannot be parsed admits impossible rows: PRIVATE stays sound, and a
+witness is tried in a database that enforces it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _READABLE = (
     exp.Neg, exp.DataType,
 )  # fmt: skip
 MOST = 32
-"""Into how many alternatives the rules of its tables may split a disjunct; with more they are not used."""
+"""The maximum number of alternatives into which the rules of its tables may split a disjunct; beyond it they are not used."""
 
 
 def rule_of(relation: Relation, dialect: str) -> Union | None:
-    """Which rows satisfy all CHECK constraints of a table, None where that cannot be said exactly; a CHECK holds where it is not false."""
+    """Return which rows satisfy all CHECK constraints of a table, None if that cannot be expressed exactly; a CHECK holds if it is not false."""
     from reticent.views.sql.dialect import parse_statements
     from reticent.views.sql.translate import translate
 
@@ -53,7 +54,9 @@ def rule_of(relation: Relation, dialect: str) -> Union | None:
 
 
 def _is_readable(node: exp.Expr) -> bool:
-    """Whether a condition is unknown only where one of its columns is NULL: it has columns and constants, and no other NULL (``a IN (0, NULL)`` is never false)."""
+    """True if a condition is unknown only where one of its columns is NULL: it has columns and constants, and no other
+    NULL (``a IN (0, NULL)`` is never false).
+    """
     return all(
         isinstance(child, _READABLE) or (isinstance(child, exp.Null) and isinstance(child.parent, exp.Is))
         for child in node.walk()
@@ -61,7 +64,7 @@ def _is_readable(node: exp.Expr) -> bool:
 
 
 def _not_false(node: exp.Expr, nullable: set[str], wanted: bool = True) -> exp.Expr:
-    """A condition that is true wherever ``node`` (or its negation) is not false."""
+    """Return a condition that is true wherever ``node`` (or its negation) is not false."""
     node = node.unnest()
     if isinstance(node, exp.Not):
         return _not_false(node.this, nullable, not wanted)
@@ -77,7 +80,7 @@ def _not_false(node: exp.Expr, nullable: set[str], wanted: bool = True) -> exp.E
 
 
 def satisfies_checks(relation: Relation, row: tuple[Constant, ...]) -> bool:
-    """Whether a row may exist; a CHECK that cannot be read is asked of SQLite, and counts as violated where that does not know it either."""
+    """True if a row may exist; a CHECK that cannot be parsed is evaluated by SQLite, and counts as violated if that fails too."""
     if not relation.checks:
         return True
     if relation.rule is not None:
@@ -91,7 +94,7 @@ def satisfies_checks(relation: Relation, row: tuple[Constant, ...]) -> bool:
 
 
 def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[ConjunctiveQuery]:
-    """The query with the rules of its tables: its answers, on possible databases, are those of the alternatives together."""
+    """Yield the query with the rules of its tables: on possible databases, its answers are the union of those of the alternatives."""
     rules = [schema.relation(atom.relation).rule for atom in query.body]
     ways = [[None] if rule is None else list(rule.disjuncts) for rule in rules]
     count = 1
@@ -110,7 +113,7 @@ def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[Conjunctiv
 
 
 def _restricted(query: ConjunctiveQuery, place: int, rule: ConjunctiveQuery) -> ConjunctiveQuery | None:
-    """The query with one more condition on a subgoal; None where the subgoal cannot satisfy it."""
+    """Return the query with one more condition on a subgoal; None if the subgoal cannot satisfy it."""
     (pattern,) = rule.body
     bound: dict[Variable, Term] = {}
     equal: list[tuple[Term, Term]] = []

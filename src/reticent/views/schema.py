@@ -1,4 +1,4 @@
-"""What is known about the tables: columns, types, small domains, keys, and the dependencies that the theory leaves out."""
+"""Knowledge about the tables: columns, types, finite domains, keys, and dependencies outside the theory."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class SchemaColumn:
-    """One column. ``kind`` is None when nothing was declared; ``domain`` lists the values of a finite column.
+    """One column. ``kind`` is None if no type was declared; ``domain`` lists the values of a finite column.
 
-    Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and shown, but what their constants mean is
-    not known here. In a ``loose`` column texts that differ may be equal (padding with blanks, accents, numbers beside texts), by rules that
-    the schema does not tell; constants for which that matters cannot be read. ``form`` says how numbers are held: exactly, or as
-    binary ``double`` or ``single``. Numbers of two forms are converted when they are compared, by rules of the database. Equal values of a ``coarse`` column may look
-    different (``'a'`` and ``'A'`` in CITEXT, 1.0 and 1.00 in NUMERIC), so that DISTINCT shows one of them. Texts are ``sorted_by_code_point`` where the
-    collation is known to do that; the values of an ``enumerated`` type are sorted as they were declared. Numbers of a ``wide`` column may have more
-    digits than what they are converted to when they are compared.
+    Columns of kind ``other`` (times, intervals, JSON, arrays ...) may be joined and returned, but their constants are
+    not interpreted. In a ``loose`` column different texts may be equal (blank padding, accents, numbers against texts),
+    by rules outside the schema; constants for which that matters are refused. ``form`` is how numbers are stored:
+    exactly, or as binary ``double`` or ``single``. Numbers of two forms are converted when compared, by rules of the
+    database. Equal values of a ``coarse`` column may look different (``'a'`` and ``'A'`` in CITEXT, 1.0 and 1.00 in
+    NUMERIC), so that DISTINCT returns one of them. Texts are ``sorted_by_code_point`` if the collation is known to do
+    that; the values of an ``enumerated`` type are sorted as declared. Numbers of a ``wide`` column may have more digits
+    than the type to which they are converted in a comparison.
     """
 
     name: str
@@ -42,7 +43,7 @@ class SchemaColumn:
     wide: bool = False
 
     def read(self, item: Constant) -> Constant:
-        """``item`` as this column stores it (type and collation); ValueError when it cannot hold it."""
+        """Return ``item`` as this column stores it (type and collation); ValueError if it cannot."""
         if item.kind == "double":
             item = self._read_double(item)
         if item.kind in ("string", "label"):
@@ -64,28 +65,28 @@ class SchemaColumn:
         return found
 
     def _read_typed_text(self, item: Constant) -> Constant:
-        """A text with a type of its own: compared as it is written, unless this column has rules of its own."""
+        """Return a text with an explicit type: compared as written, unless this column has its own rules."""
         if self.kind != "text" or self.folds_case or self.loose or (item.kind == "label") != self.enumerated:
             raise DependsOnDatabase(f"the type of {item} decides how it is compared")
         return Constant("text", item.value)
 
     def _read_double(self, item: Constant) -> Constant:
-        """A number in binary floating point as a column holds it: whole columns are compared exactly where doubles are exact."""
+        """Return a binary floating-point number as the column stores it: integer columns are compared exactly where doubles are exact."""
         if self.form in ("double", "single") or (self.whole and is_exact_whole(item.value)):
             return number(Fraction(item.value))
         raise DependsOnDatabase(f"the column is converted when it is compared with {item}")
 
     def _compares_exactly(self, item: Constant, found: Constant) -> bool:
-        """Whether the database compares this column's numbers with the constant as the numbers that they are."""
+        """True if the database compares this column's numbers with the constant exactly."""
         if self.form in ("double", "single"):
             return rounds_alike(found.value, single=self.form == "single")
         if self.whole and item.kind == "text" and not isinstance(found.value, int):
             return False
-        # Where texts are turned into binary numbers (loose), so is the column.
+        # If texts are converted to binary numbers (loose), so is the column.
         return not (self.loose and item.kind == "text") or (self.whole and is_exact_whole(found.value))
 
     def holds(self, item: Constant) -> bool:
-        """Whether the (read) constant can stand in this column."""
+        """True if the (converted) constant can occur in this column."""
         if item.kind == "null":
             return self.nullable
         if self.domain is not None and item not in self.domain:
@@ -94,17 +95,17 @@ class SchemaColumn:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every collation tells a text from all others, but for upper and lower case."""
+    """True if every collation distinguishes the text from all others, except for case."""
     return text.isascii() and text == text.rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Columns (by position) on which no two rows agree; ``partial`` when one of them may be NULL.
+    """Columns (by position) on which no two rows agree; ``partial`` if one of them may be NULL.
 
-    A partial key binds only rows whose key columns are all filled. A UNIQUE constraint over nullable
-    columns is no key; that is right for the rows with a NULL, but rows without one still exclude each other, so calling
-    the constraint nothing at all would be unsound (``test_a_nullable_unique_column_still_ties_rows``).
+    A partial key constrains only rows whose key columns are all non-NULL. Ignoring a UNIQUE constraint over nullable
+    columns would be unsound: rows without a NULL still exclude each other
+    (``test_a_nullable_unique_column_still_ties_rows``).
     """
 
     columns: tuple[int, ...]
@@ -113,7 +114,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class RowDependence:
-    """When two rows depend on each other: they agree on ``columns`` (and those are filled), which are ``view_columns`` of the second row where that is one of another relation."""
+    """When two rows depend on each other: they agree on ``columns`` (all non-NULL), which are ``view_columns`` of the
+    second row if that is in another relation.
+    """
 
     columns: tuple[int, ...]
     filled: bool = False
@@ -121,15 +124,17 @@ class RowDependence:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The columns of the first and of the second row that have equal values."""
+        """The columns of the first and of the second row with equal values."""
         return tuple(zip(self.columns, self.columns if self.view_columns is None else self.view_columns, strict=True))
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A base table. ``ties`` names constraints that make its rows depend on each other in ways that no key describes, ``reads`` row security that may read other tables.
+    """A base table. ``ties`` names constraints that link its rows in ways that no key describes, ``reads`` row-level
+    security that may read other tables.
 
-    ``checks`` are the texts of its CHECK constraints. ``rule`` says which rows satisfy them, as a query of the table alone; None where all do, or where one of them cannot be read.
+    ``checks`` are the texts of its CHECK constraints. ``rule`` is the query of the rows that satisfy them; None if all
+    do, or if one of them cannot be parsed.
     """
 
     name: str
@@ -154,7 +159,7 @@ class Relation:
                     )
 
     def position(self, name: str) -> int | None:
-        """The position of a column, upper and lower case being the same."""
+        """Return the position of a column, case-insensitively."""
         for index, column in enumerate(self.columns):
             if column.name.lower() == name.lower():
                 return index
@@ -162,11 +167,11 @@ class Relation:
 
     @cached_property
     def meetings(self) -> tuple[RowDependence, ...]:
-        """How critical rows of two queries must agree for the queries to depend on each other.
+        """Return how critical rows of two queries must agree for the queries to depend on each other.
 
-        Without a key: the same row. One key: the same key (Theorem 2.7). Several keys: the columns common to all of
-        them (the thesis's "agree on some key" is unsound): rows that agree there are linked by a chain
-        of rows that exclude one another. One partial key: the same row, or the same filled key.
+        Without a key: the same row. One key: the same key ([Machanavajjhala2008], Theorem 2.7). Several keys: the
+        columns common to all of them (corrected: the printed "agree on some key" is unsound), because rows that agree
+        there are linked by a chain of mutually exclusive rows. One partial key: the same row, or the same non-NULL key.
         """
         everything = RowDependence(tuple(range(len(self.columns))))
         if not self.keys:
@@ -184,9 +189,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """Every row of ``child`` whose ``columns`` are all filled has a row of ``parent`` with the same values in its columns ``references``; both by position.
+    """Every row of ``child`` whose ``columns`` are all filled has a row of ``parent`` with the same values in its
+    columns ``references``; both by position.
 
-    Without positions it is not known which columns are meant, and every row of the child may depend on every row of the parent.
+    Without positions the columns are unknown, and every child row may depend on every parent row.
     """
 
     child: str
@@ -198,7 +204,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Relations by name (upper and lower case being the same), stored views, and foreign keys."""
+    """Relations by case-insensitive name, stored views, and foreign keys."""
 
     relations: Mapping[str, Relation] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
@@ -206,15 +212,15 @@ class Schema:
     notes: tuple[str, ...] = ()
 
     def find(self, name: str) -> Relation | None:
-        """The relation of this name, with or without its schema prefix; None when there is none."""
+        """Return the relation of this name, with or without its schema prefix; None if there is none."""
         return _lookup(self.relations, name)
 
     def find_view(self, name: str) -> str | None:
-        """The text of a stored view."""
+        """Return the text of a stored view."""
         return _lookup(self.views, name)
 
     def relation(self, name: str) -> Relation:
-        """The relation of this name, or an error that names the nearest one."""
+        """Return the relation of this name, or raise an error that suggests the nearest one."""
         found = self.find(name)
         if found is None:
             raise PolicyError(
@@ -224,7 +230,7 @@ class Schema:
         return found
 
     def linked_columns(self, link: ForeignKey) -> list[tuple[tuple[str, int], tuple[str, int]]]:
-        """The columns, by table and position, that a foreign key gives equal values, where both are of one kind."""
+        """Return the columns, by table and position, that a foreign key makes equal, if both have the same kind."""
         child, parent = self.find(link.child), self.find(link.parent)
         if child is None or parent is None:
             return []
@@ -235,7 +241,7 @@ class Schema:
         ]
 
     def with_keys(self, keys: Mapping[str, Iterable[Iterable[int | str]]]) -> Schema:
-        """The schema with further keys: ``{"R": [[0], ["name"]]}``, columns by position (from 0) or name."""
+        """Return the schema with further keys: ``{"R": [[0], ["name"]]}``, columns by position (from 0) or name."""
         changed = dict(self.relations)
         for name, columns_of_keys in keys.items():
             relation = self.relation(name)
@@ -247,7 +253,7 @@ class Schema:
         return replace(self, relations=changed)
 
     def with_domains(self, domains: Mapping[str, Mapping[int | str, Iterable[object]]]) -> Schema:
-        """The schema with small domains: ``{"R": {0: [0, 1]}}``."""
+        """Return the schema with finite domains: ``{"R": {0: [0, 1]}}``."""
         changed = dict(self.relations)
         for name, by_column in domains.items():
             relation = changed[self.relation(name).name.lower()]
@@ -260,7 +266,7 @@ class Schema:
 
 
 def inferred(queries: Iterable[Query]) -> Schema:
-    """The schema that Datalog text implies: the arity of every relation, nothing else."""
+    """Return the schema that Datalog text implies: the arity of every relation, nothing else."""
     relations: dict[str, Relation] = {}
     for query in queries:
         for atom in query.atoms():
@@ -281,7 +287,7 @@ def table(
     columns: Sequence[str | SchemaColumn],
     keys: Sequence[Sequence[int | str]] = (),
 ) -> Relation:
-    """A relation from column names, for use without DDL."""
+    """Return a relation from column names, without DDL."""
     made = tuple(column if isinstance(column, SchemaColumn) else SchemaColumn(column) for column in columns)
     relation = Relation(name, made)
     return replace(relation, keys=tuple(_key(relation, [_position(relation, c) for c in key]) for key in keys))

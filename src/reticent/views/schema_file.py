@@ -1,4 +1,4 @@
-"""A schema without SQL: JSON, TOML or YAML with tables, columns, keys and small domains.
+"""A schema without SQL: JSON, TOML or YAML with tables, columns, keys and finite domains.
 
 ```yaml
 tables:
@@ -35,7 +35,7 @@ _TYPES = {
 
 
 def read_schema_file(path: Path) -> Schema:
-    """The schema that a JSON, TOML or YAML file describes."""
+    """Read the schema in a JSON, TOML or YAML file."""
     found = _load(path)
     tables = found.get("tables") if isinstance(found, Mapping) else None
     if not isinstance(tables, Mapping) or not tables:

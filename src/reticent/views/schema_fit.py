@@ -1,4 +1,4 @@
-"""Queries brought into line with the schema: constants read by column type, impossible disjuncts dropped."""
+"""Type queries by the schema: convert constants to column types, and drop unsatisfiable disjuncts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from reticent.views.schema import Schema, SchemaColumn
 
 
 class _Impossible(Exception):
-    """This disjunct has no answer on any database; the message says why."""
+    """This disjunct has no answer on any database; the message is the reason."""
 
 
 def fit(query: Query, schema: Schema) -> Query:
-    """``query`` with every constant as its column stores it, and without disjuncts that can have no answer.
+    """Return ``query`` with every constant as its column stores it, and without unsatisfiable disjuncts.
 
-    A query that loses all its disjuncts is constantly empty, so nothing is critical to it: the warning says why.
+    A query that loses all its disjuncts is always empty, so no row is critical to it: a warning explains why.
     """
     warnings: list[str] = []
     parts = []
@@ -73,7 +73,7 @@ def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaCol
             read = column.read(term)
         except DependsOnDatabase as error:
             raise PolicyError(
-                f"{relation.name}.{column.name}: {error}. Write a constant that every database reads alike."
+                f"{relation.name}.{column.name}: {error}. Write a constant that every database reads in the same way."
             ) from None
         except ValueError:
             read = None
@@ -84,7 +84,7 @@ def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaCol
 
 
 def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaColumn]]) -> TermComparison | None:
-    """The comparison with typed constants; None when it always holds."""
+    """Return the comparison with typed constants; None if it always holds."""
     left, right = item.left, item.right
     if isinstance(left, Constant) and isinstance(right, Variable):
         left = _read(left, columns[right], item)
@@ -117,7 +117,7 @@ def _read(found: Constant, places: list[SchemaColumn], item: TermComparison) -> 
 
 
 def _shown(item: TermComparison) -> str:
-    """The comparison without the numbers that keep equal column names of one SQL text apart."""
+    """Return the comparison without the numbers that distinguish equal column names of one SQL text."""
     return re.sub(r"#\d+", "", f"{item.left} {item.operator} {item.right}")
 
 

@@ -1,4 +1,4 @@
-"""Columns that are joined, compared or tied by a foreign key form a sort; a sort that carries ``<`` or ``<=`` is ordered."""
+"""Sorts: classes of columns that are joined, compared or linked by a foreign key; a sort with ``<`` or ``<=`` is ordered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OrderedSort:
 
 
 class Sorts:
-    """The sorts of the columns that some unions use together; answers at one place of a head are compared too."""
+    """The joint sorts of the columns of some unions; columns at the same head position are compared too."""
 
     def __init__(self, unions: Iterable[CodedUnion], schema: Schema, book: Codebook) -> None:
         self._book = book
@@ -59,11 +59,11 @@ class Sorts:
         self.ordered = {root: self._ordered_sort(root) for root in {self._find(place) for place in ordered}}
 
     def of(self, relation: str, position: int) -> Place:
-        """The sort of a column."""
+        """Return the sort of a column."""
         return self._find((relation, position))
 
     def whole(self, relation: str, position: int) -> bool:
-        """Whether the column's values step in whole units, so that 40 < x < 41 has no solution."""
+        """True if the column's values are integral, so that 40 < x < 41 has no solution."""
         column = self._schema.relation(relation).columns[position]
         return column.whole or column.kind in ("date", "timestamp", "moment", "boolean")
 

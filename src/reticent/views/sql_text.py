@@ -10,18 +10,18 @@ from reticent.views.schema import Schema
 
 
 def table_name(relation: str) -> str:
-    """The name of a relation as one quoted identifier."""
+    """Return the name of a relation as one quoted identifier."""
     return quoted(relation.replace(".", "__"))
 
 
 def quoted(name: str) -> str:
-    """An SQL identifier."""
+    """Return a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def to_sql(query: Query, schema: Schema) -> str:
-    """SQL that returns what the heads list, each tuple of a part once: the head of a query that counts duplicates lists
-    all that is counted, so these sets say everything about the answers.
+    """Return SQL for the head tuples, each tuple of a part once. The head of a query that counts duplicates lists all
+    that is counted, so these sets determine the answers.
     """
     parts = ["\nUNION\n".join(select(rule, schema, True) for rule in part.disjuncts) for part in query.parts]
     if not parts:
@@ -32,7 +32,7 @@ def to_sql(query: Query, schema: Schema) -> str:
 
 
 def select(rule: ConjunctiveQuery, schema: Schema, distinct: bool) -> str:
-    """One rule as a readable SELECT of its head."""
+    """Return one rule as a readable SELECT of its head."""
     aliases = _aliases(rule.body)
     home: dict[Variable, str] = {}
     conditions: list[str] = []
@@ -67,7 +67,7 @@ def select(rule: ConjunctiveQuery, schema: Schema, distinct: bool) -> str:
 
 
 def _certain(term: Term, rule: ConjunctiveQuery, schema: Schema) -> bool:
-    """Whether the term cannot be NULL, so that ``<>`` and "is not the same" agree."""
+    """True if the term cannot be NULL, so that ``<>`` and "is not the same" agree."""
     if isinstance(term, Constant):
         return term.kind != "null"
     columns = [
@@ -80,7 +80,7 @@ def _certain(term: Term, rule: ConjunctiveQuery, schema: Schema) -> bool:
 
 
 def quoted_if_needed(name: str) -> str:
-    """The identifier as it stands when every SQL dialect reads it so, else quoted."""
+    """Return the identifier as is if every SQL dialect accepts it, else quoted."""
     if "." in name:
         return table_name(name)
     return name if name.isidentifier() and name.isascii() and name.upper() not in _RESERVED else quoted(name)

@@ -1,4 +1,4 @@
-"""Files of queries, schemas and certificates as text."""
+"""Read files of queries, schemas and certificates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from reticent.errors import PolicyError
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; one that is not text is refused by name."""
+    """Return the text of a file; a file that is not text is refused by name."""
     try:
         return read_document(path).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PolicyError(f"{path} is not valid UTF-8 (byte {error.start + 1}); give a file of SQL or JSON.") from None
+        raise PolicyError(f"{path} is not valid UTF-8 (byte {error.start + 1}); pass a file of SQL or JSON.") from None
 
 
 def is_path(given: str) -> bool:
-    """Whether a word of the command line names something on the disk; a long query is no name of a file."""
+    """True if a command-line argument names an existing path; a long query is not a file name."""
     try:
         return Path(given).exists()
     except (OSError, ValueError):

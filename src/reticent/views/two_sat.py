@@ -1,4 +1,4 @@
-"""Containment when no subgoal has more than two facts to map to: a 2-SAT question (Saraiya)."""
+"""Containment if no subgoal has more than two candidate facts, by 2-SAT. Source: [Saraiya1990]; [Aspvall1979]."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class NotApplicable(Exception):
 
 
 def contained_by_two_sat(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
-    """A fact for every subgoal such that the query returns ``head``, or None.
+    """Return a fact for every subgoal such that the query returns ``head``, or None.
 
-    Raises :class:`NotApplicable` when a subgoal has more than two candidates. Every choice is propagated; by the 2-SAT
+    Raises :class:`NotApplicable` if a subgoal has more than two candidates. Every choice is propagated; by the 2-SAT
     argument a choice whose propagation ends without conflict never has to be undone.
     """
     binding = bind_head(query, head)
@@ -38,7 +38,7 @@ def contained_by_two_sat(query: CodedQuery, facts: Facts, head: Fact) -> list[Fa
 
 
 class _Agreement:
-    """Which positions of two subgoals hold the same variable."""
+    """The positions at which two subgoals have the same variable."""
 
     def __init__(self, query: CodedQuery) -> None:
         count = len(query.atoms)

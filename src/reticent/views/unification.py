@@ -8,9 +8,9 @@ from reticent.views.integer_queries import NULL_CODE, CodedAtom
 
 
 class EqualTerms:
-    """Terms that must be equal. Mutable: it only ever merges; :meth:`copy` starts a branch.
+    """Terms that must be equal. Mutable: classes are only merged; :meth:`copy` starts a branch.
 
-    Algorithm 2's two one-step rules are taken as their transitive closure, which is what the thesis means.
+    The two one-step rules of Algorithm 2 in [Machanavajjhala2008] are read as their transitive closure.
     """
 
     __slots__ = ("_parent",)
@@ -19,11 +19,11 @@ class EqualTerms:
         self._parent: dict[int, int] = {} if parent is None else parent
 
     def copy(self) -> EqualTerms:
-        """The same classes, to be merged further on their own."""
+        """Return an independent copy."""
         return EqualTerms(dict(self._parent))
 
     def find(self, code: int) -> int:
-        """The representative of a term's class."""
+        """Return the representative of a term's class."""
         parent = self._parent
         root = code
         while (above := parent.get(root, root)) != root:
@@ -33,7 +33,7 @@ class EqualTerms:
         return root
 
     def merge(self, left: int, right: int) -> bool:
-        """Make two terms equal; False when two different constants would be."""
+        """Make two terms equal; return False if they are different constants."""
         left, right = self.find(left), self.find(right)
         if left == right:
             return True
@@ -50,17 +50,17 @@ class EqualTerms:
         return all(self.merge(left[position], right[position]) for position in positions)
 
     def apply(self, terms: Iterable[int]) -> tuple[int, ...]:
-        """The terms with every one replaced by its representative."""
+        """Return the terms replaced by their representatives."""
         find = self.find
         return tuple(find(code) for code in terms)
 
     def members(self) -> Iterable[tuple[int, int]]:
-        """Every merged term with its representative."""
+        """Yield every merged term with its representative."""
         return [(code, self.find(code)) for code in list(self._parent)]
 
 
 def unify(atoms: Sequence[CodedAtom]) -> EqualTerms | None:
-    """The classes that make all subgoals one row, or None."""
+    """Return the classes that make all subgoals one row, or None."""
     first, *rest = atoms
     classes = EqualTerms()
     for atom in rest:
@@ -70,5 +70,5 @@ def unify(atoms: Sequence[CodedAtom]) -> EqualTerms | None:
 
 
 def respects_null(classes: EqualTerms, filled: frozenset[int]) -> bool:
-    """Whether no variable that must be filled was made NULL."""
+    """True if no variable that must be non-NULL was made NULL."""
     return all(root != NULL_CODE or code not in filled for code, root in classes.members())

@@ -1,4 +1,4 @@
-"""Values between and beyond constants: the representative grid of an ordered sort."""
+"""Values between and beyond constants: the representative grid of an ordered sort. Source: [Klug1988]."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reticent.views.constants import Constant, from_order_key, order_key
 
 
 def dense_between(kind: str, low: Constant | None, high: Constant | None, count: int) -> list[Constant]:
-    """``count`` rising values strictly between two constants (None: no bound); fewer when a text gap is too tight."""
+    """Return ``count`` rising values strictly between two constants (None: no bound); fewer if a text gap is too narrow."""
     if kind == "text":
         bottom_text = None if low is None else str(low.value)
         top_text = None if high is None else str(high.value)
@@ -29,7 +29,7 @@ def dense_between(kind: str, low: Constant | None, high: Constant | None, count:
 
 
 def whole_between(kind: str, low: Constant | None, high: Constant | None, count: int) -> list[Constant]:
-    """Up to ``count`` rising whole values strictly between two constants."""
+    """Return up to ``count`` rising integral values strictly between two constants."""
     if low is None and high is None:
         keys: Sequence[Any] = range(1, count + 1)
     elif low is None:
@@ -42,7 +42,7 @@ def whole_between(kind: str, low: Constant | None, high: Constant | None, count:
 
 
 def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
-    """Whole numbers when enough of them lie between, else evenly spread fractions with short decimals."""
+    """Return integers if enough of them are in between, else evenly spaced fractions with short decimals."""
     first = math.floor(bottom) + 1
     if first + count - 1 < top:
         return [Fraction(first + index) for index in range(count)]
@@ -54,7 +54,7 @@ def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
 
 
 def _texts(low: str | None, high: str | None, count: int) -> list[str]:
-    """Texts in code-point order; the last filler finds every text that lies between at all."""
+    """Return texts in code-point order; the last filler finds a text in between if there is one."""
     stem = low or ""
     found: list[str] = []
     for filler in ("a", " ", "\x01", "\x00"):
@@ -67,13 +67,13 @@ def _texts(low: str | None, high: str | None, count: int) -> list[str]:
 def fill_gaps(
     known: Sequence[Constant], between: Callable[[Constant | None, Constant | None], list[Constant]]
 ) -> list[Constant]:
-    """The values that ``between`` finds below, between and above rising constants."""
+    """Return the values that ``between`` finds below, between and above rising constants."""
     ends: list[Constant | None] = [None, *known, None]
     return [item for low, high in itertools.pairwise(ends) for item in between(low, high)]
 
 
 def line_up(constants: Sequence[int], roots: Sequence[int], below: Iterable[tuple[int, int, bool]]) -> list[int]:
-    """One line of rising constants and classes that respects ``below``, which must have no cycle."""
+    """Return one rising sequence of constants and classes that respects ``below``, which must be acyclic."""
     after: dict[int, set[int]] = {code: set() for code in (*constants, *roots)}
     for low, high in itertools.pairwise(constants):
         after[high].add(low)
@@ -91,7 +91,7 @@ def line_up(constants: Sequence[int], roots: Sequence[int], below: Iterable[tupl
 
 
 def reachable(edges: Iterable[tuple[int, int, bool]]) -> dict[int, set[int]]:
-    """For every node the nodes above it, along the edges."""
+    """Return for every node the nodes reachable along the edges."""
     above: dict[int, set[int]] = {}
     for low, high, _ in edges:
         above.setdefault(low, set()).add(high)

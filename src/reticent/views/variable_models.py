@@ -1,8 +1,7 @@
-"""Finding values for the variables of a frozen query: equalities, order, finite domains and NULL together.
+"""Find values for the variables of a frozen query: equalities, order, finite domains and NULL combined.
 
-This is what makes the finite-domain check and comparisons exact without walking a whole grid: a
-:class:`Theory` answers whether a set of literals has a solution, and gives one in which different variables get
-different values wherever the literals leave the choice.
+This makes the finite-domain check and comparisons exact without enumerating a grid: a :class:`Theory` decides whether a
+set of literals has a solution, and returns one in which variables get different values wherever the literals allow it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Model = dict[int, int]
 
 
 def negation(literal: Literal) -> Literal:
-    """The literal that holds exactly when this one does not, for filled values."""
+    """Return the literal that holds exactly when this one does not, for non-NULL values."""
     operator, left, right = literal
     if operator == "<":
         return ("<=", right, left)
@@ -54,11 +53,11 @@ class Theory:
                             self._whole.add(code)
 
     def may_be_null(self, code: int) -> bool:
-        """Whether nothing yet says that the term is filled."""
+        """True if the term is not known to be non-NULL."""
         return code == NULL_CODE or (code >= 0 and code not in self._filled)
 
     def compare(self, operator: str, left: int, right: int) -> bool:
-        """A comparison of two values of a model; NULL is only ever different."""
+        """Compare two values of a model; NULL is only ever different."""
         if operator == "!=":
             return left != right
         if NULL_CODE in (left, right):
@@ -68,7 +67,7 @@ class Theory:
         return bool(order_key(self._book.constant(left)) < order_key(self._book.constant(right)))
 
     def model(self, literals: Iterable[Literal], budget: SearchBudget) -> Model | None:
-        """Values for all variables that satisfy the literals, or None when there are none."""
+        """Return values for all variables that satisfy the literals, or None if there are none."""
         literals = list(literals)
         classes = EqualTerms()
         if not all(classes.merge(left, right) for operator, left, right in literals if operator == "="):
@@ -78,7 +77,7 @@ class Theory:
         return _Assignment(self, classes, literals, budget).solve()
 
     def _close_order(self, classes: EqualTerms, literals: Sequence[Literal]) -> bool:
-        """Merge terms that ``<=`` forces to be equal; False on a strict cycle or a comparison with NULL."""
+        """Merge terms that ``<=`` forces to be equal; return False on a strict cycle or a comparison with NULL."""
         while True:
             edges = self._order_edges(classes, literals)
             if edges is None:
@@ -113,7 +112,7 @@ class Theory:
 
 
 class _Assignment:
-    """One attempt to give values to classes. Mutable scratch space of :meth:`Theory.model`."""
+    """One attempt to assign values to classes. Mutable scratch space of :meth:`Theory.model`."""
 
     def __init__(self, theory: Theory, classes: EqualTerms, literals: Sequence[Literal], budget: SearchBudget) -> None:
         self.theory, self.classes, self.budget = theory, classes, budget
@@ -174,7 +173,7 @@ class _Assignment:
         return {code: root if (root := find(code)) < 0 else values[root] for code in self.theory.variables}
 
     def _holds(self, root: int) -> bool:
-        """Whether the constant that a class was bound to fits its domain and its columns' steps."""
+        """True if the constant assigned to a class fits its domain and the integrality of its columns."""
         if root in self.domains and root not in self.domains[root]:
             return False
         return (
@@ -194,7 +193,7 @@ class _Assignment:
         return sorted(self.domains[root], reverse=True) + ([] if root in self.filled else [NULL_CODE])
 
     def _line(self, sort: Place, roots: list[int]) -> dict[int, int] | None:
-        """Different values for all classes of a dense sort: its constants and classes in one line, gaps filled."""
+        """Return different values for all classes of a dense sort: its constants and classes in one sequence, gaps filled."""
         kind, constants = self.theory._sorts.ordered[sort].kind, self.theory._sorts.ordered[sort].constants
         line = line_up(list(constants), roots, self.below)
         values: dict[int, int] = {}
@@ -216,7 +215,7 @@ class _Assignment:
         return values
 
     def _grid(self, sort: Place, roots: list[int]) -> dict[int, list[int]]:
-        """Candidate values of the classes of a sort with whole or finite columns (a grid of constants and what lies between them)."""
+        """Return candidate values of the classes of a sort with integral or finite columns (a grid of constants and values between them)."""
         ordered = self.theory._sorts.ordered[sort]
         known = [self.book.constant(code) for code in ordered.constants]
         count = len(roots)
@@ -239,7 +238,7 @@ class _Assignment:
         return options
 
     def _search(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
-        """Choose from the options, the fewest first, values not used before first."""
+        """Choose from the options, the fewest first, unused values first."""
         options = {root: self._unary(root, choice) for root, choice in options.items()}
         if any(not choice for choice in options.values()):
             return False

@@ -1,4 +1,4 @@
-"""The answer to one question: PRIVATE, DISCLOSES or UNKNOWN, with what it rests on."""
+"""The result of one check: PRIVATE, DISCLOSES or UNKNOWN, with its reasons."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PRIVATE, DISCLOSES, UNKNOWN = "PRIVATE", "DISCLOSES", "UNKNOWN"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether seeing the view's answer changes any observer's belief about the secret's answer.
+    """Whether seeing the view's answer changes any adversary's belief about the secret's answer. Source: [Miklau2004].
 
-    *Guarantee*: PRIVATE holds for every prior in which rows are independent of each other, given the constraints of the schema
-    (keys, foreign keys, CHECK), whatever else the observer saw that is private too (collusion resistant, stateless). DISCLOSES carries a witness
-    that replays. UNKNOWN proves nothing and must be treated as a denial.
+    *Guarantee*: PRIVATE holds for every prior in which rows are independent of each other, given the constraints of the
+    schema (keys, foreign keys, CHECK), also in combination with other private views (collusion resistant, stateless).
+    DISCLOSES has a witness that was replayed. UNKNOWN proves nothing and must be treated as a denial.
     """
 
     status: str
@@ -44,16 +44,16 @@ class Verdict:
 
     @property
     def private(self) -> bool:
-        """Whether the view may be granted: only a proof counts."""
+        """True if the view may be granted: only a proof counts."""
         return self.status == PRIVATE
 
     @property
     def ok(self) -> bool:
-        """Whether the view may be granted."""
+        """True if the view may be granted."""
         return self.private
 
     def card(self) -> Card:
-        """The verdict with its reason, the rows that it is about, and what it rests on."""
+        """Return the verdict with its reason, the rows concerned, and its assumptions."""
         sentences = [f"Rows: {self.pattern}"] if self.pattern else []
         if self.witness is not None:
             found = self.witness
@@ -67,7 +67,7 @@ class Verdict:
         return Card(f"{self.status}: {self.reason}", tone=tone_of(self.private), sentences=[*sentences, *told])
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """Return the verdict as plain data."""
         found: dict[str, Any] = {
             "status": self.status,
             "secret": self.secret,
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def jointly(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """The verdict on several views seen together: private iff each one is (collusion resistance)."""
+    """Return the verdict on several views seen together: private iff each one is (collusion resistance)."""
     order = (DISCLOSES, UNKNOWN, PRIVATE)
     worst = min(verdicts, key=lambda verdict: order.index(verdict.status))
     if len(verdicts) == 1:

@@ -1,8 +1,8 @@
-"""Verdicts on paper: a JSON certificate, and what it takes to believe it.
+"""Certificates of verdicts in JSON, verifiable without the search engine.
 
-A DISCLOSES certificate holds the witness; anybody can run the two queries on it. A PRIVATE certificate of plain queries
+A DISCLOSES certificate contains the witness; the two queries can be run on it. A PRIVATE certificate of plain queries
 (no comparisons, finite domains or keys) lists, for every set of subgoals that a row could match, the homomorphism that
-keeps the answer alive without that row. ``verifying`` checks both with code of its own.
+preserves the answer without that row. ``certificate_check`` verifies both independently.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def certify(
     dialect: str = "postgres",
     foreign_keys: str = "known",
 ) -> dict[str, Any]:
-    """The certificate of a verdict on one pair."""
+    """Return the certificate of a verdict on one pair."""
     used = secret.relations() | view.relations()
     found = {
         "format": FORMAT,
@@ -65,7 +65,7 @@ def certify(
 
 
 def read_certificate(text: str) -> dict[str, Any]:
-    """A certificate from its JSON text."""
+    """Parse a certificate from its JSON text."""
     try:
         found = parse_json(text)
     except json.JSONDecodeError as error:
@@ -78,7 +78,7 @@ def read_certificate(text: str) -> dict[str, Any]:
 
 
 def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[str, Any]:
-    """A schema as plain values."""
+    """Return a schema as plain data."""
     return {
         "relations": [
             {
@@ -118,7 +118,7 @@ def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[s
 
 
 def schema_from_json(found: Mapping[str, Any], dialect: str = "postgres") -> Schema:
-    """The schema that :func:`schema_to_json` wrote down; its CHECK constraints are read again, in their ``dialect``."""
+    """Return the schema written by :func:`schema_to_json`; its CHECK constraints are parsed again, in their ``dialect``."""
     relations = {}
     for item in found["relations"]:
         columns = tuple(
@@ -145,12 +145,12 @@ def schema_from_json(found: Mapping[str, Any], dialect: str = "postgres") -> Sch
 
 
 def typed_row(row: Iterable[Constant]) -> list[list[object]]:
-    """A row with the kind of each value, so that it reads back as it was."""
+    """Return a row with the kind of each value, so that it is read back exactly."""
     return [[item.kind, plain(item)] for item in row]
 
 
 def row_from_json(row: Iterable[tuple[str, object]]) -> tuple[Constant, ...]:
-    """The row that :func:`typed_row` wrote down."""
+    """Return the row written by :func:`typed_row`."""
     return tuple(coerce(constant(value), kind) for kind, value in row)
 
 
@@ -168,9 +168,10 @@ def _typed(witness: DatabaseWitness) -> dict[str, Any]:
 
 
 def has_short_proof(secret: Query, view: Query, schema: Schema) -> bool:
-    """Whether homomorphisms alone can prove a pair PRIVATE, and there are not too many sets of subgoals to list.
+    """True if homomorphisms alone can prove a pair PRIVATE, and the sets of subgoals are few enough to list.
 
-    They can without keys, foreign keys, comparisons, finite domains, any say about NULL, and functions that may read any table.
+    This requires that there are no keys, foreign keys, comparisons, finite domains, conditions on NULL, or functions
+    that may read any table.
     """
     if secret.boundless or view.boundless or schema.foreign_keys:
         return False
@@ -178,7 +179,7 @@ def has_short_proof(secret: Query, view: Query, schema: Schema) -> bool:
 
 
 def _size(secret: Query, view: Query) -> int:
-    """How many pairs of sets of subgoals of one relation two queries have."""
+    """Return the number of pairs of subgoal sets of one relation of two queries."""
     counts = [
         [Counter(atom.relation for atom in rule.body) for part in query.parts for rule in part.disjuncts]
         for query in (secret, view)
@@ -209,7 +210,7 @@ def _rules(query: Query) -> list[list[str]]:
 
 
 def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
-    """Homomorphisms for every unifiable pair of sets, or the note that the verdict must be decided again."""
+    """Return homomorphisms for every unifiable pair of sets, or the note that the verdict must be decided again."""
     checker = Checker(schema, minimize=False, fast=False)
     sides = [encode(query, schema, checker.setting.book) for query in (secret, view)]
     if not has_short_proof(secret, view, schema):

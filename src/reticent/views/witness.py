@@ -1,4 +1,4 @@
-"""A disclosure made concrete: a row, two small databases, and four answers that anybody can compute again."""
+"""A concrete disclosure: a row, two small databases, and four reproducible answers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Answers = tuple[tuple[Any, ...], ...]
 class DatabaseWitness:
     """Adding ``row`` to ``secret_database`` changes the secret's answer; the same for the view's side.
 
-    Without keys both rows are one and the same. With keys the view's row may differ: the two agree on the key, so
-    a database holds at most one of them. With foreign keys it may be a row of another table, ``view_relation``. ``secret_answer`` and ``view_answer`` are the answers that come with the row, with
-    everything that is counted; the four answers as SQL returns them are filled in by the replay.
+    Without keys both rows are the same. With keys the view's row may differ: the two agree on the key, so a database
+    holds at most one of them. With foreign keys it may be a row of another table, ``view_relation``. ``secret_answer``
+    and ``view_answer`` are the answers gained with the row, with everything that is counted; the replay adds the four
+    answers as SQL returns them.
     """
 
     relation: str
@@ -46,13 +47,13 @@ class DatabaseWitness:
         object.__setattr__(self, "view_relation", self.view_relation or self.relation)
 
     def replay(self) -> bool:
-        """Run both queries on the databases again; True when adding the row changes both answers."""
+        """Run both queries on the databases again; return True if adding the row changes both answers."""
         from reticent.views.replay import replayed
 
         return bool(replayed(self, *self.about).engine)
 
     def databases(self) -> dict[str, Database]:
-        """The four databases by the name of the answer that they give."""
+        """The four databases by the name of their answer."""
         return {
             "secret_before": self.secret_database,
             "secret_after": with_row(self.secret_database, self.relation, self.row),
@@ -61,13 +62,13 @@ class DatabaseWitness:
         }
 
     def constants(self) -> Iterator[Constant]:
-        """Every value of the rows, with repeats."""
+        """Yield every value of the rows, with repeats."""
         yield from (*self.row, *self.view_row)
         for database in (self.secret_database, self.view_database):
             yield from (item for rows in database.values() for row in rows for item in row)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for machines."""
+        """Return the witness as plain data."""
         return {
             "relation": self.relation,
             "view_relation": self.view_relation,
@@ -84,13 +85,13 @@ class DatabaseWitness:
 
 
 def with_row(database: Database, relation: str, row: tuple[Constant, ...]) -> Database:
-    """The database with one more row."""
+    """Return the database with one more row."""
     rows = database.get(relation, ())
     return {**database, relation: rows if row in rows else (*rows, row)}
 
 
 def build(collision: Collision, secret: Query, view: Query, schema: Schema, book: Codebook) -> DatabaseWitness:
-    """The witness of a collision, with plausible values of the columns' types for everything left open."""
+    """Return the witness of a collision, with plausible values of the columns' types for free variables."""
     values = _Values(collision, (secret, view), schema, book)
     row = values.row(collision.secret.atoms[min(collision.secret_gamma)].terms)
     other = collision.view.atoms[min(collision.view_gamma)]
@@ -109,7 +110,7 @@ def build(collision: Collision, secret: Query, view: Query, schema: Schema, book
 
 
 class _Values:
-    """Constants for the classes of a collision. Mutable: values are handed out as classes turn up."""
+    """Constants for the classes of a collision. Mutable: values are assigned as classes occur."""
 
     def __init__(self, collision: Collision, queries: Iterable[Query], schema: Schema, book: Codebook) -> None:
         self._model = collision.model
@@ -160,7 +161,7 @@ class _Values:
 
 
 def plausible(kind: str, column: SchemaColumn, number: int) -> Constant:
-    """A value of a kind that looks like one of the column's; each number has its own."""
+    """Return a plausible value of the column's kind; each number gives a different one."""
     if kind == "date":
         return Constant("date", date(2000, 1, 1) + timedelta(days=number))
     if kind in ("timestamp", "moment"):
@@ -173,7 +174,7 @@ def plausible(kind: str, column: SchemaColumn, number: int) -> Constant:
 
 
 def plain(value: object) -> object:
-    """A value as JSON shows it."""
+    """Return a value in JSON form."""
     if isinstance(value, Constant):
         value = value.value
     if isinstance(value, Fraction):
@@ -184,7 +185,7 @@ def plain(value: object) -> object:
 
 
 def plain_row(row: Iterable[Constant]) -> list[object]:
-    """A row as JSON shows it."""
+    """Return a row in JSON form."""
     return [plain(item) for item in row]
 
 

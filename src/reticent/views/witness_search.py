@@ -1,7 +1,10 @@
-"""Witnesses for queries beyond the exact fragment: small databases on which the users' own SQL is run, until one row changes both answers.
+"""Search for witnesses of queries beyond the exact fragment: the original SQL is run on small databases until one row
+changes both answers.
 
-Aggregates, outer joins, LIKE, CASE, window functions and the like are over-approximated by the rows that they read, so an overlap alone proves nothing. A database does: if
-removing one row changes the answer of the view, and in some database also that of the secret, the row is critical to both, and the view discloses. Nothing found proves nothing.
+Aggregates, outer joins, LIKE, CASE, window functions and the like are over-approximated by the rows that they read, so
+an overlap alone proves nothing. A database does: if removing one row changes the answer of the view, and in some
+database also that of the secret, the row is critical to both, and the view discloses. An unsuccessful search proves
+nothing.
 """
 
 from __future__ import annotations
@@ -69,9 +72,10 @@ def search(
     seconds: float = SECONDS,
     accepted: Callable[[DatabaseWitness], DatabaseWitness | None] | None = None,
 ) -> DatabaseWitness | None:
-    """A witness that changes both answers in a real database, or None where none was found in so many trials.
+    """Return a witness that changes both answers in a real database, or None if none was found within the trials.
 
-    With ``accepted``, which returns a witness under all constraints or None, small databases are tried whose rows name rows that are there, as foreign keys ask for.
+    With ``accepted``, which returns a witness under all constraints or None, small databases are tried whose rows refer
+    to existing rows, as foreign keys require.
     """
     try:
         values = _TrialValues(schema, [each for query in (secret, view) for each in _parsed(query, schema)])
@@ -92,7 +96,7 @@ def search(
 
 
 def _parents_first(relations: Sequence[Relation], schema: Schema) -> list[Relation]:
-    """The tables and all that their rows refer to, each behind those that it refers to but where they refer to each other."""
+    """Return the tables and all that they reference, each after those that it references, except for cycles."""
     found: dict[str, Relation] = {}
     begun: set[str] = set()
 
@@ -109,7 +113,7 @@ def _parents_first(relations: Sequence[Relation], schema: Schema) -> list[Relati
 
 
 def is_repeatable(query: Query, schema: Schema) -> bool:
-    """Whether the answers of a query depend on its tables alone: not on chance, on the time, or on functions that may read anything."""
+    """True if the answers of a query depend on its tables alone: not on randomness, the time, or functions that may read anything."""
     try:
         return not query.boundless and not any(node.find(*BY_CHANCE) for node in _parsed(query, schema))
     except (ReticentError, RecursionError):
@@ -131,7 +135,7 @@ def _parsed(query: Query, schema: Schema) -> Iterator[exp.Expr]:
 
 @dataclass(frozen=True)
 class _TrialValues:
-    """The values to try: what the queries compare a column with, values beside these, and a few that joins meet on."""
+    """The values to try: constants that the queries compare a column with, neighbouring values, and a few shared by joins."""
 
     schema: Schema
     nodes: Sequence[exp.Expr]
@@ -159,23 +163,23 @@ class _TrialValues:
 
     @property
     def repeatable(self) -> bool:
-        """Whether the answers depend on the tables alone."""
+        """True if the answers depend on the tables alone."""
         return not any(node.find(*BY_CHANCE) for node in self.nodes)
 
     def of(self, column: SchemaColumn, rows: int) -> list[Constant]:
-        """The values of a column in tables of so many rows."""
+        """Return the values of a column in tables of this many rows."""
         if column.domain is not None:
             return [*column.domain, *([NULL] if column.nullable else [])]
         compared = self.compared.get(column.name.lower(), ())
         fills = ["", "x", *(each.value.strip("%") for each in compared if each.kind == "text")]
         named = [item for each in compared for item in _around(each, column, fills)]
         usual = _usual(column, rows)
-        # What is compared with matters more than what is not.
+        # Values that are compared matter most.
         return [*named, *named, *usual, *([NULL] if column.nullable else [])]
 
 
 def _around(item: Constant, column: SchemaColumn, fills: Sequence[str]) -> Iterator[Constant]:
-    """A constant and values beside it; of a pattern the texts with something in the place of its signs."""
+    """Yield a constant and neighbouring values; for a pattern, texts with its wildcards filled."""
     if item.kind == "text" and ("%" in item.value or "_" in item.value):
         texts = [item.value.replace("%", filled).replace("_", "a") for filled in fills]
     else:
@@ -207,7 +211,7 @@ def _usual(column: SchemaColumn, rows: int) -> list[Constant]:
 
 @dataclass
 class _WitnessSearch:
-    """One search. Mutable: it remembers rows that changed one of the answers. Always the same, for the same queries."""
+    """One search. Mutable: remembers rows that changed one of the answers. Deterministic for the same queries."""
 
     secret: Query
     view: Query
@@ -266,7 +270,7 @@ class _WitnessSearch:
     def _tied(
         self, database: Database, hidden: Sequence[tuple[str, Row]], shown: Sequence[tuple[str, Row]]
     ) -> DatabaseWitness | None:
-        """A witness of rows of one database that change an answer each: nothing but foreign keys may tie them."""
+        """Return a witness of rows of one database that change one answer each; only foreign keys may link them."""
         for (name, row), (view_name, view_row) in zip(hidden[:1], shown[:1], strict=False):
             if self.attempts and self.accepted is not None:
                 self.attempts -= 1
@@ -277,7 +281,7 @@ class _WitnessSearch:
         return None
 
     def _meeting(self, name: str, row: Row) -> list[tuple[Row, Row]]:
-        """Rows critical to the secret and to the view, one of them ``row``, that are the same or exclude each other by a key."""
+        """Return rows critical to the secret and to the view, one of them ``row``, that are equal or mutually exclusive by a key."""
         keys = [key.columns for key in self.schema.relation(name).keys]
 
         def meets(other: Row) -> bool:
@@ -288,16 +292,16 @@ class _WitnessSearch:
         return list(dict.fromkeys(pairs))[:2]
 
     def _pool(self, relation: Relation, place: int, count: int) -> list[Constant]:
-        """The values of a column; in a narrow database one or two, so that groups are large and joins meet, but for keys."""
+        """Return the values of a column; in a narrow database one or two, so that groups are large and joins match, except for keys."""
         pool = self.values.of(relation.columns[place], count)
         if not self.narrow or any(key.columns == (place,) for key in relation.keys):
             return pool
         return self.rng.choices(pool, k=self.rng.choice((1, 1, 2)))
 
     def _confirmed(self, name: str, row: Row, view_row: Row) -> DatabaseWitness | None:
-        """The witness after another engine saw the same, where one runs both texts."""
+        """Return the witness after another engine confirmed it, if one runs both texts."""
         if any((name, each) not in known for known, each in zip(self.critical, (row, view_row), strict=True)):
-            # It was tried beside another row, and was no witness.
+            # It was tried together with another row, and was not a witness.
             return None
         hidden, shown = (known[name, each] for known, each in zip(self.critical, (row, view_row), strict=True))
         about = (self.secret, self.view, self.schema)
@@ -316,7 +320,7 @@ class _WitnessSearch:
         return None
 
     def _database(self) -> Database:
-        """Random rows of every table that both queries read, each key once; and rows that changed one of the answers before."""
+        """Return random rows of every table that both queries read, each key once, and rows that changed one of the answers before."""
         count = self.rng.choice(self.values.sizes if self.accepted is None else _SMALL)
         self.narrow = self.rng.random() < _NARROW
         found: Database = {}
@@ -333,7 +337,7 @@ class _WitnessSearch:
         return found
 
     def _naming(self, row: Row, relation: Relation, database: Database) -> Row:
-        """The row with the values of some row that is there wherever it refers to one."""
+        """Return the row with its references replaced by values of existing rows."""
         named = list(row)
         for link in parents_of(relation.name, self.schema):
             parents = database.get(self.schema.relation(link.parent).name, ())
@@ -349,7 +353,7 @@ def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:
 
 
 def _keyed(rows: Sequence[Row], relation: Relation) -> list[Row]:
-    """Rows of which no two agree on a key."""
+    """Return rows of which no two agree on a key."""
     kept: list[Row] = []
     seen: set[tuple[int, Row]] = set()
     for row in dict.fromkeys(rows):

@@ -1,10 +1,10 @@
-"""SQL in: schemas from DDL or a live catalogue, queries from text, and the few words that other SQL dialects differ in.
+"""The SQL front end: schemas from DDL or a live catalogue, queries from text, and dialect differences.
 
 - ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
 - ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema
-- ``database_schema``: the same from a running PostgreSQL or a DuckDB file
-- ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: what the parts of a SELECT mean
-- ``translate``: the query that a whole text asks
+- ``catalogue``: the same from a running PostgreSQL or a DuckDB file
+- ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: the semantics of the parts of a SELECT
+- ``translate``: the query of a whole text
 - ``query_files``: named queries from files, directories and dbt-style models
 """
 

@@ -26,45 +26,45 @@ from reticent.views.sql.row_conditions import (
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
 }  # fmt: skip
-# Elsewhere LIKE may ignore case.
+# In other dialects LIKE may ignore case.
 _CASE_SENSITIVE = ("postgres", "duckdb")
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class UnknownType(Exception):
-    """What a constant means for a column is not known (times, intervals, JSON ...)."""
+    """The meaning of a constant for this column type is unknown (times, intervals, JSON ...)."""
 
 
 class Scope(Protocol):
-    """What a condition needs from the query around it."""
+    """What a condition needs from the enclosing query."""
 
     text: str
     dialect: str
 
     def column(self, node: exp.Column) -> Output:
-        """The output that a column reference means."""
+        """Return the output that a column reference denotes."""
         ...
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
-        """The base column behind a variable."""
+        """Return the base column behind a variable."""
         ...
 
     def subquery(self, node: exp.Expr) -> NamedRows:
-        """A nested query, which may use this scope's columns."""
+        """Return a nested query, which may use this scope's columns."""
         ...
 
     def cast_kind(self, node: exp.DataType) -> str | None:
-        """The kind of value of an SQL type."""
+        """Return the kind of value of an SQL type."""
         ...
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions that AND ties together."""
+    """Return the conjuncts of an AND."""
     return _tied(node, exp.And)
 
 
 def _tied(node: exp.Expr, by: type[exp.Connector]) -> list[exp.Expr]:
-    """The conditions that a chain of one connector ties together, from left to right; chains of thousands are read without recursion."""
+    """Return the operands of a chain of one connector, from left to right; without recursion, for chains of thousands."""
     found, waiting = [], [node]
     while waiting:
         node = waiting.pop().unnest()
@@ -76,7 +76,7 @@ def _tied(node: exp.Expr, by: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alternative, ...]:
-    """The ways in which the condition evaluates to ``wanted`` (not to unknown); Unsupported when it is not exact."""
+    """Return the ways in which the condition evaluates to ``wanted`` (not to unknown); Unsupported if that is not exact."""
     node = node.unnest()
     if isinstance(node, exp.Not):
         return alternatives(node.this, scope, not wanted)
@@ -97,7 +97,7 @@ def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alt
 
 
 def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
-    """The ways in which an SQL comparison is true: both sides are filled, and it holds."""
+    """Return the ways in which an SQL comparison is true: both sides are non-NULL, and it holds."""
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
@@ -109,7 +109,7 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
         and (left.kind != right.kind or left.kind == "text")
         and left != right
     ):
-        # Whether 'a' is 'A', or '1' is 1, is for the database to say.
+        # Whether 'a' equals 'A', or '1' equals 1, depends on the database.
         raise UnknownType
     columns = [column for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))]
     if not alike(columns):
@@ -128,12 +128,14 @@ def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alter
 
 
 def alike(columns: Sequence[SchemaColumn]) -> bool:
-    """Whether equal values of these columns are written alike: a day and a moment, exact and binary numbers, or texts of different collations, are not."""
+    """True if equal values of these columns have the same representation: a date and a timestamp, exact and binary
+    numbers, or texts of different collations do not.
+    """
     return len({(column.kind, column.folds_case, column.loose, column.form) for column in columns if column.kind}) <= 1
 
 
 def operand(node: exp.Expr, scope: Scope) -> Term:
-    """The term that a side of a comparison is."""
+    """Return the term on one side of a comparison."""
     node = node.unnest()
     if isinstance(node, exp.Column):
         found = scope.column(node)
@@ -152,7 +154,7 @@ def operand(node: exp.Expr, scope: Scope) -> Term:
 
 
 def _keeps_value(column: SchemaColumn, to: exp.DataType, scope: Scope) -> bool:
-    """Whether a cast of the column changes no value: to its own kind, without a length, and never to fewer digits."""
+    """True if casting the column is lossless: same type family, no length limit, no loss of precision."""
     if column.kind != scope.cast_kind(to) or to.expressions:
         return False
     if column.kind == "number":
@@ -172,8 +174,8 @@ def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative
 
 
 def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
-    """LIKE with a prefix, ``'ab%'``, as the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
-    # The parser's way to write NOT LIKE.
+    """Translate LIKE with a prefix, ``'ab%'``, to the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
+    # The parser's representation of NOT LIKE.
     wanted = wanted != bool(node.args.get("negate"))
     term, pattern = operand(node.this, scope), fold(node.args["expression"].unnest())
     column = scope.column_type(term) if isinstance(term, Variable) else None
@@ -246,7 +248,7 @@ def _in(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
 
 
 def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[Alternative, ...]:
-    """``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, counted nowhere."""
+    """Translate ``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, not counted in the head."""
     inner = node.find(exp.Select, exp.SetOperation)
     listed = node.find(exp.Array)
     if inner is None and listed is not None:
@@ -320,14 +322,14 @@ def _is_null(term: Term, wanted: bool) -> tuple[Alternative, ...]:
 
 
 def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
-    """IS NOT DISTINCT FROM, or with ``wanted`` turned round IS DISTINCT FROM: NULL is a value like others."""
+    """Translate IS NOT DISTINCT FROM, or negated IS DISTINCT FROM: NULL is an ordinary value."""
     if isinstance(node, exp.NullSafeNEQ):
         wanted = not wanted
     left, right = operand(node.this, scope), operand(node.args["expression"], scope)
     if any(isinstance(term, Constant) and term.kind == "boolean" for term in (left, right)) and "boolean" not in {
         column.kind for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))
     }:
-        # SQLite takes it for IS TRUE, which any number but 0 meets.
+        # SQLite reads it as IS TRUE, which any number except 0 satisfies.
         raise UnknownType
     if NULL not in (left, right):
         compare(left, "=", right, scope)
@@ -351,10 +353,11 @@ def _truth_value(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternativ
 
 
 def _typed(term: Term, other: Term, scope: Scope, operator: str = "=") -> Term:
-    """A constant as the column that it is compared with stores it.
+    """Return a constant as the column that it is compared with stores it.
 
-    One that cannot be read is not one that the column cannot hold: databases know more ways to write a date, a truth value or
-    a number than we do ('1999-1-8', 'on', 'NaN'), and some turn any text into a number. In a comparison by size it is refused later, by name.
+    A constant that cannot be parsed may still be valid: databases accept more spellings of a date, a Boolean or a
+    number ('1999-1-8', 'on', 'NaN'), and some convert any text to a number. In an order comparison it is refused later,
+    by name.
     """
     column = scope.column_type(other) if isinstance(other, Variable) else None
     if isinstance(term, Constant) and column is not None:

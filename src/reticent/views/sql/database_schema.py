@@ -1,4 +1,4 @@
-"""Schemas from a running PostgreSQL or a DuckDB file: the catalogue is written down as DDL and read as such."""
+"""Schemas from a running PostgreSQL or a DuckDB file: the catalogue is rendered as DDL and parsed as such."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ ORDER BY n.nspname, c.relname
 
 
 def from_postgres(url: str) -> Schema:
-    """The schema of a running PostgreSQL database, its views included; only the catalogue is read."""
+    """Return the schema of a running PostgreSQL database, including its views; only the catalogue is read."""
     return read_schema(postgres_ddl(url), "postgres")
 
 
 def from_duckdb(path: Path) -> Schema:
-    """The schema of a DuckDB file, its views included; the file is opened for reading only."""
+    """Return the schema of a DuckDB file, including its views; the file is opened read-only."""
     return read_schema(duckdb_ddl(path), "duckdb")
 
 
 def postgres_ddl(url: str) -> str:
-    """The catalogue of a PostgreSQL database as DDL text."""
+    """Return the catalogue of a PostgreSQL database as DDL text."""
     try:
         import psycopg
     except ImportError:
@@ -80,7 +80,7 @@ def postgres_ddl(url: str) -> str:
     except psycopg.Error as error:
         reason = (str(error).strip().splitlines() or ["no reason given"])[0]
         raise DataError(
-            f"The PostgreSQL catalogue could not be read: {reason}. Check the address and the rights."
+            f"The PostgreSQL catalogue could not be read: {reason}. Check the address and the privileges."
         ) from None
     parts = [f"CREATE TYPE {quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     by_table: dict[tuple[str, str], list[str]] = {}
@@ -106,7 +106,7 @@ def postgres_ddl(url: str) -> str:
 
 
 def duckdb_ddl(path: Path) -> str:
-    """The catalogue of a DuckDB file as DDL text."""
+    """Return the catalogue of a DuckDB file as DDL text."""
     import duckdb
 
     if not path.exists():
@@ -128,7 +128,7 @@ def duckdb_ddl(path: Path) -> str:
 
 
 def _collation(name: str | None, tells_apart: bool | None, order: str | None) -> str:
-    """What the DDL says about a column's collation: its name where it matters which texts are equal, C where they are sorted by code point."""
+    """Return the DDL for a column's collation: its name if it matters which texts are equal, C if they are sorted by code point."""
     if name is None:
         return ""
     if not tells_apart:

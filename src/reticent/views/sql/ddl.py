@@ -1,7 +1,8 @@
-"""Schemas from DDL: keys, NOT NULL, small domains, foreign keys, stored views.
+"""Schemas from DDL: keys, NOT NULL, finite domains, foreign keys, stored views.
 
-``PRIMARY KEY`` columns are NOT NULL (but for SQLite, which lets NULL into most). A UNIQUE constraint over a nullable column is a partial key. Texts fold case where
-the column says so (CITEXT, COLLATE NOCASE), and by default in MySQL and SQL Server, whose usual collations do.
+``PRIMARY KEY`` columns are NOT NULL (except in SQLite, which allows NULL in most). A UNIQUE constraint over a nullable
+column is a partial key. Texts fold case if the column is declared so (CITEXT, COLLATE NOCASE), and by default in MySQL
+and SQL Server, as their default collations do.
 """
 
 from __future__ import annotations
@@ -20,23 +21,24 @@ from reticent.views.sql.dialect import ZONED, fold, parse_statements, relation_n
 _SMALL_RANGE = 64
 _TYPE = exp.DataType.Type
 _DATES = {_TYPE.DATE, _TYPE.DATE32}
-# Steps of a microsecond or coarser, and constants as precise as they are written; DATETIME of SQL Server rounds them, DATETIME2 and TIMESTAMP_NS step more finely.
+# Steps of a microsecond or coarser, and constants as precise as written; DATETIME of SQL Server rounds them, DATETIME2
+# and TIMESTAMP_NS have finer steps.
 _MICROSECONDS = {
     _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ, _TYPE.TIMESTAMP_S, _TYPE.TIMESTAMP_MS, _TYPE.DATETIME,
 }  # fmt: skip
 _TEXTS = set(exp.DataType.TEXT_TYPES) | {_TYPE.ENUM, _TYPE.NAME}
-# Equal values look alike. Of the rest of the types that are not read, some have two ways to show a value (INTERVAL, JSONB).
+# Equal values look the same. Some of the unsupported types have several representations of a value (INTERVAL, JSONB).
 _SHOWN_ALIKE = {_TYPE.UUID, _TYPE.TIME, _TYPE.BINARY, _TYPE.VARBINARY}
-# Rounded, or cut, when a text is read.
+# Rounded or truncated when a text is converted.
 _NOT_READ = {_TYPE.MONEY, _TYPE.SMALLMONEY}
 _FOLDING_DIALECTS = ("mysql", "tsql")
-# There TRUE is 1, and a column declared BOOLEAN holds any number.
+# In SQLite TRUE is 1, and a column declared BOOLEAN holds any number.
 _BINARY_DIALECTS = ("duckdb", "sqlite")
 _ROUNDING_DIALECTS = ("duckdb", "tsql")
 _NUMBERS_AS_TRUTH = ("mysql", "sqlite")
 _FOLDING_COLLATION = re.compile(r"nocase|_ci(_|$)", re.IGNORECASE)
 _BY_CODE_POINT = re.compile(r"^(c|posix|binary|ucs_basic)$|_bin2?$", re.IGNORECASE)
-# The collations that PostgreSQL brings along tell every two texts apart; names of other shapes may be anybody's.
+# The built-in collations of PostgreSQL distinguish any two texts; names of other forms may be user-defined.
 _EXACT_COLLATION = re.compile(
     r"^(default|unicode|[a-z]{2,3}_[A-Z]{2}(\.utf-?8)?|[a-z]{2,3}(-[A-Za-z0-9]{2,4})*-x-icu)$", re.ASCII
 )
@@ -49,7 +51,7 @@ _COLLATION = re.compile(rf"\s*COLLATION\s+(?:IF\s+NOT\s+EXISTS\s+)?(?P<name>{_NA
 _POLICY = re.compile(
     rf"\s*POLICY\s+{_NAME}\s+ON\s+(?P<table>{_NAME})(?:.*?\bUSING\s*(?P<using>\(.*\)))?", re.IGNORECASE | re.DOTALL
 )
-# What a policy may be made of that looks at nothing but the row and who asks, and raises no error.
+# Expressions that depend only on the row and the current user, and raise no error.
 _OF_ONE_ROW = (
     exp.Select, exp.Paren, exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.And, exp.Or, exp.Not,
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Tuple, exp.CurrentUser, exp.SessionUser,
@@ -58,7 +60,7 @@ _WHOLE = set(exp.DataType.INTEGER_TYPES) | {_TYPE.SMALLSERIAL, _TYPE.SERIAL, _TY
 
 
 def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
-    """The kind of value that an SQL type holds, and whether it steps in whole units."""
+    """Return the kind of value of an SQL type, and whether it is integral."""
     if node is None:
         return None, False
     kind = node.this
@@ -80,7 +82,7 @@ def kind_of(node: exp.DataType | None) -> tuple[str | None, bool]:
 
 
 def form_of(node: exp.DataType | None) -> str:
-    """How an SQL type holds numbers: ``""`` exactly, ``"double"`` or ``"single"`` (see :class:`SchemaColumn`)."""
+    """Return how an SQL type stores numbers: ``""`` exactly, ``"double"`` or ``"single"`` (see :class:`SchemaColumn`)."""
     if node is None:
         return ""
     if node.this in (_TYPE.DOUBLE, _TYPE.UDOUBLE):
@@ -99,7 +101,7 @@ class _Texts:
 
 
 def _collated(dialect: str, collation: str, folding_type: bool) -> _Texts:
-    """How a text column is compared. PostgreSQL's own collations differ in order only; those of DuckDB and of SQLite in what is equal too."""
+    """Return how a text column is compared. PostgreSQL's own collations differ in order only; those of DuckDB and SQLite also in equality."""
     if folding_type or _FOLDING_COLLATION.search(collation) or (dialect in _FOLDING_DIALECTS and not collation):
         return _Texts(True, True, dialect in _BINARY_DIALECTS)
     if _BY_CODE_POINT.search(collation) or (dialect in _BINARY_DIALECTS and not collation):
@@ -111,7 +113,7 @@ def _collated(dialect: str, collation: str, folding_type: bool) -> _Texts:
 
 
 def _looks_different(type_: object, kind: str | None, form: str, limited: bool, dialect: str) -> bool:
-    """Whether equal values of a type may look different: 1.0 and 1.00, 0 and -0, an interval of a day or of 24 hours."""
+    """True if equal values of a type may look different: 1.0 and 1.00, 0 and -0, an interval of a day or of 24 hours."""
     if kind == "other":
         return type_ not in _SHOWN_ALIKE
     if kind != "number" or dialect == "sqlite":
@@ -120,7 +122,7 @@ def _looks_different(type_: object, kind: str | None, form: str, limited: bool, 
 
 
 def _is_wide(declared: exp.DataType | None) -> bool:
-    """Whether an exact number may have so many digits that no other decimal type holds it."""
+    """True if an exact number may have more digits than any other decimal type holds."""
     if not isinstance(declared, exp.DataType) or declared.this in _WIDE:
         return isinstance(declared, exp.DataType)
     digits = [int(item.name) for item in declared.expressions if item.name.isdigit()]
@@ -128,7 +130,7 @@ def _is_wide(declared: exp.DataType | None) -> bool:
 
 
 def read_schema(text: str, dialect: str = "postgres") -> Schema:
-    """The schema that a DDL text declares; statements that say nothing about it (INSERT, GRANT, SET) are passed over."""
+    """Return the schema that a DDL text declares; irrelevant statements (INSERT, GRANT, SET) are skipped."""
     reader = _SchemaReader(text, dialect)
     for statement in parse_statements(text, dialect, "The schema"):
         reader.read(statement, dialect)
@@ -137,7 +139,7 @@ def read_schema(text: str, dialect: str = "postgres") -> Schema:
 
 @dataclass
 class _Draft:
-    """A table while its statements are read."""
+    """A table under construction."""
 
     name: str
     columns: list[SchemaColumn]
@@ -149,7 +151,7 @@ class _Draft:
 
 
 class _SchemaReader:
-    """Collects what the statements of one text declare."""
+    """Collects the declarations of the statements of a text."""
 
     def __init__(self, text: str, dialect: str) -> None:
         self.text = text
@@ -183,10 +185,14 @@ class _SchemaReader:
             raise self._unread(statement, f"{statement.this} {str(statement.expression)[:60].strip()}")
 
     def _secured(self, table: str, condition: str) -> None:
-        """A policy that looks at a row alone only shows less of it; what else it reads, every query of the table reads too."""
+        """Record a row-level security policy: one that depends on the row alone only hides rows; whatever else it
+        reads, every query of the table reads too.
+        """
         draft = self.drafts.get(table)
         if draft is None:
-            raise PolicyError(f"A policy of the schema is about the table {table}, which comes later or not at all.")
+            raise PolicyError(
+                f"A policy of the schema refers to the table {table}, which is declared later or not at all."
+            )
         try:
             (node,) = parse_statements(f"SELECT {condition}", self.dialect, "A policy")
         except PolicyError:
@@ -196,7 +202,7 @@ class _SchemaReader:
             draft.reads.append(f"the row security {condition[:60]} of {draft.name}")
 
     def _alter(self, statement: exp.Alter) -> None:
-        """Constraints that are added; what takes back or changes something that was read is refused."""
+        """Add constraints; statements that remove or change earlier declarations are refused."""
         draft = self.drafts.get(_name(statement.this).lower())
         for action in statement.args.get("actions") or []:
             harmless = isinstance(action, exp.AlterColumn) and not (
@@ -210,13 +216,12 @@ class _SchemaReader:
             for constraint in action.expressions:
                 self._constraint(draft, constraint)
             if statement.args.get("not_valid"):
-                # Rows that were there before may violate it.
+                # Existing rows may violate it.
                 draft.checks = satisfied
 
     def _unread(self, statement: exp.Expr, what: str) -> PolicyError:
         return PolicyError(
-            f"The schema changes what it declared before, or what it did not declare: {what}{where(statement, self.text)}. That is not read; give the "
-            "CREATE statements of the tables as they are now."
+            f"The schema changes an earlier or missing declaration: {what}{where(statement, self.text)}. That is not supported; pass the CREATE statements of the tables as they are now."
         )
 
     def schema(self) -> Schema:
@@ -242,8 +247,7 @@ class _SchemaReader:
         name = _name(statement.this.this)
         if statement.find(exp.InheritsProperty, exp.PartitionedOfProperty):
             raise PolicyError(
-                f"The table {name}{where(statement, self.text)} is a part of another one, whose queries read its rows too; that is not read. Declare the whole "
-                "table alone, and the part as a view of it."
+                f"The table {name}{where(statement, self.text)} is a partition of another one, whose queries read its rows too; that is not supported. Declare the whole table only, and the partition as a view of it."
             )
         draft = _Draft(name, [])
         if name.lower() in self.drafts:
@@ -265,7 +269,8 @@ class _SchemaReader:
             kind, whole = "number", True
         form = form_of(declared)
         if self.dialect == "sqlite":
-            # Its columns take values of every type, whatever was declared; numbers that are not whole are doubles, moments are texts.
+            # SQLite columns take values of every type, whatever was declared; non-integers are doubles, timestamps are
+            # texts.
             whole = False
             form = "double" if kind == "number" else ""
             kind = "other" if kind in ("date", "timestamp", "moment") else kind
@@ -302,7 +307,8 @@ class _SchemaReader:
             kind, domain = "other", None
         padded = type_ in (_TYPE.CHAR, _TYPE.NCHAR, _TYPE.BPCHAR)
         loose = kind == "text" and not enumerated and (texts.loose or padded)
-        # MySQL compares numbers with texts as doubles; DuckDB and SQL Server round a text to the decimals of the column.
+        # MySQL compares numbers with texts as doubles; DuckDB and SQL Server round a text to the decimals of the
+        # column.
         loose = loose or (
             kind == "number" and (self.dialect == "mysql" or (self.dialect in _ROUNDING_DIALECTS and not whole))
         )
@@ -362,7 +368,7 @@ class _SchemaReader:
             draft.checks.append(item.this)
 
     def _key(self, draft: _Draft, primary: bool, columns: Sequence[exp.Expr], item: exp.Expr) -> None:
-        """A key over whole columns; one over beginnings of texts ties rows in a way that is not known here."""
+        """Add a key over whole columns; a key over text prefixes links rows in an unknown way."""
         if any(column.find(exp.ColumnPrefix, exp.Func) for column in columns):
             draft.ties.append(f"{item.sql()} of {draft.name}")
         else:
@@ -370,11 +376,11 @@ class _SchemaReader:
             draft.keys.append((primary and self._excludes_null(draft, names), names))
 
     def _excludes_null(self, draft: _Draft, names: Sequence[str]) -> bool:
-        """SQLite lets NULL into a primary key, unless it is declared INTEGER, which then numbers the rows."""
+        """Return whether a primary key excludes NULL: SQLite allows NULL unless the key is declared INTEGER, which is then the row id."""
         return self.dialect != "sqlite" or (len(names) == 1 and names[0].lower() in draft.numbering)
 
     def _numbers_rows(self, name: str) -> bool:
-        """Whether a primary key of this name is SQLite's number of the row: INTEGER as it is written, not INT or BIGINT, and not DESC."""
+        """True if a primary key of this name is SQLite's row id: declared INTEGER, not INT or BIGINT, and not DESC."""
         declared = re.findall(
             rf"(?<!\w){re.escape(name)}[\"`\]]?\s+(\w+)(?:\s+PRIMARY\s+KEY\s+(DESC))?", self.text, re.IGNORECASE
         )
@@ -382,14 +388,14 @@ class _SchemaReader:
         return types == {("INTEGER", "")}
 
     def _clustered(self, draft: _Draft, item: exp.Constraint) -> None:
-        """``PRIMARY KEY CLUSTERED (a)`` of SQL Server, which is read as two constraints side by side."""
+        """Handle ``PRIMARY KEY CLUSTERED (a)`` of SQL Server, which is parsed as two constraints."""
         if any(isinstance(inner, exp.PrimaryKeyColumnConstraint) for inner in item.expressions):
             for inner in item.expressions:
                 if isinstance(inner, exp.ClusteredColumnConstraint | exp.NonClusteredColumnConstraint):
                     self._key(draft, True, inner.this, item)
 
     def _tie(self, draft: _Draft, item: exp.UniqueColumnConstraint) -> None:
-        """NULLS NOT DISTINCT: rows with NULL exclude each other too."""
+        """Record NULLS NOT DISTINCT: rows with NULL exclude each other too."""
         if item.args.get("nulls"):
             draft.ties.append(f"{item.sql('postgres')} of {draft.name}")
 
@@ -400,7 +406,7 @@ class _SchemaReader:
         columns = [item.this for item in (parameters.args.get("columns") or [])] if parameters is not None else []
         plain = all(isinstance(column, exp.Column | exp.Identifier) for column in columns)
         if draft is None:
-            raise self._unread(statement, "a unique index of a table that comes later or not at all")
+            raise self._unread(statement, "a unique index of a table that is declared later or not at all")
         if columns and plain and not (parameters and parameters.args.get("where")):
             draft.keys.append((False, _names(columns)))
         else:
@@ -417,7 +423,7 @@ class _SchemaReader:
         self.foreign.append((ForeignKey(draft.name, parent, text), tuple(columns), named))
 
     def _placed(self, key: ForeignKey, columns: Sequence[str], named: Sequence[str]) -> ForeignKey:
-        """The foreign key with the places of its columns, where both tables have them."""
+        """Return the foreign key with the positions of its columns, if both tables have them."""
         child, parent = (self.drafts.get(name.lower()) for name in (key.child, key.parent))
         if child is None or parent is None:
             return key
@@ -466,14 +472,14 @@ def _place(draft: _Draft, name: str) -> int | None:
 
 
 def _ruled(relation: Relation, dialect: str) -> Relation:
-    """The table with a rule for its CHECK constraints, if they can be read."""
+    """Return the table with a rule for its CHECK constraints, if they can be parsed."""
     from reticent.views.row_rules import rule_of
 
     return replace(relation, rule=rule_of(relation, dialect)) if relation.checks else relation
 
 
 def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
-    """Keys that do not follow from a smaller one."""
+    """Return the keys that are not implied by a smaller one."""
     return tuple(
         key
         for key in keys
@@ -486,7 +492,7 @@ def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
 
 
 def _narrow(check: exp.Expr, columns: list[SchemaColumn], places: dict[str, int]) -> bool:
-    """Take a CHECK that lists values, or a short range of whole numbers, as the column's domain."""
+    """Use a CHECK that lists values, or a short range of integers, as the column's domain."""
     check = check.unnest()
     column = check.this.unnest() if isinstance(check, exp.In | exp.Between | exp.EQ) else None
     if not isinstance(column, exp.Column) or column.name.lower() not in places:
@@ -510,7 +516,7 @@ def _narrow(check: exp.Expr, columns: list[SchemaColumn], places: dict[str, int]
         return False
     values = list(found)
     if any(item is None or item.kind == "null" for item in values):
-        # Another column or NULL in the list allows more than the constants in it.
+        # Another column or NULL in the list allows more than its constants.
         return False
     try:
         domain = tuple(dict.fromkeys(columns[place].read(item) for item in values if item is not None))
@@ -524,7 +530,7 @@ def _narrow(check: exp.Expr, columns: list[SchemaColumn], places: dict[str, int]
 
 
 def _policy(statement: exp.Command) -> tuple[str, str] | None:
-    """The table of a row security policy, and its condition on the rows that are shown."""
+    """Return the table of a row-level security policy, and its condition on visible rows."""
     found = _POLICY.match(str(statement.expression))
     if found is None or str(statement.this).upper() not in ("CREATE", "ALTER"):
         return None
@@ -533,7 +539,7 @@ def _policy(statement: exp.Command) -> tuple[str, str] | None:
 
 
 def _changes_tables(statement: exp.Command) -> bool:
-    """Whether a statement that cannot be read says something about tables or types; owners and rights do not matter."""
+    """True if a statement that cannot be parsed concerns tables or types; owners and privileges are irrelevant."""
     words = f"{statement.this} {statement.expression}".upper().split()
     if words[:1] != ["ALTER"] or len(words) < 2 or words[1] not in ("TABLE", "TYPE", "DOMAIN", "INDEX", "VIEW"):
         return False
@@ -545,7 +551,7 @@ def _names(items: Iterable[exp.Expr]) -> tuple[str, ...]:
 
 
 def _name(table: exp.Expr | None) -> str:
-    """The table's name without a default schema in front of it."""
+    """Return the table's name without a default schema prefix."""
     if isinstance(table, exp.Schema):
         table = table.this
     name = relation_name(table) if isinstance(table, exp.Table) else ""

@@ -1,4 +1,4 @@
-"""The few places where SQL text is parsed, located, folded and turned into what SQLite or DuckDB run."""
+"""Parsing, locating, constant folding, and conversion of SQL text for SQLite or DuckDB."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _TYPED_TEXT = {
 
 
 class Unsupported(Exception):
-    """A construct outside the exact fragment; the message names it and says where it stands."""
+    """A construct outside the exact fragment; the message names it and its position."""
 
     def __init__(self, construct: str, node: exp.Expr, text: str) -> None:
         super().__init__(f"{construct}{where(node, text)}")
 
 
 def parse_statements(text: str, dialect: str, what: str) -> list[exp.Expr]:
-    """All statements of an SQL text, or an error that points at the place where it cannot be read."""
+    """Return all statements of an SQL text, or raise an error with the position that cannot be parsed."""
     try:
         found = sqlglot.parse(text, read=dialect or None)
     except SqlglotError as error:
         raise PolicyError(
-            f"{what} cannot be read as SQL{_error_place(error)}. Check the text, or give --dialect."
+            f"{what} cannot be read as SQL{_error_place(error)}. Check the text, or set the dialect (--dialect)."
         ) from None
     except RecursionError:
         raise PolicyError(f"{what} is nested too deeply to be read as SQL; split it into views.") from None
@@ -67,7 +67,7 @@ def _error_place(error: SqlglotError) -> str:
 
 
 def place(node: exp.Expr, text: str) -> tuple[int, int] | None:
-    """Line and column where a node begins, both from 1."""
+    """Return line and column where a node begins, both from 1."""
     starts = [child.meta["start"] for child in node.walk() if "start" in child.meta]
     if not starts:
         return None
@@ -76,7 +76,7 @@ def place(node: exp.Expr, text: str) -> tuple[int, int] | None:
 
 
 def where(node: exp.Expr, text: str) -> str:
-    """`` at line 2, column 7``, or nothing when the parser kept no position."""
+    """Return `` at line 2, column 7``, or nothing if the parser kept no position."""
     probe: exp.Expr | None = node
     while probe is not None:
         found = place(probe, text)
@@ -87,7 +87,7 @@ def where(node: exp.Expr, text: str) -> str:
 
 
 def literal(node: exp.Expr) -> Constant | None:
-    """The constant that an expression is, without running anything; None when it is none."""
+    """Return the constant of an expression without evaluating anything; None if it is not one."""
     if isinstance(node, exp.Paren):
         return literal(node.this)
     if isinstance(node, exp.Literal):
@@ -110,15 +110,16 @@ def literal(node: exp.Expr) -> Constant | None:
 
 
 def _spelled(text: str) -> Constant:
-    """A number as SQL spells it; with an exponent most databases take it for a double."""
+    """Return a number as SQL spells it; with an exponent most databases read it as a double."""
     found = number(text)
     return Constant("double", found.value) if "e" in text.lower() else found
 
 
 def fold(node: exp.Expr) -> Constant | None:
-    """The constant that arithmetic on constants gives (``date '1998-12-01' - interval '90' day``), by DuckDB.
+    """Return the result of arithmetic on constants (``date '1998-12-01' - interval '90' day``), by DuckDB.
 
-    None for what databases compute differently: quotients of whole numbers, arithmetic on fractions, casts that cut or round, moments with an offset.
+    None for what databases compute differently: quotients of integers, arithmetic on fractions, casts that truncate or
+    round, timestamps with an offset.
     """
     found = literal(node)
     if found is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
@@ -142,7 +143,7 @@ def fold(node: exp.Expr) -> Constant | None:
 
 
 def _computes_with_fractions(node: exp.Expr) -> bool:
-    """Whether numbers that are not whole are added or multiplied: some databases do that exactly, others in binary."""
+    """True if non-integers are added or multiplied: some databases do that exactly, others in binary."""
     if not node.find(exp.Add, exp.Sub, exp.Mul, exp.Mod):
         return False
     spelled = [item.this for item in node.find_all(exp.Literal) if not item.is_string]
@@ -152,7 +153,7 @@ def _computes_with_fractions(node: exp.Expr) -> bool:
 
 
 def _cuts(cast: exp.Cast) -> bool:
-    """Whether a cast may change a value: to a length, to padded text, to whole numbers, to fewer binary digits, to another time zone."""
+    """True if a cast may change a value: to a length, to padded text, to integers, to fewer binary digits, to another time zone."""
     kind = cast.to.this
     if kind in exp.DataType.TEMPORAL_TYPES:
         inside = literal(cast.this)
@@ -167,14 +168,14 @@ def _cuts(cast: exp.Cast) -> bool:
 
 @cache
 def _calculator() -> duckdb.DuckDBPyConnection:
-    """An empty database that only ever computes with constants."""
+    """Return an empty database used only to compute with constants."""
     import duckdb
 
     return duckdb.connect(":memory:", config={"threads": 1})
 
 
 def split_statements(text: str, dialect: str, what: str) -> list[str]:
-    """The statements of a text one by one, each moved down so that its line numbers stay those of the text."""
+    """Return the statements of a text one by one, each padded so that its line numbers stay those of the text."""
     try:
         tokens = sqlglot.tokenize(text, read=dialect or None)
     except SqlglotError as error:
@@ -188,12 +189,12 @@ def split_statements(text: str, dialect: str, what: str) -> list[str]:
 
 
 def relation_name(table: exp.Table) -> str:
-    """The dotted name of a table reference."""
+    """Return the dotted name of a table reference."""
     return ".".join(part.name for part in table.parts if isinstance(part, exp.Identifier))
 
 
 def runnable(text: str, schema: Schema, dialect: str, engine: str) -> str:
-    """The user's query for SQLite or DuckDB, with stored views in front of it as common table expressions."""
+    """Return the user's query for SQLite or DuckDB, with stored views prepended as common table expressions."""
     (statement,) = parse_statements(text, dialect, "The query")
     query = body_of(statement)
     defined: dict[str, exp.Expr] = {}
@@ -209,7 +210,7 @@ def runnable(text: str, schema: Schema, dialect: str, engine: str) -> str:
 
 
 def _dates_as_texts(query: exp.Expr) -> exp.Expr:
-    """SQLite keeps dates as ISO text, so constant dates and what is computed from them become such texts."""
+    """Convert constant dates and computations on them to ISO text, as SQLite stores dates."""
 
     def convert(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Cast | exp.Add | exp.Sub | exp.Date | exp.DateAdd | exp.DateSub):
@@ -222,7 +223,7 @@ def _dates_as_texts(query: exp.Expr) -> exp.Expr:
 
 
 def body_of(statement: exp.Expr) -> exp.Expr:
-    """The query inside a CREATE VIEW, or the query itself."""
+    """Return the query inside a CREATE VIEW, or the query itself."""
     return statement.expression if isinstance(statement, exp.Create) else statement
 
 

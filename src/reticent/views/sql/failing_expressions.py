@@ -1,4 +1,4 @@
-"""Expressions that may raise an error: the error tells of rows that the answer does not show."""
+"""Expressions that may raise an error: the error discloses rows that the answer does not show."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from reticent.views.constants import Constant
 from reticent.views.schema import Schema, SchemaColumn
 from reticent.views.sql.dialect import fold, where
 
-# What never raises an error, whatever the values: comparisons, logic, choices, texts. Aggregates read what the conditions left.
+# Never raise an error, whatever the values: comparisons, logic, CASE, texts. Aggregates read only the rows that satisfy
+# the conditions.
 _NEVER_FAILS = (
     exp.Connector, exp.Predicate, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.DPipe,
     exp.AggFunc, exp.Dot,
 )  # fmt: skip
 _PATTERNS = (exp.Like, exp.ILike, exp.SimilarTo, exp.RegexpLike, exp.RegexpILike)
 _COMPARES = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ)
-# There a text column is turned into numbers when it is compared with one; elsewhere numbers become texts, or nothing is compared.
+# In these dialects a text column is converted to numbers when compared with one; elsewhere numbers become texts, or the
+# comparison is refused.
 _CONVERTS_COLUMNS = ("duckdb", "tsql")
 _MOST_ALIASES = 8
 _SHOWN = ("expressions", "order", "limit", "offset", "distinct", "having", "group")
 
 
 def may_fail(query: exp.Expr, text: str, dialect: str, schema: Schema, shown: bool = True) -> list[str]:
-    """Expressions over columns that raise an error for some values: ``1 / b``, a cast, an overflow, a subquery of several rows.
+    """Return expressions over columns that raise an error for some values: ``1 / b``, a cast, an overflow, a subquery
+    of several rows.
 
-    A database may evaluate a condition on rows that other conditions exclude, and an inner block before the conditions around it; an error
-    then tells of such a row. What the outermost block shows (unless not ``shown``) is computed for the rows that are left.
+    A database may evaluate a condition on rows that other conditions exclude, and an inner block before the conditions
+    around it; an error then discloses such a row. The output of the outermost block (unless not ``shown``) is computed
+    for the remaining rows only.
     """
     found = [node for part in _evaluated_early(query, shown) for node in part.walk() if _fails(node, dialect, schema)]
     return [f"the expression {node.sql()[:60]}, which may raise an error{where(node, text)}" for node in found[:1]]
@@ -69,7 +73,7 @@ def _fails(node: exp.Expr, dialect: str, schema: Schema) -> bool:
 
 
 def _widens(cast: exp.Cast, schema: Schema) -> bool:
-    """Whether a cast takes every value: to text, or a number to an exact number without a limit of digits."""
+    """True if a cast accepts every value: to text, or a number to an exact number without a digit limit."""
     if cast.to.this in exp.DataType.TEXT_TYPES:
         return True
     column = cast.this.unnest()
@@ -80,7 +84,7 @@ def _widens(cast: exp.Cast, schema: Schema) -> bool:
 
 
 def _converts(node: exp.Expr, schema: Schema) -> bool:
-    """Whether a comparison may turn a column into another type, which not all of its values fit: texts into numbers, whole numbers into decimals."""
+    """True if a comparison may convert a column to a type that not all of its values fit: texts to numbers, integers to decimals."""
     sides = [node.this, *(node.args.get(name) for name in ("expression", "low", "high", "query")), *node.expressions]
     operands = [
         found
@@ -115,12 +119,12 @@ def _compares_as_they_are(first: SchemaColumn | Constant | None, second: SchemaC
 
 
 def _is_short(value: Fraction) -> bool:
-    """Whether a constant has so few digits that a decimal which holds it holds all values of columns that are not wide too."""
+    """True if a constant has so few digits that a decimal type which holds it also holds all values of columns that are not wide."""
     return abs(value) < 10**9 and (value * 10**6).denominator == 1
 
 
 def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) -> list[SchemaColumn | Constant | None]:
-    """The columns and constants that an operand may be; None for what cannot be told."""
+    """Return the columns and constants that an operand may be; None for unknown ones."""
     if depth > _MOST_ALIASES:
         return [None]
     if isinstance(node, exp.Any | exp.All | exp.Subquery):
@@ -147,7 +151,7 @@ def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) ->
 
 
 def _is_scalar(node: exp.Expr) -> bool:
-    """Whether a nested query stands for a value, and may have several rows."""
+    """True if a nested query is used as a value, and may have several rows."""
     if not isinstance(node.parent, exp.Binary) or isinstance(node.parent, exp.SetOperation):
         return False
     inside = node.unnest()

@@ -1,4 +1,4 @@
-"""The SELECT list: what a block shows, and what in it leaves the exact fragment."""
+"""The SELECT list: the outputs of a block, and which of them are outside the exact fragment."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def select_list(
 
 
 def beyond_positive(node: exp.Select, text: str) -> str | None:
-    """What in the block, beyond FROM and WHERE, is outside the exact fragment."""
+    """Return what in the block, beyond FROM and WHERE, is outside the exact fragment."""
     for expression in [*node.expressions, node.args.get("having")]:
         for found in outside_subqueries(expression):
             if isinstance(found, exp.Window):
@@ -55,7 +55,7 @@ def beyond_positive(node: exp.Select, text: str) -> str | None:
         if any(isinstance(found, exp.Query) for found in outside_subqueries(expression)):
             return f"a nested query in {name}{where(expression, text)}"
     if _orders_by_more(node):
-        return f"ORDER BY what is not shown{where(node.args['order'], text)}"
+        return f"ORDER BY on columns that are not shown{where(node.args['order'], text)}"
     distinct_on = node.args.get("distinct") and node.args["distinct"].args.get("on")
     for clause, name in (
         ("having", "HAVING"),
@@ -70,13 +70,13 @@ def beyond_positive(node: exp.Select, text: str) -> str | None:
 
 
 def beside_from(node: exp.Select) -> list[exp.Expr]:
-    """Every expression of a block that is neither in FROM nor in WHERE: whatever it reads, the answer may depend on."""
+    """Return every expression of a block outside FROM and WHERE: the answer may depend on whatever it reads."""
     clauses = [node.args.get("having"), node.args.get("qualify"), *(expression for _, expression in _around(node))]
     return [*node.expressions, *(clause for clause in clauses if clause is not None)]
 
 
 def _around(node: exp.Select) -> list[tuple[str, exp.Expr]]:
-    """The clauses that group, order and number what a block shows."""
+    """Return the clauses that group, order and number the output of a block."""
     distinct_on = node.args["distinct"].args.get("on") if node.args.get("distinct") else None
     named = [("GROUP BY", node.args.get("group")), ("DISTINCT ON", distinct_on), ("ORDER BY", node.args.get("order"))]
     named += [("WINDOW", window) for window in node.args.get("windows") or []]
@@ -84,7 +84,7 @@ def _around(node: exp.Select) -> list[tuple[str, exp.Expr]]:
 
 
 def _orders_by_more(node: exp.Select) -> bool:
-    """Whether rows that are shown once stand in an order that depends on more than what is shown or grouped by."""
+    """True if distinct rows are ordered by more than the output or grouping columns."""
     order, group = node.args.get("order"), node.args.get("group")
     if order is None or not (group or node.args.get("distinct")):
         return False
@@ -119,7 +119,7 @@ def _output(node: exp.Expr, scope: RowScope) -> Output:
 
 
 def outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
-    """The nodes of an expression down to, and including, nested queries but not inside them."""
+    """Return the nodes of an expression, including nested queries but not their contents."""
     found, waiting = [], [] if node is None else [node]
     while waiting:
         node = waiting.pop()
@@ -134,7 +134,7 @@ def _columns_of(node: exp.Expr) -> list[exp.Column]:
 
 
 def _is_one_to_one(node: exp.Expr, scope: RowScope) -> bool:
-    """Whether different inputs give different outputs: sign, adding or multiplying by a constant, a fixed prefix."""
+    """True if different inputs give different outputs: sign, adding or multiplying by a constant, a fixed prefix."""
     node = node.unnest()
     if isinstance(node, exp.Column):
         return True

@@ -18,13 +18,13 @@ SUFFIXES = (".sql", ".dl", ".datalog")
 
 
 def read_queries(path: Path, dialect: str) -> dict[str, str]:
-    """The queries in a file or in all files of a directory, by name.
+    """Return the queries in a file or in all files of a directory, by name.
 
-    A CREATE VIEW has its own name; another query has the name that a comment ``-- name: x`` before it gives, else the
-    file's, with a number when the file holds several.
+    A CREATE VIEW has its own name; another query has the name of a preceding comment ``-- name: x``, else the file's,
+    with a number if the file holds several.
     """
     if not path.exists():
-        raise PolicyError(f"There is no file or directory {path}; give the path of the queries.")
+        raise PolicyError(f"There is no file or directory {path}; pass the path of the queries.")
     files = sorted(item for item in path.rglob("*") if item.suffix in SUFFIXES) if path.is_dir() else [path]
     if not files:
         raise PolicyError(f"{path} holds no query files; they end in {', '.join(SUFFIXES)}.")
@@ -73,9 +73,9 @@ def _is_view(statement: object) -> bool:
 
 
 def without_templates(text: str, where: str) -> str:
-    """dbt-style text with ``{{ ref('x') }}`` and ``{{ source('a', 'x') }}`` replaced by names, positions kept.
+    """Return dbt-style text with ``{{ ref('x') }}`` and ``{{ source('a', 'x') }}`` replaced by names, positions kept.
 
-    ``{{ config(...) }}`` and comments are blanked; any other template means that the SQL is not known here.
+    ``{{ config(...) }}`` and comments are blanked; any other template makes the SQL unknown.
     """
     text = _REFERENCE.sub(lambda match: match["name"].ljust(len(match[0])), text)
 
@@ -85,7 +85,7 @@ def without_templates(text: str, where: str) -> str:
             return re.sub(r"[^\n]", " ", inside)
         line = text[: match.start()].count("\n") + 1
         raise PolicyError(
-            f"{where}, line {line}: the template {inside[:40]!r} is not known here; give the compiled SQL."
+            f"{where}, line {line}: the template {inside[:40]!r} is not supported; pass the compiled SQL."
         )
 
     return _OTHER_JINJA.sub(blank, text)

@@ -1,7 +1,8 @@
-"""What SQL means, as conditions on rows: alternatives, disjuncts and tables.
+"""The semantics of SQL as conditions on rows: alternatives, disjuncts and tables.
 
-A :class:`NamedRows` is what a FROM item or a query yields. Its parts are bags of rows: every disjunct of a part lists what
-is *counted*, so that a part, read as a set of counted tuples, says everything about the bag. DISTINCT counts the outputs only; EXISTS counts nothing.
+A :class:`NamedRows` is the result of a FROM item or a query. Its parts are bags of rows: every disjunct of a part lists
+what is *counted*, so that a part, read as a set of counted tuples, determines the bag. DISTINCT counts the outputs
+only; EXISTS counts nothing.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from reticent.views.queries import Atom, ConjunctiveQuery, Term, TermComparison,
 
 CAP = 128
 TYPED = ("double", "string", "label")
-"""Constants with a type of their own, which decides what they equal."""
+"""Constants with an explicit type, which determines what they equal."""
 
 
 class TooManyAlternatives(Exception):
-    """The disjunctive normal form outgrew :data:`CAP`."""
+    """The disjunctive normal form exceeds :data:`CAP`."""
 
 
 @dataclass(frozen=True)
 class Computed:
-    """An output that is a function of other terms; ``injective`` when the output gives its one input away."""
+    """An output that is a function of other terms; ``injective`` if the output determines its one input."""
 
     inputs: tuple[Term, ...]
     injective: bool = False
@@ -63,12 +64,12 @@ NEVER: tuple[Alternative, ...] = ()
 
 
 def both(left: Iterable[Alternative], right: Iterable[Alternative]) -> tuple[Alternative, ...]:
-    """Conjunction of two disjunctions."""
+    """Return the conjunction of two disjunctions."""
     return capped([first & second for first in left for second in right])
 
 
 def capped(items: Iterable[Alternative]) -> tuple[Alternative, ...]:
-    """The alternatives, each once, if they are not too many."""
+    """Return the distinct alternatives if there are not too many."""
     found = tuple(dict.fromkeys(items))
     if len(found) > CAP:
         raise TooManyAlternatives
@@ -77,7 +78,7 @@ def capped(items: Iterable[Alternative]) -> tuple[Alternative, ...]:
 
 @dataclass(frozen=True)
 class Disjunct:
-    """One way in which rows come about."""
+    """One conjunctive derivation of rows."""
 
     when: Alternative
     outputs: tuple[Output, ...]
@@ -101,7 +102,7 @@ class NamedRows:
 
 
 def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
-    """All pairs of rows; the columns of ``right`` follow those of ``left``."""
+    """Return all pairs of rows; the columns of ``right`` follow those of ``left``."""
     parts = []
     for first, second in product(left.parts, right.parts):
         if len(first) * len(second) > CAP:
@@ -118,11 +119,11 @@ def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
 
 
 def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
-    """The rows of a table, each once.
+    """Return the distinct rows of a table.
 
-    A computed output f(a,b) is replaced by a and b, which show more: PRIVATE stays sound, an overlap proves nothing
-    unless f is injective. Rows of several SELECTs with computed outputs cannot be compared that way; their
-    bags are kept instead, which also reads more.
+    A computed output f(a,b) is replaced by a and b, which reveal more: PRIVATE stays sound, an overlap proves nothing
+    unless f is injective. Rows of several SELECTs with computed outputs cannot be compared that way; their bags are
+    kept instead, which also reads more.
     """
     if table.opaque:
         return table
@@ -145,7 +146,7 @@ def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
 
 
 def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
-    """A table of which only the footprint is known: its rows depend on these parts and on nothing else."""
+    """Return a table of which only the footprint is known: its rows depend on these parts and on nothing else."""
     hidden = tuple(Hidden(why) for _ in table.columns)
     parts = tuple(
         tuple(replace(disjunct, outputs=hidden) for disjunct in part)
@@ -157,7 +158,7 @@ def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
 
 
 def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
-    """The terms that outputs give away, at most."""
+    """Return the terms that outputs can reveal."""
     found: list[Term] = []
     for item in outputs:
         if isinstance(item, Computed):
@@ -168,7 +169,7 @@ def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
 
 
 def as_unions(table: NamedRows) -> tuple[Union, ...]:
-    """The parts as unions of conjunctive queries whose heads are what is counted; contradictions fall away."""
+    """Return the parts as unions of conjunctive queries whose heads are what is counted; contradictions are dropped."""
     unions = []
     for part in table.parts:
         rules = [rule for disjunct in part if (rule := resolve(disjunct)) is not None]
@@ -178,7 +179,7 @@ def as_unions(table: NamedRows) -> tuple[Union, ...]:
 
 
 def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
-    """The disjunct with its equalities worked in by substitution; None when they contradict each other."""
+    """Return the disjunct with its equalities substituted; None if they contradict each other."""
     parent: dict[Term, Term] = {}
 
     def find(term: Term) -> Term:
@@ -212,7 +213,7 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
 
 
 def intersection(left: NamedRows, right: NamedRows) -> NamedRows | None:
-    """INTERSECT: pairs of rows with the same outputs, NULL being the same as NULL."""
+    """Return INTERSECT: pairs of rows with equal outputs, where NULL equals NULL."""
     try:
         both = product_of(left, right)
     except TooManyAlternatives:

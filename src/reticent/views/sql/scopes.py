@@ -1,8 +1,8 @@
-"""The FROM clause: which tables a query block joins, and what its column names mean.
+"""The FROM clause: the joined tables of a query block, and the resolution of column names.
 
-Tables that are joined normally form one *piece*, a product with conditions. The side of an outer join that may be
-filled up with NULLs is a piece of its own: a condition is attached to it only if rows that fail it cannot change the
-answer, that is, when a row of NULLs fails it too.
+Inner-joined tables form one *piece*, a product with conditions. The nullable side of an outer join is a separate piece:
+a condition is attached to it only if rows that fail it cannot change the answer, that is, when a row of NULLs fails it
+too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OtherPiece(Exception):
 
 @dataclass(frozen=True)
 class Item:
-    """One FROM item: its columns are ``start ...`` of a piece's outputs; None when any name will do."""
+    """One FROM item: its columns are ``start ...`` of a piece's outputs; None if any name is accepted."""
 
     alias: str
     columns: tuple[str, ...] | None
@@ -57,7 +57,7 @@ class Sources:
     merged: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, alias: str, table: NamedRows, wildcard: bool = False, apart: bool = False) -> Item:
-        """Join one more table to the first piece; ``apart`` starts a piece that NULLs may be supplied for."""
+        """Join one more table to the first piece; ``apart`` starts a nullable piece."""
         columns = None if wildcard else table.columns
         if table.opaque and any(isinstance(o, Hidden) for part in table.parts for d in part for o in d.outputs):
             self.extras.append(table)
@@ -84,11 +84,11 @@ class Sources:
         return item
 
     def supply_everything(self) -> None:
-        """From here on all tables so far may be filled up with NULLs (RIGHT and FULL joins)."""
+        """Mark all tables so far as nullable (RIGHT and FULL joins)."""
         self.supplied = [True] * len(self.pieces)
 
     def promote(self, piece: int) -> None:
-        """Make a piece the one that further tables are joined to."""
+        """Make a piece the one to which further tables are joined."""
         order = [piece, *(number for number in range(len(self.pieces)) if number != piece)]
         self.pieces = [self.pieces[number] for number in order]
         self.supplied = [self.supplied[number] for number in order]
@@ -96,7 +96,7 @@ class Sources:
         self.items = [Item(item.alias, item.columns, place[item.piece], item.start) for item in self.items]
 
     def find(self, node: exp.Column) -> tuple[Item, int] | None:
-        """The item and column that a reference means; None when this block has no such column."""
+        """Return the item and column of a reference; None if this block has no such column."""
         alias, name = node.table.lower(), node.name.lower()
         found: list[tuple[Item, int]] = []
         for item in self.items:
@@ -124,7 +124,7 @@ class Sources:
         return found[0] if found else None
 
     def visible(self, alias: str = "") -> Iterator[tuple[Item, int, str]]:
-        """The columns that ``*`` or ``alias.*`` stands for."""
+        """Yield the columns of ``*`` or ``alias.*``."""
         for item in self.items:
             if alias and item.alias.lower() != alias.lower():
                 continue
@@ -133,7 +133,7 @@ class Sources:
                     yield item, place, name
 
     def keep(self, piece: int, chosen: list[list[tuple[Alternative, ...]]]) -> None:
-        """Restrict a piece: for each disjunct of each part the alternatives under which its rows stay."""
+        """Restrict a piece: for each disjunct of each part, the alternatives under which its rows are kept."""
         table = self.pieces[piece]
         parts = []
         for part, of_part in zip(table.parts, chosen, strict=True):
@@ -155,11 +155,11 @@ class Sources:
 
     def _check_alias(self, alias: str) -> None:
         if alias and any(item.alias.lower() == alias.lower() for item in self.items):
-            raise PolicyError(f"The name {alias!r} stands for two tables of one FROM clause; give one an alias.")
+            raise PolicyError(f"The name {alias!r} denotes two tables of one FROM clause; give one an alias.")
 
 
 class RowScope:
-    """The columns of one disjunct of one piece, and of the queries around it."""
+    """The columns of one disjunct of one piece, and of the enclosing queries."""
 
     def __init__(
         self, owner: TranslatorProtocol, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
@@ -172,7 +172,7 @@ class RowScope:
         self._outer = outer
 
     def column(self, node: exp.Column) -> Output:
-        """The output that a column reference means here; :class:`OtherPiece` when another piece has it."""
+        """Return the output of a column reference; :class:`OtherPiece` if it is in another piece."""
         found = self._sources.find(node)
         if found is None:
             if self._outer is not None:
@@ -191,31 +191,31 @@ class RowScope:
         return self._disjunct.outputs[item.start + place]
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
-        """The base column behind a variable."""
+        """Return the base column behind a variable."""
         return self._owner.column_type(variable)
 
     def subquery(self, node: exp.Expr) -> NamedRows:
-        """A nested query of this row."""
+        """Return a nested query of this row."""
         return self._owner.nested(node, self)
 
     def cast_kind(self, node: exp.DataType) -> str | None:
-        """The kind of value of an SQL type."""
+        """Return the kind of value of an SQL type."""
         return self._owner.cast_kind(node)
 
 
 class TranslatorProtocol(Protocol):
-    """What a scope needs from the translator; the translator in ``translate`` fills it in."""
+    """What a scope needs from the translator; implemented in ``translate``."""
 
     dialect: str
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
-        """The base column behind a variable."""
+        """Return the base column behind a variable."""
 
     def nested(self, node: exp.Expr, scope: RowScope) -> NamedRows:
-        """A query inside a query."""
+        """Return a nested query."""
 
     def cast_kind(self, node: exp.DataType) -> str | None:
-        """The kind of value of an SQL type."""
+        """Return the kind of value of an SQL type."""
 
 
 def filter_by(
@@ -225,7 +225,7 @@ def filter_by(
     outer: RowScope | None,
     only: set[int] | None = None,
 ) -> str | None:
-    """Attach a condition to the piece that it speaks about; otherwise say why it could not be attached."""
+    """Attach a condition to the piece that it concerns; otherwise return why that is impossible."""
     kind = "a condition across an outer join" if any(sources.supplied) else "a condition on an outer query's columns"
     reason = kind + where(conjunct, sources.text)
     for piece, table in enumerate(sources.pieces):
@@ -259,7 +259,7 @@ def _own(row: Disjunct) -> frozenset[Variable]:
 
 
 def join_conditions(sources: Sources, join: exp.Join, count: int) -> list[exp.Expr]:
-    """ON as it stands; USING and NATURAL as equalities, their columns shown once."""
+    """Return ON as is; USING and NATURAL as equalities, with their columns shown once."""
     conditions = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
     added = sources.items[count:]
     names = [item.name for item in join.args.get("using") or []]

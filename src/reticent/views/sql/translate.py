@@ -1,4 +1,4 @@
-"""The query that an SQL text asks: one statement, read under a semantics of duplicates."""
+"""The query of an SQL text: one statement, with a choice of duplicate semantics."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ SEMANTICS = ("sql", "set", "bag")
 
 
 def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", semantics: str = "sql") -> Query:
-    """The query that an SQL text asks. ``semantics``: ``sql`` keeps duplicates unless the text removes them, ``set``
+    """Translate an SQL text to a query. ``semantics``: ``sql`` keeps duplicates unless the text removes them, ``set``
     never keeps them, ``bag`` keeps them even at a top-level DISTINCT.
     """
     one_of(semantics, "semantics", SEMANTICS)
     statements = parse_statements(text, dialect, name or "The query")
     if len(statements) != 1:
-        raise PolicyError(f"{name or 'The query'} holds {len(statements)} statements; give exactly one query.")
+        raise PolicyError(f"{name or 'The query'} holds {len(statements)} statements; pass exactly one query.")
     node = body_of(statements[0])
     if not isinstance(node, exp.Query):
         raise PolicyError(
-            f"{name or 'The query'} is a {statements[0].key.upper()} statement; only a SELECT, or a view made of one, "
-            "can be judged."
+            f"{name or 'The query'} is a {statements[0].key.upper()} statement; only a SELECT, or a view made of one, is supported."
         )
     if semantics == "bag":
         node = _keeping_duplicates(node)
@@ -40,7 +39,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
         table = translator.query(node, {}, None)
         table = translator.with_failures(table, [*may_fail(node, text, dialect, schema), *translator.failing])
     except RecursionError:
-        raise PolicyError(f"{name or 'The query'} is nested too deeply to be judged; split it into views.") from None
+        raise PolicyError(f"{name or 'The query'} is nested too deeply; split it into views.") from None
     removes = _removes_duplicates(node)
     if semantics == "set" and not removes:
         table = translator.distinct(table)
@@ -57,7 +56,7 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
 
 
 def _shown_by_single(table: NamedRows) -> tuple[Term, ...]:
-    """What a single SELECT shows, when it shows plain columns only."""
+    """Return the output of a single SELECT, if it consists of plain columns only."""
     rows = [row for part in table.parts for row in part]
     if len(rows) != 1 or not all(isinstance(item, Variable | Constant) for item in rows[0].outputs):
         return ()

@@ -1,4 +1,4 @@
-"""What the parts of a query mean: selects, set operations, FROM items and views, exact where SQL is positive, a footprint everywhere else."""
+"""Translate the parts of a query: SELECTs, set operations, FROM items and views; exact for positive SQL, a footprint otherwise."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class _Cte:
 
 
 def unknown_functions(node: exp.Expr, text: str) -> list[str]:
-    """Functions that are not SQL's own: what they read is not in the text."""
+    """Return functions that are not built in: what they read is not in the text."""
     return [f"the function {found.name}(){where(found, text)}" for found in node.find_all(exp.Anonymous)]
 
 
 class Translator(TranslatorProtocol):
-    """Walks one statement. Mutable: it numbers variables and counts table references."""
+    """Walks one statement. Mutable: numbers variables and counts table references."""
 
     def __init__(self, schema: Schema, text: str, dialect: str) -> None:
         self._schema = schema
@@ -70,7 +70,7 @@ class Translator(TranslatorProtocol):
         return self.query(node, self._nesting, scope)
 
     def query(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
-        """The rows of a query expression."""
+        """Return the rows of a query expression."""
         environment = self._with(node, environment)
         if isinstance(node, exp.Subquery):
             table = self.query(node.this, environment, outer)
@@ -86,9 +86,7 @@ class Translator(TranslatorProtocol):
         if isinstance(node, exp.Values):
             listed = NamedRows((), (), (f"VALUES{where(node, self._text)}",), opaque=True)
             return opaque(listed, listed.inexact[0], *self._read_by(node, environment, outer))
-        raise PolicyError(
-            f"{node.key.upper()}{where(node, self._text)} is not a query that can be judged; write a SELECT."
-        )
+        raise PolicyError(f"{node.key.upper()}{where(node, self._text)} is not supported; write a SELECT.")
 
     def _with(self, node: exp.Expr, environment: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
         clause = node.args.get("with_") or node.args.get("with")
@@ -125,7 +123,7 @@ class Translator(TranslatorProtocol):
         return opaque(left, f"{node.key.upper()}{where(node, self._text)}", right)
 
     def distinct(self, table: NamedRows, same_select: bool = True) -> NamedRows:
-        """The rows of a table, each once; of rows that are equal but look different one is shown, which depends on all of them."""
+        """Return the distinct rows of a table; of rows that are equal but look different one is returned, which depends on all of them."""
         return opaque(table, _COARSE) if self._coarse(table) else distinct(table, same_select)
 
     def _coarse(self, table: NamedRows) -> bool:
@@ -135,7 +133,7 @@ class Translator(TranslatorProtocol):
         )
 
     def _are_alike(self, left: NamedRows, right: NamedRows) -> bool:
-        """Whether the columns of two tables hold equal values in the same way, place by place."""
+        """True if the columns of two tables represent equal values in the same way, position by position."""
         rows = [row.outputs for table in (left, right) for part in table.parts for row in part]
         return all(
             alike([self._columns[item] for item in place if isinstance(item, Variable) and item in self._columns])
@@ -145,7 +143,7 @@ class Translator(TranslatorProtocol):
     def _limited(
         self, node: exp.Expr, table: NamedRows, environment: Mapping[str, _Cte], outer: RowScope | None
     ) -> NamedRows:
-        """The table as LIMIT, OFFSET and the order around it leave it; what they read counts as read."""
+        """Return the table restricted by LIMIT, OFFSET and ORDER BY; what these read counts as read."""
         for clause in ("limit", "offset", "order"):
             found = node.args.get(clause)
             if found is None or (clause == "order" and isinstance(node, exp.Select)):
@@ -156,7 +154,7 @@ class Translator(TranslatorProtocol):
         return table
 
     def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[NamedRows]:
-        """What the queries nested in an expression read, of which nothing else is known."""
+        """Return what the queries nested in an expression read; nothing else is known about them."""
         before, self._nesting = self._nesting, environment
         try:
             found = [
@@ -208,7 +206,7 @@ class Translator(TranslatorProtocol):
         return replace(footprint, inexact=tuple(dict.fromkeys((why, *sources.reasons, *footprint.inexact))))
 
     def _grouped(self, node: exp.Select, sources: Sources, table: NamedRows) -> NamedRows:
-        """GROUP BY without aggregates: each combination of the grouping columns is counted once."""
+        """Translate GROUP BY without aggregates: each combination of the grouping columns is counted once."""
         if table.opaque:
             return table
         if self._coarse(table):
@@ -257,8 +255,7 @@ class Translator(TranslatorProtocol):
             inner = [*(node.this.args.get("joins") or []), *(node.args.get("joins") or [])]
             if apart and inner:
                 raise PolicyError(
-                    f"A parenthesised join on the optional side of an outer join{where(node, self._text)} is not read; "
-                    "write it as a subquery with its own SELECT."
+                    f"A parenthesised join on the optional side of an outer join{where(node, self._text)} is not supported; write it as a subquery with its own SELECT."
                 )
             self._add(sources, node.this, environment, outer, apart)
             for join in inner:
@@ -289,8 +286,7 @@ class Translator(TranslatorProtocol):
             return alias, table, True
         else:
             raise PolicyError(
-                f"The FROM clause uses {node.sql()[:60]!r}{where(node, self._text)}, which may read anything; only tables, "
-                "views and subqueries can be judged."
+                f"The FROM clause uses {node.sql()[:60]!r}{where(node, self._text)}, which may read anything; only tables, views and subqueries are supported."
             )
         names = node.args["alias"].args.get("columns") if node.args.get("alias") else None
         if names:
@@ -329,7 +325,7 @@ class Translator(TranslatorProtocol):
         return replace(table, columns=(*cte.columns, *table.columns[len(cte.columns) :])) if cte.columns else table
 
     def with_failures(self, table: NamedRows, reasons: Sequence[str]) -> NamedRows:
-        """The table, which any row of a scanned table may change: an error shows where no answer would."""
+        """Return the table with failures: any row of a scanned table may change it, because an error is visible without an answer."""
         if not reasons:
             return table
         self._scans += 1
@@ -397,7 +393,7 @@ class Translator(TranslatorProtocol):
         self._footprint_of_subqueries(sources, conjunct, outer)
 
     def _footprint_of_subqueries(self, sources: Sources, node: exp.Expr | None, outer: RowScope | None) -> None:
-        """Whatever a nested query reads, this query may depend on."""
+        """Record that this query may depend on whatever a nested query reads."""
         scope = RowScope(self, sources, -2, None, outer)
         for found in outside_subqueries(node):
             if isinstance(found, exp.Query):
