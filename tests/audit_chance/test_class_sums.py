@@ -76,7 +76,7 @@ def test_sums_under_an_exponential_prior_are_decided_and_leave_beliefs_within_th
     assert auditor.would_answer(range(8)).rule == "unsafe"
     decision = auditor.would_answer(range(200))
     assert decision.answer
-    assert "exact draws" in decision.reason
+    assert "exact samples" in decision.reason
     assert auditor.ask(range(200))
     answer = Fraction(float(values[:200].sum()))
     auditor.record(range(200), answer)
@@ -86,7 +86,7 @@ def test_sums_under_an_exponential_prior_are_decided_and_leave_beliefs_within_th
     assert not auditor.ask(range(5, 200))
     overlapping = auditor.would_answer(range(100, 300))
     assert overlapping.rule in ("safe", "unsafe")
-    assert "exact draws" in overlapping.reason
+    assert "exact samples" in overlapping.reason
 
 
 def test_an_answer_that_an_exponential_prior_excludes_is_a_contradiction() -> None:

@@ -149,9 +149,9 @@ def test_minima_mirror_maxima():
 def test_contradictions_and_answers_outside_the_prior_are_refused():
     auditor = ProbabilisticMaxAuditor(100, Uniform(0, 10), GAME)
     auditor.record(range(60), "9.9")
-    with pytest.raises(DataError, match="contradicts the answers before"):
+    with pytest.raises(DataError, match="contradicts earlier answers"):
         auditor.record(range(70), "9.8")
-    with pytest.raises(DataError, match="contradicts the answers before"):
+    with pytest.raises(DataError, match="contradicts earlier answers"):
         auditor.record(range(60, 100), "9.9")
     with pytest.raises(DataError, match="outside the support of the prior"):
         auditor.record(range(60, 90), -3)

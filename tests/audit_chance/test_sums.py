@@ -270,7 +270,7 @@ def test_the_answer_must_be_recorded_before_the_next_question():
     assert auditor.ask(range(60))
     with pytest.raises(PolicyError, match="its answer is not recorded yet"):
         auditor.ask(range(70))
-    with pytest.raises(PolicyError, match="the query that was asked last"):
+    with pytest.raises(PolicyError, match="answer to the last query"):
         auditor.record(range(61), 4)
     auditor.record(range(60), 4)
     assert auditor.ask(range(60))
@@ -287,7 +287,7 @@ def test_new_people_can_be_asked_about():
 
 def test_an_answer_that_the_prior_excludes_is_refused():
     auditor = ProbabilisticSumAuditor(60, Uniform(), GAME)
-    with pytest.raises(DataError, match="outside what the prior allows"):
+    with pytest.raises(DataError, match="outside the range of the prior"):
         auditor.record(range(60), 61)
     assert auditor.would_answer(range(60)).rule == "safe", "the refused answer left no trace"
 

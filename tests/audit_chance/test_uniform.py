@@ -160,5 +160,5 @@ def test_bounds_of_the_prior_are_only_a_unit():
 
 def test_an_answer_beyond_the_bounds_is_refused():
     groups = UniformGroups(3, Uniform(), GAME)
-    with pytest.raises(DataError, match="outside what the prior allows"):
+    with pytest.raises(DataError, match="outside the range of the prior"):
         groups.remember(AggregateQuery.of({0, 1}), Fraction(3))

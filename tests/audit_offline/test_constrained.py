@@ -122,7 +122,7 @@ def test_large_classes_are_bundles_and_stay_cheap():
     report = check_log([(np.arange(n), "sum", 0), (np.arange(10), "max", 0)], n=n, lower=0)
     assert len(report.exposed) == n
     assert report.certificate[n - 1].holds(report.log)
-    assert "the same questions as person 10" in report.certificate[n - 1].lines(report.log)[0]
+    assert "the same queries as person 10" in report.certificate[n - 1].lines(report.log)[0]
 
 
 def test_distinct_values_in_a_mixed_log_are_refused_by_name():

@@ -73,7 +73,7 @@ def test_one_column_of_several_is_chosen_by_name():
     assert check_log(parse_log(both, column="bonus")).exposed == {0: 2}
     with pytest.raises(DataError, match=r"several columns \(bonus, salary\); choose one with column="):
         parse_log(both)
-    with pytest.raises(DataError, match=r"no answered question about the column 'bonnus'\. Did you mean 'bonus'"):
+    with pytest.raises(DataError, match=r"no answered query about the column 'bonnus'\. Did you mean 'bonus'"):
         parse_log(both, column="bonnus")
 
 
@@ -111,7 +111,7 @@ def test_one_column_of_several_is_chosen_by_name():
         ({"people": 3, "lower": 5, "upper": 4}, "x: lower must not be above upper, but they are 5 and 4"),
         ({"people": 3, "values": "bool"}, "x: values must be one of real, boolean.*Did you mean 'boolean'?"),
         ({"people": 3, "duplicates": "no"}, "x: duplicates must be true or false"),
-        ("", "x holds no answered question"),
+        ("", "x holds no answered query"),
     ],
 )
 def test_a_bad_line_is_refused_with_its_number(text, message):
@@ -141,9 +141,9 @@ def test_a_missing_or_unreadable_file_is_a_clear_error(tmp_path):
         ([({9}, "sum", 1)], {"n": 3}, DataError, "Query 1 is about person 9, but there are 3 people"),
         ([], {"n": 0}, PolicyError, "n must be at least 1"),
         ([], {"n": 3, "values": "bits"}, PolicyError, "values must be one of real, boolean"),
-        ([], {"n": 3, "values": "boolean", "upper": 7}, PolicyError, "values='boolean' has the bounds 0 and 1"),
+        ([], {"n": 3, "values": "boolean", "upper": 7}, PolicyError, "values='boolean' implies the bounds 0 and 1"),
         ([], {"n": 3, "lower": "x"}, PolicyError, "lower must be a number"),
-        ([], {"n": 3, "lower": 0, "duplicates": False}, PolicyError, "duplicates=False is decided for columns without"),
+        ([], {"n": 3, "lower": 0, "duplicates": False}, PolicyError, "duplicates=False is supported only for columns without"),
         ([], {"n": 3, "limit": 0}, PolicyError, "limit must be at least 1"),
         ([Answered(AggregateQuery.of({0}))], {}, DataError, "Query 1 has no answer"),
     ],

@@ -176,7 +176,7 @@ def test_a_dry_run_is_allowed_to_whoever_may_ask_and_counts_as_a_question(simple
 
 def test_roles_say_who_may_ask_what(simple):
     service = simple.service()
-    with pytest.raises(Forbidden, match="may not ask MAX"):
+    with pytest.raises(Forbidden, match="may not use MAX"):
         service.ask("SELECT MAX(bonus) FROM staff", "carol")
     with pytest.raises(Forbidden, match="may not query column 'salary'"):
         service.ask("SELECT SUM(salary) FROM staff", "carol")
@@ -191,7 +191,7 @@ def test_a_quota_counts_denied_questions_too_and_only_ones_own(simple):
     service.ask("SELECT COUNT(*) FROM staff", "alice")
     for text in ("COUNT(*)", "SUM(bonus)", "SUM(bonus)"):
         service.ask(f"SELECT {text} FROM staff WHERE age = 61", "carol")
-    with pytest.raises(QuotaUsed, match="3 questions in 24 hours are allowed"):
+    with pytest.raises(QuotaUsed, match="3 queries in 24 hours are allowed"):
         service.ask("SELECT COUNT(*) FROM staff", "carol")
     assert service.ask("SELECT COUNT(*) FROM staff", "alice").ok
 

@@ -223,12 +223,12 @@ def test_the_page_says_that_answers_stop_only_where_they_do(simple):
     def told() -> str:
         return " ".join(service.describe(history=False)["sensitive"][0]["guarantee"])
 
-    assert "Where sums are answered, answers go on when values change" in told()
+    assert "Where sums are answered, queries are still answered after values change" in told()
     assert value(service, "age > 0") == 32400
     simple.run("UPDATE staff SET salary = salary + 100")
     assert value(service, "age > 0") == 33200
-    assert "Where sums are answered, answers go on when values change" in told()
-    assert " ".join(service.guarantee("salary")).count("Answers go on when values change") == 1
+    assert "Where sums are answered, queries are still answered after values change" in told()
+    assert " ".join(service.guarantee("salary")).count("Queries are still answered after values change") == 1
     assert "no further query is answered" not in " ".join(service.guarantee("salary"))
 
 
@@ -271,7 +271,7 @@ def test_without_knowledge_of_changes_new_values_are_new_numbers(simple):
     assert value(service, "age > 0") == 32400
     simple.run("UPDATE staff SET salary = salary + 100")
     assert value(service, "age < 61") is not None
-    assert "nobody knows how values change" in " ".join(service.guarantee("salary"))
+    assert "no one knows how values change" in " ".join(service.guarantee("salary"))
 
 
 def test_maxima_stop_where_a_change_may_be_known(simple):

@@ -144,7 +144,7 @@ def test_a_locked_table_is_told_within_the_servers_own_limit_and_answered_afterw
         try:
             with AuditService(limited) as service:
                 holder.execute(f"LOCK TABLE {place.table} IN ACCESS EXCLUSIVE MODE")
-                with pytest.raises(DataError, match=r"stopped a statement of ours: .*timeout.* Ask again"):
+                with pytest.raises(DataError, match=r"cancelled a statement: .*timeout.* Try again"):
                     service.ask("SELECT SUM(salary) FROM staff")
                 holder.rollback()
                 assert service.ask("SELECT SUM(salary) FROM staff").ok
