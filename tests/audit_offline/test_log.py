@@ -143,7 +143,12 @@ def test_a_missing_or_unreadable_file_is_a_clear_error(tmp_path):
         ([], {"n": 3, "values": "bits"}, PolicyError, "values must be one of real, boolean"),
         ([], {"n": 3, "values": "boolean", "upper": 7}, PolicyError, "values='boolean' implies the bounds 0 and 1"),
         ([], {"n": 3, "lower": "x"}, PolicyError, "lower must be a number"),
-        ([], {"n": 3, "lower": 0, "duplicates": False}, PolicyError, "duplicates=False is supported only for columns without"),
+        (
+            [],
+            {"n": 3, "lower": 0, "duplicates": False},
+            PolicyError,
+            "duplicates=False is supported only for columns without",
+        ),
         ([], {"n": 3, "limit": 0}, PolicyError, "limit must be at least 1"),
         ([Answered(AggregateQuery.of({0}))], {}, DataError, "Query 1 has no answer"),
     ],

@@ -88,7 +88,9 @@ def test_maxima_are_answered_where_the_top_is_crowded(table):
 
 def test_the_guarantee_is_said_in_words(table):
     said = table.service(NORMAL).guarantee("salary")
-    assert said[0].startswith("With probability at least 1 - 1/10 no answer of 10 rounds changes a belief about any person")
+    assert said[0].startswith(
+        "With probability at least 1 - 1/10 no answer of 10 rounds changes a belief about any person"
+    )
 
 
 @pytest.mark.parametrize(

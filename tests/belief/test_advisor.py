@@ -93,9 +93,9 @@ def test_the_worked_instance_of_workplaces_and_homes():
         "differential privacy of unknown size",
         "gamma-amplification",
     ]
-    assert "values that are near each other count as different" in found["recursive (c,l)-diversity"].reasons
+    assert "similar values count as different" in found["recursive (c,l)-diversity"].reasons
     assert found["(d,gamma)-privacy"].reasons == (
-        "somebody may know that the person has one of two values, or any other belief beforehand",
+        "the adversary may know that the person has one of two values, or any other prior belief",
     )
 
 
@@ -103,10 +103,12 @@ def test_what_a_model_lacks_is_said():
     found = judged(Application("attribute", frozenset({"quasi", "exclusions"})))
     assert found["recursive (c,l)-diversity"].covers
     assert found["(c,k)-safety"].covers
-    assert found["probabilistic l-diversity"].reasons == ("somebody may know values that the person does not have",)
-    assert found["k-anonymity"].reasons[0] == "it is not about a person's sensitive value"
+    assert found["probabilistic l-diversity"].reasons == (
+        "the adversary may know values that the person does not have",
+    )
+    assert found["k-anonymity"].reasons[0] == "it does not protect a person's sensitive value"
     assert found["delta-disclosure privacy"].reasons == (
-        "somebody may know values that the person does not have",
+        "the adversary may know values that the person does not have",
         "it prevents that a belief changes too much, not that something becomes too likely",
     )
     assert judged(Application("membership", frozenset({"population"}), "excluded"))["delta-presence"].covers

@@ -107,14 +107,14 @@ def test_disclosures_are_told_by_their_thresholds():
 
 
 def test_a_release_that_contradicts_the_population_is_an_error():
-    with pytest.raises(DataError, match="The release shows 's3', but the stated population has nobody"):
+    with pytest.raises(DataError, match="The release shows 's3', but the stated population has no one"):
         posterior(G5, "q1", ["q1", "q2"], {"s3": 1})
     certain = PopulationModel.of({"q1": {"a": 1}, "q2": {"b": 1}})
     with pytest.raises(DataError, match="Nobody with 'q1' can have any of the released values"):
         posterior(certain, "q1", ["q1", "q2"], {"b": 1})
     with pytest.raises(PolicyError, match="'q1' does not fall into the group"):
         posterior(G5, "q1", ["q2"], {"s1": 1})
-    with pytest.raises(DataError, match="The population has nobody with 'q9'"):
+    with pytest.raises(DataError, match="The population has no one with 'q9'"):
         G5.prior("q9")
-    with pytest.raises(DataError, match="The population has nobody with 'q'"):
+    with pytest.raises(DataError, match="The population has no one with 'q'"):
         PopulationModel.of({"q": {"a": 0}})

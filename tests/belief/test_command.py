@@ -119,7 +119,7 @@ def test_a_disclosure_that_was_asked_for_exits_with_1(folder, reticent):
     [
         (("--where", "age"), "--where needs a column and a value"),
         (("--where", "aeg=21"), "There is no quasi column 'aeg'. Did you mean 'age'?"),
-        (("--where", "age=99"), "The population has nobody with age=99."),
+        (("--where", "age=99"), "The population has no one with age=99."),
         (("--rho", "0.3"), "--rho needs two numbers"),
         (("--sensitive", "ilness"), "There is no sensitive column 'ilness'. Did you mean 'illness'?"),
         (("--delta", "much"), "delta must be a number"),
@@ -193,7 +193,7 @@ def test_an_application_is_judged_model_by_model(folder, reticent):
     code, out, _ = reticent(*given, "KAnonymity(1)", *form)
     assert code == 0
     assert "Models that protect attribute against an adversary who knows exclusions, quasi" in out
-    assert "it is not about a person's sensitive value" in " ".join(out.split())
+    assert "it does not protect a person's sensitive value" in " ".join(out.split())
     code, _, err = reticent(*given, "KAnonymity(1)", "--knows", "others")
     assert code == 2
     assert "need --protect" in err

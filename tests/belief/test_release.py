@@ -215,13 +215,13 @@ def test_people_who_can_have_no_published_value_are_not_in_the_table() -> None:
 def test_a_population_that_fits_no_group_is_refused_and_does_not_look_safe() -> None:
     with pytest.raises(
         DataError,
-        match=r"No group covers anybody of the population: no group contains its values of age.* written as in the table",
+        match=r"No group covers anyone in the population: no group contains its values of age.* spelled as in the table",
     ):
         beliefs_of(table(), PEOPLE.with_columns(age=pl.col("age") + 100))
 
 
 def test_a_population_that_contradicts_a_group_is_told_where() -> None:
-    with pytest.raises(DataError, match=r"shows 'flu', .* nobody in the group that covers age=47 who could have it"):
+    with pytest.raises(DataError, match=r"shows 'flu', .* no one in the group that covers age=47 who could have it"):
         beliefs_of(table(), PEOPLE.filter((pl.col("age") != 47) | (pl.col("illness") != "flu")))
 
 

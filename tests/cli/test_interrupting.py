@@ -74,10 +74,7 @@ def test_ctrl_c_while_saving_withdraws_the_release(
     assert found.code == 130
     told = found.json["error"]
     assert told["kind"] == "Cancelled"
-    assert (
-        "No folder was written. The ledger had reserved release 1 of 'rows' for it, which is withdrawn."
-        in told["message"]
-    )
+    assert "No folder was written. Release 1 of 'rows', reserved in the ledger, was withdrawn." in told["message"]
     assert not (job / "out").exists()
     with Ledger() as ledger:
         assert [entry.status for entry in ledger.entries("rows")] == ["withdrawn"]

@@ -78,7 +78,7 @@ def test_a_tour_in_the_same_folder_starts_afresh(tmp_path: Path) -> None:
 def test_a_folder_with_other_files_is_not_touched(tmp_path: Path, names: tuple[str, ...]) -> None:
     for name in names:
         (tmp_path / name).write_text("mine")
-    with pytest.raises(DataError, match=r"which is not of an earlier demo\. Choose a new folder"):
+    with pytest.raises(DataError, match=r"which is not from an earlier demo\. Choose a new folder"):
         Tour(tmp_path)
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted(names)
 
@@ -95,7 +95,13 @@ def test_the_command_prints_one_object_for_machines(tmp_path: Path) -> None:
 def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -> None:
     result = CliRunner().invoke(app_for(["demo"]), ["demo", "-o", str(tmp_path / "x"), "--patients", "400", "--fast"])
     assert result.exit_code == 0
-    for words in ("Attack it as it stands", "Attack again", "0 diagnoses are learned", "Try next", "reticent verify"):
+    for words in (
+        "Attack the table without names",
+        "Attack again",
+        "0 diagnoses are learned",
+        "Try next",
+        "reticent verify",
+    ):
         assert words in result.stdout
 
 
@@ -104,7 +110,7 @@ def test_the_numbers_in_the_document_are_those_of_the_tour(tmp_path: Path) -> No
     found = facts(list(Tour(tmp_path / "tour").walk()))
     linked = found["attacks_before"][0]
     row = (
-        f"{linked['people']:,} voters are looked up: {linked['hits']:,} fit exactly one row, "
+        f"{linked['people']:,} voters are looked up: {linked['hits']:,} match exactly one row, "
         f"{linked['details']['right']:,} diagnoses are learned"
     )
     assert row in document

@@ -121,7 +121,7 @@ def test_an_adversary_who_succeeds_within_the_limits_leaves_no_green_tick(folder
     assert result.ok
     assert [each.partition(" succeeds")[0] for each in result.reservations] == ["Skewness"]
     assert result.tone == "doubtful"
-    assert result.verdict == "The gate is open; what is promised holds, but:"
+    assert result.verdict == "The gate passed; the guarantees hold, but:"
     assert markdown(result).startswith("## ⚠️ ")
     assert "Skewness succeeds" in markdown(result)
     assert "Skewness succeeds" in junit(result)
@@ -142,7 +142,7 @@ def test_what_the_headline_of_a_release_reserves_is_said_at_the_gate(tmp_path: P
     full = rt.Table(frame.drop("badge"), quasi=["age"], sensitive="ill")
     rt.publish(full, rt.KAnonymity(2) & rt.DistinctLDiversity(2), method="Mondrian").save(tmp_path / "full")
     clean = rt.gate(tmp_path / "full", limits)
-    assert (clean.verdict, clean.tone, clean.reservations) == ("The gate is open.", "good", ())
+    assert (clean.verdict, clean.tone, clean.reservations) == ("The gate passed.", "good", ())
     assert markdown(clean).startswith("## ✅ ")
 
 
@@ -160,7 +160,7 @@ def test_a_release_that_another_key_signed_or_none_is_stopped(folder: Path, tmp_
     table = rt.read(policy=folder / "policy.toml")
     rt.publish(table, rt.KAnonymity(4)).save(tmp_path / "unsigned")
     unsigned = rt.gate(tmp_path / "unsigned", limited(folder, both))
-    assert [check.detail for check in unsigned.failures] == ["Without a valid signature. 2 keys would be accepted."]
+    assert [check.detail for check in unsigned.failures] == ["There is no valid signature. 2 keys are accepted."]
 
 
 def test_a_changed_file_is_stopped_whatever_the_limits(folder: Path, tmp_path: Path) -> None:

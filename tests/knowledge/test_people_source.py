@@ -217,7 +217,7 @@ def test_a_chart_shows_both_curves_and_the_threshold(tmp_path):
     svg = save_chart(tmp_path / "both.svg", known, negated).read_text()
     assert svg.startswith("<svg")
     assert "any facts" in svg
-    with pytest.raises(PolicyError, match="ends otherwise"):
+    with pytest.raises(PolicyError, match="has another suffix"):
         save_chart(tmp_path / "both.gif", known, negated)
 
 

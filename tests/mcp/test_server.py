@@ -259,5 +259,5 @@ def test_requests_that_others_could_change_or_nobody_made_are_refused(folder: Re
     path.write_text("[]")
     with pytest.raises(DataError, match="cannot be read"):
         folder.find(request.number)
-    with pytest.raises(PolicyError, match="no request of this number"):
+    with pytest.raises(PolicyError, match="no request with this number"):
         folder.find("../policy")

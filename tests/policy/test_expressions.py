@@ -46,7 +46,7 @@ def test_what_a_definition_prints_can_be_read_again(definition: KAnonymity) -> N
         ("KAnonimity(5)", "There is no definition 'KAnonimity'. Did you mean 'KAnonymity'?"),
         ("KAnonymity(5, 6)", "KAnonymity: quasi must be a list of quasi columns, but it is 6."),
         ("EntropyLDiversity(3, [], None, 4)", "EntropyLDiversity takes at most"),
-        ("KAnonymity(5, k=5)", "KAnonymity: k is given twice."),
+        ("KAnonymity(5, k=5)", "KAnonymity: k is passed twice."),
         ("KAnonymity(open('x'))", "There is no definition 'open'"),
         ("KAnonymity(**{})", "'**' cannot be used here"),
         ("5", "'5' is not a definition"),

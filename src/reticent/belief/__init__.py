@@ -1,13 +1,13 @@
-"""Belief: what an adversary who reasons perfectly thinks about a person before and after a release.
+"""Beliefs: the prior and posterior of a Bayesian adversary about a person.
 
 ``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it
-``bucket_beliefs``   the same where quasi and sensitive values are published apart
-``release_beliefs``  the same for any release, or a table as it stands, and a list of the population
-``semantic``         semantic definitions decided by enumerating databases, exactly, for small tables
-``calculators`` what ruling values out, knowing other people's values and sharing a value do to a belief
-``advisor``          which definition covers which threat; ``application`` the form that an application fills in
+``bucket_beliefs``   the same for bucketized releases (quasi-identifiers and sensitive values published separately)
+``release_beliefs``  the same for any release, or an unmodified table, and a list of the population ``semantic``
+semantic definitions decided by enumerating databases, exactly, for small tables ``calculators`` the effect of excluded
+values, known values of others, and shared values on a belief ``advisor``          which definition covers which threat;
+``application`` the requirements of an application
 
-Nothing here prunes a search: beliefs are not monotone, a coarser release may disclose what a finer one did not.
+No search prunes by beliefs: they are not monotone; a coarser release may disclose what a finer one did not.
 """
 
 from reticent.belief.advisor import ADVICE, CONCERNS, Advice, Concern, advise, uncovered

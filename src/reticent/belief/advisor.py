@@ -1,7 +1,7 @@
 """The advisor: which definition covers which threat, and why the others do not.
 
-A threat is described by three questions: *what* must not be learned (a row, a value, a value up to nearness, that somebody is in the
-table), *by whom* (what they know beforehand), and *how much* is too much (to become likely, to be excluded, to change at all).
+A threat has three parts: *what* must not be learned (a row, a value, a value up to similarity, membership), *by whom*
+(background knowledge), and *how much* is too much (becoming likely, being excluded, changing at all).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CONCERNS: dict[Concern, str] = {
 
 @dataclass(frozen=True)
 class Advice:
-    """One model of the catalogue: what it covers, against whom, and where to find it.
+    """One model of the catalogue: what it covers, against which adversary, and its definition.
 
-    ``definition`` is None for models that are explained and not checked here; ``adversary`` is what somebody may know and still be
-    stopped; ``protects`` what must not be learned and how much is too much; ``leaves`` what to add.
+    ``definition`` is None for models that are explained only; ``adversary`` is the background knowledge that it
+    tolerates; ``protects`` what must not be learned and how much is too much; ``leaves`` what it does not cover.
     """
 
     model: str
@@ -39,7 +39,7 @@ class Advice:
 
     @property
     def available(self) -> bool:
-        """Whether there is a definition to ask for; the other models are explained only."""
+        """True if there is a definition; other models are explained only."""
         return self.definition in names()
 
 
@@ -67,33 +67,33 @@ ADVICE: tuple[Advice, ...] = (
         "any L columns (LKC-privacy)",
         ["identity", "attribute"],
         "AnyColumns",
-        "knows at most L quasi columns, the same ones of everybody or of one person, and that the person is in the table",
+        "knows at most L quasi-identifiers, of one person or the same ones of every person, and that the person is in the table",
         "fewer than k candidates, or values of them that the inner definition forbids",
-        "whoever knows more than L columns, or different columns of different people",
+        "adversaries who know more than L columns, or different columns of different people",
     ),
     _advice(
         "a known column learned from the others",
         ["attribute"],
         "InTurn",
-        "knows all quasi values of a person but one",
-        "a value of that column that nearly all who look alike share",
-        "sensitive columns, which need a definition of their own",
+        "knows all quasi-identifiers of a person except one",
+        "a value of that column that nearly all records with the same other values share",
+        "sensitive columns, which need a separate definition",
     ),
     _advice(
         "k-map",
         ["identity"],
         "KMap",
-        "knows quasi values of a population, not who is in the table",
+        "knows the quasi-identifiers of a population, not who is in the table",
         "fewer than k candidates in the population",
-        "whoever knows that somebody is in the table",
+        "adversaries who know that a person is in the table",
     ),
     _advice(
         "average risk",
         ["identity"],
         "AverageRisk",
-        "matches everybody, and counts the successes",
-        "a high share of right matches",
-        "single people who stand alone",
+        "matches every person, and counts the successes",
+        "a high share of correct matches",
+        "single people who are unique",
     ),
     _advice(
         "distinct l-diversity",
@@ -109,7 +109,7 @@ ADVICE: tuple[Advice, ...] = (
         "ProbabilisticLDiversity",
         _QUASI,
         "a belief above 1/l",
-        "ruling values out",
+        "excluding values",
     ),
     _advice(
         "entropy l-diversity",
@@ -125,7 +125,7 @@ ADVICE: tuple[Advice, ...] = (
         "RecursiveLDiversity",
         f"{_QUASI}; rules out any l-2 values",
         "a belief of c/(c+1) or more",
-        "values that resemble each other; dependencies between people",
+        "similar values; dependencies between people",
     ),
     _advice(
         "negative/positive diversity",
@@ -149,7 +149,7 @@ ADVICE: tuple[Advice, ...] = (
         "AlphaKAnonymity",
         _QUASI,
         "fewer than k candidates, or a belief above alpha",
-        "ruling values out",
+        "excluding values",
     ),
     _advice(
         "p-sensitive k-anonymity",
@@ -173,7 +173,7 @@ ADVICE: tuple[Advice, ...] = (
         "XYPrivacy",
         _QUASI,
         "fewer than k values, or a belief above h",
-        "ruling values out",
+        "excluding values",
     ),
     _advice(
         "(k,e)-anonymity",
@@ -181,7 +181,7 @@ ADVICE: tuple[Advice, ...] = (
         "KEAnonymity",
         _QUASI,
         "a number, or a range narrower than e, for certain",
-        "numbers that crowd together",
+        "numbers that are close together",
     ),
     _advice(
         "(epsilon,m)-anonymity",
@@ -189,7 +189,7 @@ ADVICE: tuple[Advice, ...] = (
         "EpsilonMAnonymity",
         _QUASI,
         "a number to within epsilon with a belief above 1/m",
-        "ruling numbers out",
+        "excluding numbers",
     ),
     _advice(
         "range predicates",
@@ -221,7 +221,7 @@ ADVICE: tuple[Advice, ...] = (
         "TCloseness",
         "knows quasi values and the whole table's distribution",
         "a change of belief by more than t",
-        "rare values, which may grow by t; what holds for everybody",
+        "rare values, whose share may grow by t; facts about the whole population",
     ),
     _advice(
         "(n,t)-closeness",
@@ -236,7 +236,7 @@ ADVICE: tuple[Advice, ...] = (
         ["attribute", "belief"],
         "BetaLikeness",
         "knows quasi values and the whole table's distribution",
-        "a belief that grows by more than beta of itself",
+        "a relative increase of a belief by more than beta",
         "that a value is absent",
     ),
     _advice(
@@ -261,37 +261,37 @@ ADVICE: tuple[Advice, ...] = (
         "MEligible",
         _QUASI,
         "a belief above 1/m",
-        "ruling values out; comparing several releases",
+        "excluding values; comparing several releases",
     ),
     _advice(
         "(c,k)-safety",
         ["attribute"],
         "WorstCaseKnowledge",
-        "knows who is where, and any k implications about people",
+        "knows who is in which group, and any k implications about people",
         "a belief of c or more",
-        "chances instead of facts; several releases",
+        "probabilistic knowledge; several releases",
     ),
     _advice(
         "(c,k)-safety against negations",
         ["attribute"],
         "NegatedKnowledge",
-        "knows who is where, and any k facts of the kind 'she has no flu'",
+        "knows who is in which group, and any k facts such as 'she does not have flu'",
         "a belief of c or more",
-        "facts that tie two people together; several releases",
+        "facts that link two people; several releases",
     ),
     _advice(
         "m-confidentiality",
         ["attribute"],
         None,
-        "knows quasi values, and that the least distorted safe release was chosen",
+        "knows quasi-identifiers, and that the least distorted safe release was chosen",
         "a belief above 1/m",
-        "explained; the adversary Minimality of reticent attack reasons like that for small tables",
+        "explained only; the attack Minimality of reticent attack reasons like that for small tables",
     ),
     _advice(
         "privacy-maxent",
         ["attribute", "belief"],
         None,
-        "knows shares of values among some people, and assumes nothing else",
+        "knows the shares of values among some people, and assumes nothing else",
         "a belief above a bound",
         "explained only: there is no checker",
     ),
@@ -299,72 +299,72 @@ ADVICE: tuple[Advice, ...] = (
         "skyline (B,t)-privacy",
         ["attribute", "belief"],
         None,
-        "knows how values depend on quasi values, to any of several degrees B",
-        "a change of belief by more than the t that goes with each B",
+        "knows how values depend on quasi-identifiers, to any of several degrees B",
+        "a change of belief by more than the t of each B",
         "explained only; reticent belief computes the change for a stated population",
     ),
     _advice(
         "delta-presence",
         ["membership"],
         "DeltaPresence",
-        "knows everybody's quasi values in a population that contains the table",
-        "a belief outside low to high that somebody is in the table",
+        "knows the quasi-identifiers of a population that contains the table",
+        "a belief outside low to high that a person is in the table",
         "sensitive values",
     ),
     _advice(
         "(d,gamma)-privacy",
         ["membership", "belief"],
         "BoundedBelief",
-        "thinks tuples independent, each with a belief of at most d or certain",
+        "believes tuples to be independent, each with a prior of at most d or certain",
         "a belief above gamma",
-        "exclusive alternatives ('from here or from there') and beliefs above d beforehand",
+        "exclusive alternatives ('from here or from there') and priors above d",
     ),
     _advice(
         "differential privacy",
         ["membership", "belief"],
         "ProbabilisticDP",
-        "knows everything about everybody else",
+        "knows everything about all other people",
         "a change of any belief by a factor of more than e^epsilon",
-        "what holds for the population, whoever is in the table",
+        "facts about the population, independent of who is in the table",
     ),
     _advice(
         "local differential privacy",
         ["attribute"],
         "LocalDP",
-        "knows which row is a person's, and everything about everybody else",
+        "knows which row is a person's, and everything about all other people",
         "a change of any belief about the value by a factor of more than e^epsilon",
-        "who is in the table: other columns are published as they are",
+        "who is in the table: other columns are published unchanged",
     ),
     _advice(
         "differential privacy of unknown size",
         ["membership", "belief"],
         "UnboundedDP",
-        "knows everything about everybody else, but not how many rows there are",
-        "a change of any belief, also of whether somebody is there, by a factor of more than e^epsilon",
-        "what holds for the population, whoever is in the table",
+        "knows everything about all other people, but not the number of rows",
+        "a change of any belief, including membership, by a factor of more than e^epsilon",
+        "facts about the population, independent of who is in the table",
     ),
     _advice(
         "crowd-blending",
         ["identity"],
         "CrowdBlending",
         "sees the release",
-        "telling somebody who is shown from fewer than k - 1 others",
-        "whoever knows all other people of a cell, and what all of them have in common",
+        "distinguishing a person from fewer than k - 1 others",
+        "adversaries who know all other people of a cell, and what all of them have in common",
     ),
     _advice(
         "(rho1,rho2)-privacy",
         ["attribute", "belief"],
         None,
-        "believes anything beforehand about the person, with a chance below rho1",
-        "a belief above rho2, or the mirror image",
+        "has any prior belief about the person, with a probability below rho1",
+        "a belief above rho2, or the reverse",
         "explained; gamma-amplification implies it, and reticent belief --rho tests it for a stated population",
     ),
     _advice(
         "gamma-amplification",
         ["attribute", "belief"],
         None,
-        "believes anything beforehand about the person, and knows how rows are randomized",
-        "two values of a row that differ in the chance of what was published by a factor of more than gamma",
+        "has any prior belief about the person, and knows how rows are randomized",
+        "two values of a row under which the probability of the output differs by a factor of more than gamma",
         "for randomized rows: reticent randomize, method Frapp",
     ),
     _advice(
@@ -379,7 +379,7 @@ ADVICE: tuple[Advice, ...] = (
         "distributional privacy",
         ["membership", "belief"],
         None,
-        "knows the distribution that the table was drawn from",
+        "knows the distribution that the table was sampled from",
         "more about the table than about that distribution",
         "explained only: there is no checker",
     ),
@@ -387,7 +387,7 @@ ADVICE: tuple[Advice, ...] = (
         "perfect privacy",
         ["attribute", "belief"],
         None,
-        "thinks tuples independent, with any beliefs",
+        "believes tuples to be independent, with any priors",
         "any change of any belief about a secret query",
         "for views: reticent views check",
     ),
@@ -395,7 +395,7 @@ ADVICE: tuple[Advice, ...] = (
 
 
 def advise(concerns: Iterable[Concern], chosen: Collection[str] = ()) -> tuple[Advice, ...]:
-    """The models that cover any of the concerns, those that cover most of them first; ``chosen`` definitions lead among equals."""
+    """Return the models that cover any of the concerns, those that cover most first; ``chosen`` definitions first among equals."""
     wanted = list(concerns)
     for concern in wanted:
         if concern not in get_args(Concern):
@@ -409,6 +409,6 @@ def advise(concerns: Iterable[Concern], chosen: Collection[str] = ()) -> tuple[A
 
 
 def uncovered(chosen: Collection[str]) -> tuple[Concern, ...]:
-    """The concerns that none of the chosen definitions covers."""
+    """Return the concerns that none of the chosen definitions covers."""
     covered = {concern for each in ADVICE if each.definition in chosen for concern in each.covers}
     return tuple(concern for concern in CONCERNS if concern not in covered)

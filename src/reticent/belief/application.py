@@ -1,4 +1,4 @@
-"""The advisor's form: what an application must protect, against whom and by which measure, and which models of the catalogue do that."""
+"""The requirements of an application: what to protect, against which adversary and by which measure; and the models that satisfy them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from reticent.errors import PolicyError, did_you_mean
 
 Knowledge = Literal["quasi", "exclusions", "others", "distribution", "population", "alternatives"]
 KNOWLEDGE: dict[Knowledge, str] = {
-    "quasi": "a person's quasi values, and that the person is in the table",
+    "quasi": "a person's quasi-identifiers, and that the person is in the table",
     "exclusions": "values that the person does not have",
     "others": "other people's rows",
-    "distribution": "how values are spread over the whole table",
-    "population": "the quasi values of everybody who could be in the table",
-    "alternatives": "that the person has one of two values, or any other belief beforehand",
+    "distribution": "the distribution of values in the whole table",
+    "population": "the quasi-identifiers of everyone who could be in the table",
+    "alternatives": "that the person has one of two values, or any other prior belief",
 }
 Measure = Literal["likely", "excluded", "changed"]
 MEASURES: dict[Measure, str] = {
@@ -28,7 +28,7 @@ MEASURES: dict[Measure, str] = {
 
 @dataclass(frozen=True)
 class Power:
-    """What a model stands against: what adversaries may know, by which measures, and whether values that are near each other count as one."""
+    """What a model protects against: the adversary's knowledge, the measures, and whether similar values count as one."""
 
     knowledge: frozenset[Knowledge]
     measures: frozenset[Measure]
@@ -87,14 +87,14 @@ POWERS: Mapping[str, Power] = {
     "distributional privacy": _power("distribution", "changed"),
     "perfect privacy": _power("quasi distribution", "changed likely excluded", near=True),
 }
-"""What each model of the catalogue stands against, by its name."""
+"""What each model of the catalogue protects against, by its name."""
 
 
 @dataclass(frozen=True)
 class Application:
-    """A form filled in: which predicates to protect, what adversaries know, and how much is too much.
+    """Requirements: what to protect, what the adversary knows, and how much is too much.
 
-    ``near`` says that values near each other must not be told either: the neighbourhood, not only the house.
+    ``near`` also protects similar values: the neighbourhood, not only the house.
     """
 
     protect: Concern
@@ -125,28 +125,28 @@ class ModelJudgement:
 
     @property
     def covers(self) -> bool:
-        """Whether nothing speaks against it."""
+        """True if there is no reason against it."""
         return not self.reasons
 
 
 def judge(application: Application) -> tuple[ModelJudgement, ...]:
-    """Every model of the catalogue, those that cover the application first, then those with fewest reasons against them."""
+    """Return every model of the catalogue, those that cover the application first, then those with the fewest reasons against them."""
     judged = [ModelJudgement(each, _reasons(each, POWERS[each.model], application)) for each in ADVICE]
     return tuple(sorted(judged, key=lambda each: len(each.reasons)))
 
 
 def _reasons(advice: Advice, power: Power, application: Application) -> tuple[str, ...]:
     reasons = []
-    # Who bounds how far any belief changes, bounds it for beliefs about a value, a row and membership alike.
+    # A model that bounds the change of any belief bounds it for values, rows and membership alike.
     bounds_beliefs = application.measure == "changed" and "belief" in advice.covers
     if application.protect not in advice.covers and not bounds_beliefs:
-        reasons.append(f"it is not about {CONCERNS[application.protect]}")
+        reasons.append(f"it does not protect {CONCERNS[application.protect]}")
     reasons += [
-        f"somebody may know {KNOWLEDGE[each]}" for each in KNOWLEDGE if each in application.knows - power.knowledge
+        f"the adversary may know {KNOWLEDGE[each]}" for each in KNOWLEDGE if each in application.knows - power.knowledge
     ]
     if application.measure not in power.measures:
         bounded = " or ".join(MEASURES[each] for each in MEASURES if each in power.measures)
         reasons.append(f"it prevents that {bounded}, not that {MEASURES[application.measure]}")
     if application.near and not power.near:
-        reasons.append("values that are near each other count as different")
+        reasons.append("similar values count as different")
     return tuple(reasons)

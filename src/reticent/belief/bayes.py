@@ -1,8 +1,9 @@
-"""The Bayes-optimal belief of an adversary who knows the whole population's joint counts, and that the person is in the table.
+"""The Bayes-optimal belief of an adversary who knows the population's joint counts, and that the person is in the
+table. Source: [Machanavajjhala2007].
 
-The table is a simple random sample of the population. Worlds are the assignments of sensitive values to the population that fit
-its counts, together with the sample; all are equally likely. Among those that show the released histogram, the share in which the person
-has a value is the belief. Everything is exact.
+The table is a simple random sample of the population. Possible worlds are the assignments of sensitive values to the
+population that fit its counts, together with the sample; all are equally likely. The belief in a value is its share
+among the worlds with the released histogram. Everything is exact.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ Distance = Literal["difference", "ratio", "variation"]
 
 @dataclass(frozen=True)
 class PopulationModel:
-    """The joint counts (or weights) of quasi and sensitive values in the population."""
+    """The joint counts (or weights) of quasi-identifiers and sensitive values in the population."""
 
     counts: Mapping[Quasi, Mapping[Value, Fraction]]
 
     @classmethod
     def of(cls, counts: Mapping[Quasi, Mapping[Value, Number]]) -> PopulationModel:
-        """A model from numbers as they are written; weights need not add up to anything."""
+        """Return a model from numbers; weights need not be normalized."""
         read = {
             quasi: {value: exact(count, f"weight of {quasi!r}, {value!r}", low=0) for value, count in row.items()}
             for quasi, row in counts.items()
         }
         for quasi, row in read.items():
             if not any(row.values()):
-                raise DataError(f"The population has nobody with {quasi!r}, so there is no belief about such a person.")
+                raise DataError(f"The population has no one with {quasi!r}, so there is no belief about such a person.")
         return cls(read)
 
     @classmethod
     def from_frame(cls, people: pl.DataFrame, quasi: Sequence[str], sensitive: str) -> PopulationModel:
-        """The model of a listed population: one row a person."""
+        """Return the model of a listed population: one row per person."""
         for name in (*quasi, sensitive):
             if name not in people.columns:
                 raise DataError(f"The population has no column {name!r}.{did_you_mean(name, people.columns)}")
@@ -53,21 +54,21 @@ class PopulationModel:
         return cls(counts)
 
     def prior(self, quasi: Quasi) -> dict[Value, Fraction]:
-        """``f(s | q)``: the belief before the release."""
+        """Return ``f(s | q)``: the prior."""
         row = self.counts.get(quasi)
         if row is None:
-            raise DataError(f"The population has nobody with {quasi!r}.")
+            raise DataError(f"The population has no one with {quasi!r}.")
         total = sum(row.values(), start=Fraction(0))
         return {value: weight / total for value, weight in row.items()}
 
     def weight(self, quasi: Iterable[Quasi], value: Value) -> Fraction:
-        """``f(q*, s)``: the weight of a value among everybody whose quasi values fall into a group."""
+        """Return ``f(q*, s)``: the weight of a value among all people whose quasi-identifiers fall into a group."""
         return sum((self.counts.get(each, {}).get(value, Fraction(0)) for each in quasi), start=Fraction(0))
 
 
 @dataclass(frozen=True)
 class ReleasedGroup:
-    """A group as the release and the population tell it: how many of its rows have each value, and how many people could.
+    """A group: its released histogram, and the weights of the people it covers.
 
     ``everybody`` has the weight ``f(q*, s)`` of each released value among the people whom the group covers.
     """
@@ -79,20 +80,20 @@ class ReleasedGroup:
     def of(
         cls, model: PopulationModel, fitting: Iterable[Quasi], released: Mapping[Value, int], name: str = "that group"
     ) -> ReleasedGroup:
-        """The group that covers the points ``fitting`` of a population; ``name`` is for the error of a population that contradicts it."""
+        """Return the group that covers the points ``fitting`` of a population; ``name`` is used in the error for an inconsistent population."""
         points = list(fitting)
         shown = {value: count for value, count in released.items() if count}
         everybody = {value: model.weight(points, value) for value in shown}
         for value, weight in everybody.items():
             if weight == 0:
                 raise DataError(
-                    f"The release shows {value!r}, but the stated population has nobody in {name} who could have it. "
+                    f"The release shows {value!r}, but the stated population has no one in {name} who could have it. "
                     "The population must contain the people of the table, with the values that they have there."
                 )
         return cls(shown, everybody)
 
     def weights(self, mine: Mapping[Value, Fraction]) -> dict[Value, Fraction]:
-        """``n(g,s) f(q,s)/f(g,s)`` for every value: how many of its rows are, on average, of people with the counts ``mine``."""
+        """Return ``n(g,s) f(q,s)/f(g,s)`` for every value: the expected number of its rows of people with the counts ``mine``."""
         return {
             value: count * mine.get(value, Fraction(0)) / self.everybody[value]
             for value, count in self.released.items()
@@ -102,9 +103,11 @@ class ReleasedGroup:
 def posterior(
     model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
 ) -> dict[Value, Fraction]:
-    """The belief about a person with ``quasi`` whose group covers the points ``fitting`` and was released with these counts.
+    """Return the posterior about a person with ``quasi`` whose group covers the points ``fitting`` and was released
+    with these counts.
 
-    ``n(q*,s) f(q,s)/f(q*,s)``, normalised. A released value that nobody of the group can have contradicts the population.
+    ``n(q*,s) f(q,s)/f(q*,s)``, normalised. A released value that no one in the group can have contradicts the
+    population.
     """
     if quasi not in fitting:
         raise PolicyError(f"{quasi!r} does not fall into the group, so there is no belief from it.")
@@ -112,11 +115,13 @@ def posterior(
 
 
 def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[ReleasedGroup]) -> dict[Value, Fraction]:
-    """The belief about a person who may be in any of several groups, as local recoding with overlapping labels makes them.
+    """Return the posterior about a person who may be in any of several groups, as in local recoding with overlapping
+    labels.
 
-    Each of the ``n(g,s)`` rows of a group is as likely that of any of its ``f(g,s)`` people with the value, so ``n(g,s) f(q,s)/f(g,s)`` of
-    them are of people like this one; these are added over the groups and normalised. With one group that is the share of the value in it, exactly. With
-    several, groups are taken one by one: that a person is in one group only is not used.
+    Each of the ``n(g,s)`` rows of a group is as likely that of any of its ``f(g,s)`` people with the value, so the
+    expected number of rows of people like this one is ``n(g,s) f(q,s)/f(g,s)``, summed over the groups and normalised.
+    With one group this is exact. With several, groups are treated independently: that a person is in only one group is
+    not used.
     """
     mine = model.counts.get(quasi, {})
     weights: dict[Value, Fraction] = {}
@@ -125,25 +130,25 @@ def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Relea
             weights[value] = weights.get(value, Fraction(0)) + weight
     total = sum(weights.values(), start=Fraction(0))
     if total == 0:
-        raise DataError(f"Nobody with {quasi!r} can have any of the released values, by the stated population.")
+        raise DataError(f"By the stated population, no one with {quasi!r} can have any of the released values.")
     return {value: weight / total for value, weight in weights.items()}
 
 
 def may_be_among(model: PopulationModel, quasi: Quasi, groups: Sequence[ReleasedGroup]) -> bool:
-    """Whether somebody with these quasi values can have a value that the groups show; otherwise no such person is in the table."""
+    """True if a person with these quasi-identifiers can have a value of the groups; otherwise no such person is in the table."""
     mine = model.counts.get(quasi, {})
     return any(weight for group in groups for weight in group.weights(mine).values())
 
 
 def independent(released: Mapping[Value, int]) -> dict[Value, Fraction]:
-    """The belief where sensitive and quasi values are independent, or alike for all who fit: the shares of the group."""
+    """Return the belief if sensitive values and quasi-identifiers are independent: the shares of the group."""
     total = sum(released.values())
     return {value: Fraction(count, total) for value, count in released.items()}
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed of one person and one value, before and after."""
+    """The prior and posterior belief in one value of one person."""
 
     quasi: Quasi
     value: Value
@@ -154,12 +159,12 @@ class Belief:
 def believe(
     model: PopulationModel, quasi: Quasi, fitting: Sequence[Quasi], released: Mapping[Value, int]
 ) -> tuple[Belief, ...]:
-    """The beliefs about a person, value by value."""
+    """Return the beliefs about a person, value by value."""
     return beliefs(model, quasi, posterior(model, quasi, fitting, released))
 
 
 def beliefs(model: PopulationModel, quasi: Quasi, after: Mapping[Value, Fraction]) -> tuple[Belief, ...]:
-    """What is believed of a person value by value, given what is believed after the release."""
+    """Return the beliefs about a person value by value, given the posteriors."""
     before = model.prior(quasi)
     values = dict.fromkeys([*before, *after])
     return tuple(
@@ -168,21 +173,21 @@ def beliefs(model: PopulationModel, quasi: Quasi, after: Mapping[Value, Fraction
 
 
 def positive(belief: Belief, delta: Number) -> bool:
-    """Whether the value is nearly certain after the release: belief above ``1 - delta``.
+    """True for a positive disclosure: a posterior above ``1 - delta``.
 
-    It discloses somebody only if a row of the table has these quasi values and this value, and it is news only where the belief before was
-    not as high already.
+    It concerns a person only if a row of the table has these quasi-identifiers and this value, and is new only if the
+    prior was not as high.
     """
     return belief.posterior > 1 - exact(delta, "delta", low=0, high=1)
 
 
 def negative(belief: Belief, epsilon: Number) -> bool:
-    """Whether the value is nearly excluded after the release: belief below ``epsilon``."""
+    """True for a negative disclosure: a posterior below ``epsilon``."""
     return belief.posterior < exact(epsilon, "epsilon", low=0, high=1)
 
 
 def breach(belief: Belief, before: Number, after: Number) -> bool:
-    """A (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely."""
+    """True for a (rho1, rho2)-breach: an unlikely value becomes likely, or a likely one unlikely."""
     rho1, rho2 = bounds(before, after)
     rises = belief.prior < rho1 and belief.posterior > rho2
     falls = belief.prior > 1 - rho1 and belief.posterior < 1 - rho2
@@ -190,7 +195,7 @@ def breach(belief: Belief, before: Number, after: Number) -> bool:
 
 
 def bounds(before: Number, after: Number) -> tuple[Fraction, Fraction]:
-    """rho1 and rho2 of a breach; were rho1 the larger, beliefs that do not change would be breaches."""
+    """Return rho1 and rho2 of a breach; if rho1 were larger, unchanged beliefs would be breaches."""
     rho1, rho2 = exact(before, "rho1", low=0, high=1), exact(after, "rho2", low=0, high=1)
     if rho1 > rho2:
         raise PolicyError(f"rho1 must be at most rho2 = {after}, but it is {before}.")
@@ -198,10 +203,10 @@ def bounds(before: Number, after: Number) -> tuple[Fraction, Fraction]:
 
 
 def distance(beliefs: Sequence[Belief], kind: Distance = "variation") -> Fraction | float:
-    """How far the release moves the beliefs about one person; the uninformative principle bounds it.
+    """Return how far the release moves the beliefs about one person; the uninformative principle bounds it.
 
-    ``difference`` and ``ratio`` are the largest over values, ``variation`` is half the sum of differences. A ratio is infinite where a
-    value becomes possible or impossible.
+    ``difference`` and ``ratio`` are the maximum over values, ``variation`` is half the sum of differences. A ratio is
+    infinite if a value becomes possible or impossible.
     """
     if kind not in get_args(Distance):
         raise PolicyError(f"There is no distance {kind!r}.{did_you_mean(kind, get_args(Distance))}")

@@ -1,7 +1,9 @@
-"""The Bayes-optimal belief from a bucket: the quasi values of its people are known, and so are its sensitive values, but not whose is whose.
+"""The Bayes-optimal belief from a bucket: its quasi-identifiers and its sensitive values are known, but not their
+assignment.
 
-Worlds are all assignments of the bucket's sensitive values to its people, given that the sample has these quasi values in the bucket. In a table of quasi values by sensitive values whose
-margins are the bucket's, a cell with m people of the N(q,s) that there are can be filled in C(N(q,s), m) ways; all ways are equally likely.
+Possible worlds are all assignments of the bucket's sensitive values to its people, given that the sample has these
+quasi-identifiers in the bucket. In a contingency table with the bucket's margins, a cell with m of the N(q,s) existing
+people can be filled in C(N(q,s), m) ways; all ways are equally likely.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ Ways = dict[Counts, int]
 
 @dataclass(frozen=True)
 class BucketBelief:
-    """What is believed of the people of a bucket by their quasi values; ``exact`` unless it was too large to count all worlds."""
+    """The beliefs about the people of a bucket by quasi-identifiers; ``exact`` unless it was too large to count all worlds."""
 
     chances: Mapping[Quasi, Mapping[Value, Fraction]]
     exact: bool
@@ -34,10 +36,11 @@ class BucketBelief:
 def bucket_posterior(
     model: PopulationModel, people: Mapping[Quasi, int], released: Mapping[Value, int]
 ) -> BucketBelief:
-    """The beliefs about the people of a bucket who have certain quasi values (``people``: how many of each) and share these values.
+    """Return the beliefs about the people of a bucket with these quasi-identifiers (``people``: how many of each) and
+    sensitive values.
 
-    Counted exactly where that takes a bearable number of steps. Otherwise everybody's values are taken as drawn by themselves, with odds that
-    are tilted until the bucket has on average the values that it shows: the limit for large buckets.
+    Counted exactly if that takes an acceptable number of steps. Otherwise values are treated as independent, with odds
+    scaled until the expected margins match the bucket: the limit for large buckets.
     """
     values = [value for value, count in released.items() if count]
     shown = tuple(released[value] for value in values)
@@ -57,16 +60,17 @@ def bucket_posterior(
         exactly = False
     if shares is None:
         raise DataError(
-            "No world fits a bucket of the release: the stated population lacks people with its quasi and sensitive values."
+            "No possible world fits a bucket of the release: the stated population lacks people with its quasi and sensitive values."
         )
     chances = {quasi: dict(zip(values, row, strict=True)) for quasi, row in zip(points, shares, strict=True)}
     return BucketBelief(chances, exactly)
 
 
 def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Counts) -> list[list[Fraction]] | None:
-    """For each row of cells the expected share of each value, over all ways to fill the table; None where there is no way.
+    """Return for each row of cells the expected share of each value, over all ways to fill the table; None if there is
+    none.
 
-    Ways to use up part of the values with the rows so far are counted from both ends; a row in between ties them together.
+    The ways to use part of the values with the rows so far are counted from both ends, and combined at each row.
     """
     fillings = [_fillings(row, count, shown) for row, count in zip(cells, people, strict=True)]
     start: Ways = {tuple(0 for _ in shown): 1}
@@ -93,7 +97,7 @@ def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Count
 
 
 def _fillings(cells: Sequence[int], people: int, shown: Counts) -> Ways:
-    """The ways in which people with the same quasi values can share out values, by how many get each."""
+    """Return the ways in which people with the same quasi-identifiers can take values, by how many get each."""
     found: Ways = {(): 1}
     for available, most in zip(cells, shown, strict=True):
         grown: Ways = {}
@@ -120,7 +124,7 @@ def _tilted(
     people: np.ndarray[tuple[int], np.dtype[np.float64]],
     shown: np.ndarray[tuple[int], np.dtype[np.float64]],
 ) -> list[list[Fraction]] | None:
-    """Rows and columns are scaled in turn until both margins fit; None where they never do."""
+    """Scale rows and columns in turn until both margins match (iterative proportional fitting); None if they never do."""
     if (odds.sum(axis=1) == 0).any() or (odds.sum(axis=0) == 0).any():
         return None
     table = odds / odds.sum(axis=1, keepdims=True) * people[:, None]

@@ -1,7 +1,7 @@
-"""What a little more knowledge does to a belief inside one group.
+"""The effect of additional knowledge on a belief within one group.
 
-Who is in the group is known, and every assignment of its values to its people is equally likely. Knowledge removes assignments; what is
-left is counted in closed form, so that groups of any size are exact.
+Group membership is known, and every assignment of its values to its people is equally likely. Knowledge excludes
+assignments; the rest is counted in closed form, so that groups of any size are exact.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from reticent.errors import DataError, PolicyError, did_you_mean
 
 
 def excluding(histogram: Mapping[str, int], values: Iterable[str]) -> dict[str, Fraction]:
-    """Negation knowledge: the chances of a person's value once some are ruled out."""
+    """Return the probabilities of a person's value once some values are excluded (negation knowledge)."""
     return knowing(histogram, excluded=values)
 
 
 def knowing(
     histogram: Mapping[str, int], *, excluded: Iterable[str] = (), others: Iterable[str] = (), sharing: int = 0
 ) -> dict[str, Fraction]:
-    """The chances of a person's value for an adversary with 3D knowledge.
+    """Return the probabilities of a person's value for an adversary with 3D knowledge. Source: [Chen2007].
 
-    ``excluded``: values that the person does not have. ``others``: the values of other people of the group, one for each. ``sharing``:
-    how many further people of the group are known to have the same value as the person. With ``n'`` rows of a value left beside the
-    known others, ``n' (n'-1) ... (n'-sharing)`` assignments give it to the person and to those who share it, times the same number for
-    every value.
+    ``excluded``: values that the person does not have. ``others``: the values of other people of the group, one for
+    each. ``sharing``: how many further people of the group are known to have the same value as the person. With ``n'``
+    rows of a value left after removing the known others, ``n' (n'-1) ... (n'-sharing)`` assignments give it to the
+    person and to those who share it, times a factor that is the same for every value.
     """
     counts = _counted(histogram)
     whole(sharing, "knowing: sharing", low=0)
@@ -44,14 +44,14 @@ def knowing(
     total = sum(ways.values())
     if total == 0:
         raise DataError(
-            "No assignment of the group's values fits what is known: the knowledge contradicts the release."
+            "No assignment of the group's values fits the knowledge: the knowledge contradicts the release."
         )
     return {value: Fraction(number, total) for value, number in ways.items()}
 
 
 @dataclass(frozen=True)
 class Guess:
-    """The surest that an adversary can become, of which value, and with which knowledge."""
+    """The highest belief of an adversary, in which value, and with which knowledge."""
 
     chance: Fraction
     value: str
@@ -60,10 +60,11 @@ class Guess:
 
 
 def worst_knowing(histogram: Mapping[str, int], exclusions: int, others: int, sharing: int) -> Guess:
-    """The surest guess over all knowledge of that size: ``exclusions`` values, ``others`` people, ``sharing`` people.
+    """Return the highest belief over all knowledge of that size: ``exclusions`` values, ``others`` people, ``sharing``
+    people.
 
-    For a value it is best to rule out the most frequent others, and to know people with the values that are then most frequent: what
-    remains of a value counts ``n (n-1) ... (n-sharing)``, which grows faster the larger n is.
+    For a value it is optimal to exclude the most frequent others, and to know people with the values that are then most
+    frequent: the remainder of a value counts ``n (n-1) ... (n-sharing)``, which grows faster the larger n is.
     """
     counts = _counted(histogram)
     for name, number in (("exclusions", exclusions), ("others", others), ("sharing", sharing)):
@@ -87,7 +88,7 @@ def _best_for(value: str, counts: Mapping[str, int], exclusions: int, others: in
         largest = max(open_rivals, key=lambda other: (open_rivals[other], other))
         open_rivals[largest] -= 1
         known.append(largest)
-    # Nobody is left who could be mistaken: the rest of the known people have excluded values, or the value itself.
+    # No ambiguity is left: the remaining known people have excluded values, or the value itself.
     spare = Counter({other: counts[other] for other in excluded}) + Counter({value: counts[value] - sharing - 1})
     known.extend(list(spare.elements())[: others - len(known)])
     if len(known) < others:
@@ -97,9 +98,10 @@ def _best_for(value: str, counts: Mapping[str, int], exclusions: int, others: in
 
 
 def homogeneous_groups(rows: int, size: int, values: int) -> tuple[Fraction, Fraction, Fraction]:
-    """Back of the envelope (G7): groups of ``size``, ``values`` equally likely and independent sensitive values.
+    """Return rough figures for groups of ``size`` with ``values`` equally likely and independent sensitive values.
 
-    The chance that a group shares one value, and how many groups and people of ``rows`` that is on average.
+    These are the probability that a group is homogeneous, and the expected number of such groups and of their people in
+    ``rows``.
     """
     for name, number in (("rows", rows), ("size", size), ("values", values)):
         whole(number, f"homogeneous_groups: {name}", low=1)

@@ -1,4 +1,4 @@
-"""Beliefs about the people of a release or of a table as it stands, for a listed population: what everybody could conclude about everybody."""
+"""Beliefs about the people of a release or an unmodified table, for a listed population."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from reticent.release import adversary_view_of
 from reticent.table import Table
 
 _PEOPLE = "people of the point"
-_STAGE = "weighing what everybody may have"
+_STAGE = "computing posterior beliefs"
 Histogram = Counter[Value]
 
 
 @dataclass(frozen=True)
 class Person:
-    """The beliefs about people with certain quasi values, and how many of the population they are.
+    """The beliefs about people with given quasi-identifiers, and their number in the population.
 
-    ``groups`` are those that they may be in. ``exact`` says whether all worlds were counted: not where labels overlap, or buckets are large.
-    ``rows`` counts the values of such people in the table itself, where the steward gave it.
+    ``groups`` are those that they may be in. ``exact`` is true if all worlds were counted: not if labels overlap, or
+    buckets are large. ``rows`` counts the values of such people in the table itself, if the steward provided it.
     """
 
     quasi: Mapping[str, Any]
@@ -55,13 +55,13 @@ class Person:
     rows: Mapping[Value, int] | None = None
 
     def surest(self) -> Belief:
-        """The value that is believed most after the release."""
+        """The value with the highest posterior."""
         return max(self.beliefs, key=lambda belief: belief.posterior)
 
 
 @dataclass(frozen=True)
 class Tests:
-    """Which disclosures to look for: positive(delta), negative(epsilon), and a (rho1, rho2)-breach."""
+    """The disclosures to test: positive(delta), negative(epsilon), and a (rho1, rho2)-breach."""
 
     delta: Number | None = None
     epsilon: Number | None = None
@@ -76,10 +76,10 @@ class Tests:
             object.__setattr__(self, "rho", bounds(*self.rho))
 
     def failing(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> tuple[str, ...]:
-        """The names of the tests that a belief fails. Values that were impossible before and stay so are no disclosure.
+        """Return the names of the tests that a belief fails. Values that were and stay impossible are not a disclosure.
 
-        With the ``rows`` of such people in the table, only what concerns somebody counts: a positive disclosure needs a row with the value, a
-        negative one a row without it.
+        With the ``rows`` of such people in the table, only disclosures about existing people count: a positive one
+        needs a row with the value, a negative one a row without it.
         """
         has = rows is None or rows.get(belief.value, 0) > 0
         lacks = rows is None or any(count for value, count in rows.items() if value != belief.value)
@@ -93,7 +93,7 @@ class Tests:
         return tuple(found)
 
     def is_news(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> bool:
-        """Whether a disclosure is one that was not there before: nothing is learned where the belief was as extreme already."""
+        """True if a disclosure is new: nothing is learned if the prior was as extreme."""
         before = Belief(belief.quasi, belief.value, belief.prior, belief.prior)
         return not set(self.failing(belief, rows)) <= set(self.failing(before, rows))
 
@@ -106,12 +106,13 @@ def beliefs_of(
     table: Table | None = None,
     context: Context | None = None,
 ) -> tuple[Person, ...]:
-    """What an adversary with the release and the population's joint counts believes about everybody who may be in it.
+    """Return the beliefs of an adversary with the release and the population's joint counts about all people who may be
+    in it.
 
-    ``target`` is a release, its folder, or a table as it stands. The population lists quasi columns and the sensitive column, one row a
-    person. ``where`` looks at people with certain quasi values only. People whom no group covers are left out, and so are those who can have
-    none of the values that their groups show: they are not in the table. ``table`` is the table itself, in which the rows of such people are
-    counted.
+    ``target`` is a release, its folder, or an unmodified table. The population lists quasi-identifiers and the
+    sensitive column, one row per person. ``where`` selects people by quasi-identifiers. People whom no group covers are
+    skipped, and so are those who can have none of the values of their groups: they are not in the table. ``table`` is
+    the table itself, in which the rows of such people are counted.
     """
     context = context or Context()
     seen = adversary_view_of(target)
@@ -144,7 +145,7 @@ def beliefs_of(
 
 @dataclass(frozen=True)
 class _Told:
-    """What a release tells about people with certain quasi values."""
+    """What a release implies about people with given quasi-identifiers."""
 
     groups: tuple[int, ...]
     chances: Mapping[Value, Fraction]
@@ -159,7 +160,7 @@ def _from_groups(
     asked: Sequence[bool],
     context: Context,
 ) -> dict[Quasi, _Told]:
-    """Where rows show labels and values together: the groups that cover a person, weighed together."""
+    """Return the beliefs if rows have labels and values together: the groups that cover a person, combined."""
     quasi, shown = seen.names, seen.true_groups.marginal(column)
     pairs = zip(*(each.tolist() for each in seen.covering(points.select(quasi))), strict=True)
     rows = points.select(quasi).rows()
@@ -170,8 +171,7 @@ def _from_groups(
         mine.setdefault(point, []).append(group)
     if not mine:
         raise DataError(
-            f"No group covers anybody of the population: no group contains its values of {', '.join(quasi)}. Check that they are written "
-            "as in the table."
+            f"No group covers anyone in the population: no group contains its values of {', '.join(quasi)}. Check that they are spelled as in the table."
         )
     groups: dict[int, ReleasedGroup] = {}
     found: dict[Quasi, _Told] = {}
@@ -192,7 +192,7 @@ def _from_groups(
 
 
 def _histogram(groups: Groups, group: int) -> Histogram:
-    """How many rows of a group have each value, as it was published."""
+    """Return how many rows of a group have each value, as published."""
     labels, cells = groups.domain.columns[0].labels, groups.histograms
     inside = slice(cells.offsets[group], cells.offsets[group + 1])
     return Counter(dict(zip(labels.gather(cells.values[inside]).to_list(), cells.counts[inside].tolist(), strict=True)))
@@ -201,10 +201,12 @@ def _histogram(groups: Groups, group: int) -> Histogram:
 def _from_buckets(
     seen: AdversaryView, model: PopulationModel, points: pl.DataFrame, column: str, context: Context
 ) -> dict[Quasi, _Told]:
-    """Where quasi values and sensitive values are apart: each bucket by itself, and people with rows in several by their share."""
+    """Return the beliefs if quasi-identifiers and sensitive values are separate: each bucket by itself, and people with
+    rows in several by their share.
+    """
     shown, rows_of = seen.true_groups.marginal(column), points.select(seen.names).rows()
     numbers = seen.called.to_list() if seen.called is not None else list(range(len(shown)))
-    # Who is published and not in the population has a place of their own: nobody there has any value.
+    # Published people who are not in the population get a dummy entry without any value.
     point_of: list[Quasi] = [("not in the population", cell) for cell in range(len(seen.sizes))]
     for point, cell in zip(*(each.tolist() for each in seen.covering(points.select(seen.names))), strict=True):
         point_of[cell] = rows_of[point]
@@ -224,7 +226,7 @@ def _from_buckets(
         for number, mine in buckets.items():
             for value, chance in believed[number].chances[quasi_values].items():
                 chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(mine, rows)
-        # Whoever shares a bucket with people of other buckets cannot be told from them, so the buckets are not independent.
+        # People of several buckets who cannot be distinguished make the buckets dependent.
         alone = all(len(spread[other]) == 1 for number in buckets for other in people[number])
         exact = alone and all(believed[number].exact for number in buckets)
         found[quasi_values] = _Told(tuple(numbers[number] for number in buckets), chances, exact)
@@ -232,13 +234,13 @@ def _from_buckets(
 
 
 def _types(seen: AdversaryView, column: str) -> dict[str, pl.DataType]:
-    """The types in which values are compared: those of the table's columns, and of the values that a release publishes as they are."""
+    """Return the types in which values are compared: those of the table's columns, and of values published unchanged."""
     own = {column: seen.true_groups.marginal(column).domain.columns[0].labels.dtype}
     return own if seen.made is not None else {**{each.name: each.labels.dtype for each in seen.columns}, **own}
 
 
 def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """The population with its columns in these types: '7' in one file and 7 in another are the same. Missing values stay missing."""
+    """Return the population with its columns converted to these types: '7' in one file and 7 in another are equal. Missing values stay missing."""
     alike = {}
     for name, own in types.items():
         if name in people.columns and people.schema[name] != own:
@@ -249,7 +251,7 @@ def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.Da
 
 
 def _sensitive(seen: AdversaryView, given: str | None) -> str:
-    """The sensitive column that is meant."""
+    """Return the sensitive column to use."""
     named = tuple(column.name for column in seen.true_groups.domain.columns)
     if given is None:
         if len(named) != 1:
@@ -263,7 +265,7 @@ def _sensitive(seen: AdversaryView, given: str | None) -> str:
 
 
 def people_asked(population: pl.DataFrame, where: Mapping[str, str]) -> int:
-    """How many people of a population ``where`` looks at, whether a release tells anything about them or not."""
+    """Return how many people of a population ``where`` selects, whether the release covers them or not."""
     return int(_matching(population, where).sum())
 
 
@@ -274,13 +276,13 @@ def _asked(points: pl.DataFrame, quasi: tuple[str, ...], where: Mapping[str, str
     asked = _matching(points, where)
     if not asked.any():
         raise DataError(
-            f"The population has nobody with {', '.join(f'{name}={text}' for name, text in where.items())}."
+            f"The population has no one with {', '.join(f'{name}={text}' for name, text in where.items())}."
         )
     return asked.to_list()
 
 
 def _matching(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.Series:
-    """The rows whose values are written like that."""
+    """Return a mask of the rows with these values, compared as text."""
     matching = pl.Series([True]).new_from_index(0, rows.height)
     for name, text in where.items():
         matching = matching & (rows[name].cast(pl.String) == text).fill_null(False)

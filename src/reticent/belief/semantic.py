@@ -1,7 +1,7 @@
-"""Semantic definitions: what must not become likely, to whom, and how likely is too much.
+"""Semantic definitions: what must not become likely, to which adversary, and how likely is too much.
 
-A small exact engine: it enumerates all databases, so it is for tables of a few people. It is what the syntactic definitions are
-checked against; each is offered only with a semantic statement that it is equivalent to, or bounds.
+A small exact engine that enumerates all databases, so it is for tables of a few people. The syntactic definitions are
+tested against it; each has a semantic statement that it is equivalent to, or bounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INFINITE = float("inf")
 
 @dataclass(frozen=True)
 class Predicate:
-    """Something about a database that is to be protected, such as ``X[S] = flu``."""
+    """A property of a database to be protected, such as ``X[S] = flu``."""
 
     name: str
     holds: Callable[[Database], bool]
@@ -33,7 +33,7 @@ class Predicate:
 
 @dataclass(frozen=True)
 class SemanticAdversary:
-    """What an adversary believes before: a weight for each database; these need not add up to 1."""
+    """The prior of an adversary: a weight for each database, not necessarily normalized."""
 
     name: str
     weight: Callable[[Database], Fraction]
@@ -41,25 +41,25 @@ class SemanticAdversary:
 
 @dataclass(frozen=True)
 class PossibleView:
-    """Something that may be shown, and how likely each database shows it."""
+    """A possible output, and its probability for each database."""
 
     name: str
     likelihood: Callable[[Database], Fraction]
 
 
 class Knowable(Protocol):
-    """What a semantic definition is about: the databases that there may be, and what may be shown of them."""
+    """The subject of a semantic definition: the possible databases and outputs."""
 
     def databases(self) -> Iterator[Database]:
-        """Every database that there may be."""
+        """Yield every possible database."""
 
     def views(self) -> tuple[PossibleView, ...]:
-        """Everything that may be shown; each must be safe."""
+        """Return every possible output; each must be safe."""
 
 
 @dataclass(frozen=True)
 class RandomSetting:
-    """A mechanism on a few databases: ``chances[output][i]`` is the chance of an output if the i-th of ``possible`` is the database."""
+    """A mechanism on a few databases: ``chances[output][i]`` is the probability of an output given the i-th of ``possible``."""
 
     possible: tuple[Database, ...]
     chances: Mapping[str, Sequence[Number]]
@@ -81,11 +81,11 @@ class RandomSetting:
                 raise PolicyError(f"The chances of all outputs for {database} add up to {total}, not to 1.")
 
     def databases(self) -> Iterator[Database]:
-        """Every database that there may be."""
+        """Yield every possible database."""
         return iter(self.possible)
 
     def views(self) -> tuple[PossibleView, ...]:
-        """One view an output."""
+        """Return one view per output."""
         place_of = {database: place for place, database in enumerate(self.possible)}
 
         def chance_of(output: str) -> Callable[[Database], Fraction]:
@@ -95,19 +95,19 @@ class RandomSetting:
         return tuple(PossibleView(name, chance_of(name)) for name in self.chances)
 
     def between(self, first: Database, second: Database) -> SemanticAdversary:
-        """An adversary who knows that it is one of two databases, and finds both equally likely."""
+        """Return an adversary who knows that it is one of two databases, both equally likely."""
         return SemanticAdversary(f"{first} or {second}", lambda database: Fraction(database in (first, second)))
 
     def is_database(self, wanted: Database) -> Predicate:
-        """That a database is the one."""
+        """Return the predicate that the database is this one."""
         return Predicate(f"the database is {wanted}", lambda database: database == wanted)
 
 
 @dataclass(frozen=True)
 class SemanticSetting:
-    """The people of a table, in groups that a release shows with their histograms of values.
+    """The people of a table, in groups released with their histograms of values.
 
-    A database gives every person a value; the release rules out those that do not show its histograms.
+    A database assigns every person a value; the release excludes those with other histograms.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -133,15 +133,15 @@ class SemanticSetting:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Everybody, group by group."""
+        """All people, group by group."""
         return tuple(person for members in self.groups for person in members)
 
     def databases(self) -> Iterator[Database]:
-        """Every way to give everybody a value."""
+        """Yield every assignment of values to people."""
         return itertools.product(self.values, repeat=len(self.people))
 
     def shows(self, database: Database) -> bool:
-        """Whether a database gives the released histograms."""
+        """True if a database has the released histograms."""
         start = 0
         for members, histogram in zip(self.groups, self.released, strict=True):
             if Counter(database[start : start + len(members)]) != Counter(histogram):
@@ -150,20 +150,20 @@ class SemanticSetting:
         return True
 
     def views(self) -> tuple[PossibleView, ...]:
-        """The one thing that is shown, for certain."""
+        """Return the only output, which is certain."""
         return (PossibleView("the release", lambda database: Fraction(self.shows(database))),)
 
     def value_of(self, person: str, value: str) -> Predicate:
-        """That a person has a value."""
+        """Return the predicate that a person has a value."""
         return self.value_in(person, (value,), f"{person}={value}")
 
     def value_in(self, person: str, values: Sequence[str], name: str | None = None) -> Predicate:
-        """That a person's value is one of several: a range, or a category of values that mean nearly the same."""
+        """Return the predicate that a person's value is one of several: a range, or a category of similar values."""
         place, chosen = self.people.index(person), frozenset(values)
         return Predicate(name or f"{person} in {{{', '.join(values)}}}", lambda database: database[place] in chosen)
 
     def ruling_out(self, person: str, values: Sequence[str]) -> SemanticAdversary:
-        """An adversary who knows that a person does not have some values, and thinks all other databases equally likely."""
+        """Return an adversary who knows that a person does not have some values, and considers all other databases equally likely."""
         place, excluded = self.people.index(person), frozenset(values)
         name = f"{person} has none of {{{', '.join(sorted(excluded))}}}" if excluded else "knows nothing more"
         return SemanticAdversary(name, lambda database: Fraction(database[place] not in excluded))
@@ -171,7 +171,7 @@ class SemanticSetting:
 
 @dataclass(frozen=True)
 class SemanticVerdict:
-    """Whether the definition holds, and the worst that there is: which adversary, which predicate, which beliefs."""
+    """Whether the definition holds, and the worst case: adversary, predicate, beliefs."""
 
     holds: bool
     adversary: str
@@ -182,11 +182,12 @@ class SemanticVerdict:
 
 @dataclass(frozen=True)
 class SemanticDefinition:
-    """Pairs of an adversary and a predicate, and a measure that none of them may violate.
+    """Pairs of an adversary and a predicate, and a measure that none may violate.
 
-    ``positive``: no belief above ``limit`` (``at_least``: none of ``limit`` or more); ``negative``: none below; ``difference``, ``ratio``: no
-    belief farther from the one before than ``limit``; ``breach``: no belief of at most ``before`` grows beyond ``limit``; ``odds``: no odds grow
-    by more than the factor ``limit``, ``log_odds``: by more than ``e^limit``. Decided exactly.
+    ``positive``: no belief above ``limit`` (``at_least``: none of ``limit`` or more); ``negative``: none below;
+    ``difference``, ``ratio``: no belief farther from the one before than ``limit``; ``breach``: no belief of at most
+    ``before`` grows beyond ``limit``; ``odds``: no odds grow by more than the factor ``limit``, ``log_odds``: by more
+    than ``e^limit``. Decided exactly.
     """
 
     pairs: tuple[tuple[SemanticAdversary, Predicate], ...]
@@ -201,7 +202,7 @@ class SemanticDefinition:
             raise PolicyError("A semantic definition needs at least one adversary with something to learn.")
 
     def assess(self, subject: Knowable) -> SemanticVerdict:
-        """Decide exactly, by all databases and all views. An adversary whose knowledge contradicts a view learns nothing from it."""
+        """Decide exactly, over all databases and outputs. An adversary whose knowledge contradicts an output learns nothing from it."""
         databases = list(subject.databases())
         compares = self.measure not in ("positive", "at_least", "negative")
         worst: tuple[Fraction | float, SemanticAdversary, Predicate, Fraction] | None = None
@@ -240,7 +241,7 @@ class SemanticDefinition:
 
     def _violated(self, badness: Fraction | float) -> bool:
         if self.measure == "log_odds":
-            # The logarithm of a fraction other than 1 is never a fraction, so that nothing hangs on a tie.
+            # The logarithm of a rational other than 1 is irrational, so there are no ties.
             return badness > 1 and (badness == _INFINITE or not exceeds_logarithm(self.limit, Fraction(badness)))
         if self.measure == "at_least":
             return badness >= self.limit
@@ -250,7 +251,7 @@ class SemanticDefinition:
 def probability(
     databases: Sequence[tuple[Database, Fraction]], adversary: SemanticAdversary, predicate: Predicate
 ) -> Fraction | None:
-    """The chance of a predicate among databases and how likely they are otherwise, as the adversary weighs them; None where all weigh nothing."""
+    """Return the probability of a predicate over databases, weighted by the adversary and by their likelihood; None if all weights are 0."""
     weighed = [(database, chance * adversary.weight(database)) for database, chance in databases]
     total = sum((weight for _, weight in weighed), start=Fraction(0))
     if total == 0:
@@ -259,7 +260,7 @@ def probability(
 
 
 def _before(databases: Sequence[Database], adversary: SemanticAdversary, predicate: Predicate) -> Fraction:
-    """The belief before the release, of an adversary who thinks some database that shows it possible."""
+    """Return the prior of an adversary who considers some database with this output possible."""
     belief = probability([(database, Fraction(1)) for database in databases], adversary, predicate)
     assert belief is not None
     return belief
@@ -275,9 +276,10 @@ def semantic_diversity(
     l: int,  # noqa: E741 - as in the definition
     dont_care: Sequence[str] = (),
 ) -> SemanticDefinition:
-    """What recursive (c,l)-diversity means: who rules out any ``l - 2`` values is less than ``c/(c + 1)`` sure of any other.
+    """Return the semantics of recursive (c,l)-diversity: an adversary who excludes any ``l - 2`` values has a belief
+    below ``c/(c + 1)`` in any other.
 
-    (The source prints c.) Values in ``dont_care`` are not protected.
+    Corrected: the source prints c. Values in ``dont_care`` are not protected. Source: [Machanavajjhala2007].
     """
     ratio = exact(c, "semantic_diversity: c", low=0)
     whole(l, "semantic_diversity: l", low=2)
@@ -294,7 +296,7 @@ def semantic_diversity(
 
 
 def semantic_sets(setting: SemanticSetting, c: Number, sets: Sequence[Sequence[str]]) -> SemanticDefinition:
-    """What range and category predicates mean: nobody is ``c`` sure or more that a person's value is in one of the sets."""
+    """Return the semantics of range and category predicates: no belief of ``c`` or more that a person's value is in one of the sets."""
     pairs = [
         (setting.ruling_out(person, ()), setting.value_in(person, each)) for person in setting.people for each in sets
     ]
@@ -302,7 +304,7 @@ def semantic_sets(setting: SemanticSetting, c: Number, sets: Sequence[Sequence[s
 
 
 def semantic_negative(setting: SemanticSetting, c: Number, values: Sequence[str]) -> SemanticDefinition:
-    """What must-keep values mean: nobody's belief that a person has one of these values falls below ``c``."""
+    """Return the semantics of must-keep values: no belief below ``c`` that a person has one of these values."""
     pairs = [
         (setting.ruling_out(person, ()), setting.value_of(person, value))
         for person in setting.people
@@ -314,9 +316,11 @@ def semantic_negative(setting: SemanticSetting, c: Number, values: Sequence[str]
 def rho_privacy(
     priors: Sequence[SemanticAdversary], predicates: Sequence[Predicate], rho1: Number, rho2: Number
 ) -> SemanticDefinition:
-    """(rho1, rho2)-privacy: nothing that was believed at most ``rho1`` is believed more than ``rho2`` after (no upward breach).
+    """(rho1, rho2)-privacy: no belief of at most ``rho1`` grows above ``rho2`` (no upward breach). Source:
+    [Evfimievski2003].
 
-    Predicates and their complements together bound both directions: a downward breach of one is an upward breach of the other.
+    Predicates and their complements together bound both directions: a downward breach of one is an upward breach of the
+    other.
     """
     low, high = exact(rho1, "rho_privacy: rho1", low=0, high=1), exact(rho2, "rho_privacy: rho2", low=0, high=1)
     if not low < high:
@@ -327,8 +331,9 @@ def rho_privacy(
 def gamma_amplification(setting: RandomSetting, gamma: Number) -> SemanticDefinition:
     """gamma-amplification: no output is more than ``gamma`` times as likely for one database as for another.
 
-    In terms of belief: an adversary who knows that it is one of two databases sees no odds grow by more than ``gamma``, whichever two these are. It
-    bounds every (rho1, rho2) with ``rho2 (1 - rho1) / (rho1 (1 - rho2)) >= gamma``, whatever the prior.
+    In terms of belief: for an adversary who knows that it is one of two databases no odds grow by more than ``gamma``,
+    for any two databases. It bounds every (rho1, rho2) with ``rho2 (1 - rho1) / (rho1 (1 - rho2)) >= gamma``, whatever
+    the prior.
     """
     return SemanticDefinition(
         _of_two(setting, setting.possible, lambda first, second: True),
@@ -338,10 +343,12 @@ def gamma_amplification(setting: RandomSetting, gamma: Number) -> SemanticDefini
 
 
 def differential_privacy(setting: RandomSetting, epsilon: Number) -> SemanticDefinition:
-    """epsilon-differential privacy: no output is more than ``e^epsilon`` times as likely after one person's value changed.
+    """epsilon-differential privacy: no output is more than ``e^epsilon`` times as likely after one person's value
+    changed.
 
-    In terms of belief: an adversary who knows everybody but one sees no odds about that one grow by more than ``e^epsilon``; equivalently, every set
-    of values keeps its belief up to that factor. Databases are neighbours where they differ in one place.
+    In terms of belief: for an adversary who knows all people except one no odds about that one grow by more than
+    ``e^epsilon``; equivalently, the belief in every set of values changes at most by that factor. Databases are
+    neighbours if they differ in one person. Source: [Dwork2006].
     """
     return SemanticDefinition(
         _of_two(setting, setting.possible, _differ_in_one),
@@ -357,7 +364,7 @@ def _differ_in_one(first: Database, second: Database) -> bool:
 def _of_two(
     setting: RandomSetting, databases: Sequence[Database], chosen: Callable[[Database, Database], bool]
 ) -> tuple[tuple[SemanticAdversary, Predicate], ...]:
-    """Adversaries who hesitate between two databases, each after the first of them."""
+    """Return adversaries who hesitate between two databases, with the first as the predicate."""
     pairs = [(one, other) for one, other in itertools.permutations(databases, 2) if chosen(one, other)]
     return tuple((setting.between(one, other), setting.is_database(one)) for one, other in pairs)
 
@@ -367,14 +374,16 @@ def perfect_privacy(
     secret: Callable[[frozenset[str]], object],
     view: Callable[[frozenset[str]], object],
 ) -> SemanticVerdict:
-    """Perfect privacy: whatever product distribution the tuples have, no answer of ``view`` changes the chance of any answer of ``secret``.
+    """Perfect privacy: for every product distribution of the tuples, no answer of ``view`` changes the probability of
+    any answer of ``secret``. Source: [Miklau2004].
 
-    Adversaries are all who give each tuple a chance of its own, independently. Decided by critical tuples: a tuple is critical for a query if
-    adding it to some database changes the answer, and privacy is perfect exactly if no tuple is critical for both. Where it is not, the
-    verdict names a distribution (chances with small denominators) under which a belief changes, and both beliefs.
+    Adversaries assign each tuple an independent probability. Decided by critical tuples: a tuple is critical for a
+    query if adding it to some database changes the answer, and privacy is perfect exactly if no tuple is critical for
+    both. If it is not, the verdict names a distribution (probabilities with small denominators) under which a belief
+    changes, and both beliefs.
     """
     if 2 ** len(tuples) > _MOST_DATABASES:
-        raise PolicyError(f"{len(tuples)} tuples are too many: all their sets are looked at.")
+        raise PolicyError(f"{len(tuples)} tuples are too many: all their subsets are enumerated.")
     chosen = [frozenset(each) for size in range(len(tuples) + 1) for each in itertools.combinations(tuples, size)]
     answers = {each: (secret(each), view(each)) for each in chosen}
     shared = [each for each in tuples if _is_critical(each, answers, 0) and _is_critical(each, answers, 1)]
@@ -388,7 +397,7 @@ def perfect_privacy(
                 prior, after, told = found
                 named = ", ".join(f"{name} {chance}" for name, chance in chances.items())
                 return SemanticVerdict(False, named, told, prior, after)
-    raise AssertionError("a shared critical tuple makes some product distribution tell")
+    raise AssertionError("a common critical tuple discloses under some product distribution")
 
 
 def _is_critical(name: str, answers: Mapping[frozenset[str], tuple[object, object]], query: int) -> bool:
@@ -398,7 +407,7 @@ def _is_critical(name: str, answers: Mapping[frozenset[str], tuple[object, objec
 def _changed_belief(
     answers: Mapping[frozenset[str], tuple[object, object]], chances: Mapping[str, Fraction]
 ) -> tuple[Fraction, Fraction, str] | None:
-    """An answer of the secret whose chance some answer of the view changes, before and after; None where there is none."""
+    """Return an answer of the secret whose probability some answer of the view changes, before and after; None if there is none."""
     joint: dict[tuple[object, object], Fraction] = {}
     for each, answer in answers.items():
         weight = Fraction(1)

@@ -1,4 +1,4 @@
-"""Whether a frame, published as it stands, satisfies a definition."""
+"""Check whether a frame satisfies a definition if published unchanged."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def satisfies(
     sensitive: str | Sequence[str] = (),
     only: bool = True,
 ) -> bool:
-    """Whether a frame (pandas, polars, Arrow, ...) satisfies a definition as it stands; a missing value is a value of its own.
+    """True if a frame (pandas, polars, Arrow, ...) satisfies a definition unchanged; a missing value is a separate
+    value.
 
-    ``quasi`` and ``sensitive`` are the columns that are published. With ``only`` a frame that has another column is a :class:`PolicyError` that names
-    it: what is published is known, so a column without a role cannot be judged.
+    ``quasi`` and ``sensitive`` are the published columns. With ``only`` a frame with another column is a
+    :class:`PolicyError` that names it: a column without a role cannot be judged.
     """
     from reticent.base.frames import as_polars
     from reticent.release import assess

@@ -1,4 +1,4 @@
-"""A definition as a check of pandera: ``DataFrameSchema(..., checks=pandera_check(rt.KAnonymity(5), quasi=["age", "zip"]))``."""
+"""A definition as a pandera check: ``DataFrameSchema(..., checks=pandera_check(rt.KAnonymity(5), quasi=["age", "zip"]))``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pandera_check(
     sensitive: str | Sequence[str] = (),
     only: bool = True,
 ) -> Any:
-    """A ``pandera.Check`` of a whole frame that fails where :func:`satisfies` is False. Its failure names the definition, and no value."""
+    """Return a ``pandera.Check`` of a whole frame that fails if :func:`satisfies` is False. Its failure names the definition, and no value."""
     try:
         from pandera.api.checks import Check
     except ModuleNotFoundError as error:
@@ -29,7 +29,8 @@ def pandera_check(
         ) from None
 
     def holds(given: Any) -> bool:
-        # The polars backend passes a lazy frame in a tuple with the name of a column, which is None for a check of all of them.
+        # The polars backend passes a tuple of a lazy frame and a column name, which is None for a check of the whole
+        # frame.
         lazy = getattr(given, "lazyframe", None)
         return satisfies(
             given if lazy is None else lazy.collect(), definition, quasi=quasi, sensitive=sensitive, only=only

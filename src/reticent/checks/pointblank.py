@@ -1,4 +1,4 @@
-"""A definition as a step of pointblank: ``Validate(frame).specially(expr=pointblank_check(rt.KAnonymity(5), quasi=["age", "zip"]))``."""
+"""A definition as a pointblank step: ``Validate(frame).specially(expr=pointblank_check(rt.KAnonymity(5), quasi=["age", "zip"]))``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pointblank_check(
     sensitive: str | Sequence[str] = (),
     only: bool = True,
 ) -> Callable[[Any], bool]:
-    """A function of a frame for ``specially``: True where :func:`satisfies` is."""
+    """Return a function of a frame for ``specially``: True if :func:`satisfies` is."""
 
     def holds(frame: Any) -> bool:
         return satisfies(frame, definition, quasi=quasi, sensitive=sensitive, only=only)

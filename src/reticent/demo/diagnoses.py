@@ -1,6 +1,6 @@
-"""The diagnoses of the built-in hospital: who gets them, when, for how long, and what they cost.
+"""The diagnoses of the fictional hospital: who gets them, when, for how long, and their cost.
 
-Made up, but with the shapes that real registers have: births only of mothers, prostate cancer only in men, influenza in
+Fictional, but with the patterns of real registers: births only of mothers, prostate cancer only in men, influenza in
 winter, hip fractures in old age, asthma in children and in the harbour district.
 """
 
@@ -22,11 +22,11 @@ LEVEL = (1.0,) * 12
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """How often a diagnosis brings a person to hospital, relative to the others, and what follows.
+    """The relative frequency of a diagnosis, by person and season, and its consequences.
 
-    ``ages`` are the corners of a piecewise linear curve over age; ``women`` and ``men`` scale it by sex, ``season``
-    by month of admission, ``districts`` by where people live. A stay lasts ``days`` at the median; the bill is
-    ``treatment`` plus a rate for each day.
+    ``ages`` are the corners of a piecewise linear curve over age; ``women`` and ``men`` scale it by sex, ``season`` by
+    month of admission, ``districts`` by residence. A stay lasts ``days`` at the median; the bill is ``treatment`` plus
+    a rate per day.
     """
 
     name: str
@@ -40,12 +40,12 @@ class Diagnosis:
     districts: Mapping[str, float] = field(default_factory=dict)
 
     def by_age(self) -> NDArray[np.float64]:
-        """The curve over the ages 0 to 99."""
+        """Return the curve over the ages 0 to 99."""
         return along_ages(self.ages)
 
 
 def along_ages(corners: tuple[tuple[float, float], ...]) -> NDArray[np.float64]:
-    """A piecewise linear curve through (age, weight) corners, zero outside, at the ages 0 to 99."""
+    """Return a piecewise linear curve through (age, weight) corners, zero outside, at the ages 0 to 99."""
     ages, weights = zip(*corners, strict=True)
     curve: NDArray[np.float64] = np.interp(AGES, ages, weights, left=0.0, right=0.0)
     return curve

@@ -1,7 +1,7 @@
-"""The built-in register: some thousand hospital patients who do not exist, with a joint distribution like real ones.
+"""The demo register: some thousand fictional hospital patients, with a realistic joint distribution.
 
-Patients are drawn from one joint law over (district, age, sex, month, diagnosis), so that everything hangs together:
-the law is the population of each district by age and sex, times how often each diagnosis brings such a person to
+Patients are sampled from one joint distribution over (district, age, sex, month, diagnosis), so that all columns are
+consistent: the population of each district by age and sex, times how often each diagnosis brings such a person to
 hospital in such a month. Postcode, nationality, name, day, length of stay and bill follow from these.
 """
 
@@ -31,9 +31,10 @@ Index = NDArray[np.int64]
 
 
 def hospital(patients: int = 4000, seed: int = SEED) -> pl.DataFrame:
-    """The register of a year: patient number, name, age, sex, postcode, nationality, admission day, diagnosis and cost.
+    """Return the register of a year: patient number, name, age, sex, postcode, nationality, admission day, diagnosis
+    and cost.
 
-    The same arguments give the same register on every machine. Nobody in it exists.
+    The same arguments give the same register on every machine. Its people are fictional.
     """
     whole(patients, "patients", low=1)
     random = np.random.default_rng(seed)
@@ -57,27 +58,27 @@ def hospital(patients: int = 4000, seed: int = SEED) -> pl.DataFrame:
 
 
 def hospital_policy() -> Policy:
-    """The policy that goes with the register: roles, hierarchies with declared domains, definition and method."""
+    """Return the policy of the register: roles, hierarchies with declared domains, definition and method."""
     return Policy.parse(hospital_policy_text(), "policy.toml")
 
 
 def hospital_policy_text() -> str:
-    """The policy as it is written: ``policy.toml`` beside this module."""
+    """Return the policy text: ``policy.toml`` next to this module."""
     return files("reticent.demo").joinpath("policy.toml").read_text("utf-8")
 
 
 def hospital_table(frame: pl.DataFrame | None = None) -> Table:
-    """The register with its roles and hierarchies: what a careful steward would declare.
+    """Return the register with its roles and hierarchies, as a careful steward would declare them.
 
-    Somebody may know when a neighbour went to hospital, so the admission day is a quasi column like age, sex, postcode and
-    nationality. The bill is not published at all.
+    An adversary may know when a neighbour went to hospital, so the admission day is a quasi-identifier like age, sex,
+    postcode and nationality. The bill is not published at all.
     """
     return Table(hospital() if frame is None else frame, **hospital_policy().roles)
 
 
 @cache
 def joint_law() -> NDArray[np.float64]:
-    """The chance of each (district, age, sex, month, diagnosis): an array with these axes that adds up to one."""
+    """Return the probability of each (district, age, sex, month, diagnosis), as an array with these axes."""
     curves = np.array([each.by_age() for each in DIAGNOSES])
     by_sex = np.array([[each.women, each.men] for each in DIAGNOSES])
     seasons = np.array([each.season for each in DIAGNOSES])
@@ -91,7 +92,7 @@ def joint_law() -> NDArray[np.float64]:
 
 @cache
 def population() -> NDArray[np.float64]:
-    """How many people of each age live in each district, relative to all: the axes are district and age."""
+    """Return the relative number of people of each age in each district: the axes are district and age."""
     rows = []
     for district in DISTRICTS:
         curve = along_ages(district.ages)
@@ -102,17 +103,17 @@ def population() -> NDArray[np.float64]:
 
 
 def draw_postcodes(district: Index, random: np.random.Generator) -> pl.Series:
-    """A postcode of each person's district."""
+    """Sample a postcode of each person's district."""
     return _draw_by(district, [each.postcodes for each in DISTRICTS], random)
 
 
 def draw_nationalities(district: Index, random: np.random.Generator) -> pl.Series:
-    """A nationality as it is spread in each person's district."""
+    """Sample a nationality by the distribution in each person's district."""
     return _draw_by(district, [each.nationalities for each in DISTRICTS], random)
 
 
 def draw_names(nationality: pl.Series, sex: Index, random: np.random.Generator) -> pl.Series:
-    """A given name and a surname that fit."""
+    """Sample a matching given name and surname."""
     names = np.empty(len(nationality), dtype=object)
     values = nationality.to_numpy()
     for language, pool in NAMES.items():
@@ -124,7 +125,7 @@ def draw_names(nationality: pl.Series, sex: Index, random: np.random.Generator) 
 
 
 def draw_cells(law: NDArray[np.float64], size: int, random: np.random.Generator) -> tuple[Index, ...]:
-    """``size`` cells of an array of chances, drawn independently: one index array for each axis."""
+    """Sample ``size`` independent cells of an array of probabilities: one index array per axis."""
     cumulated = np.cumsum(law.ravel())
     cells = np.searchsorted(cumulated, random.random(size) * cumulated[-1], side="right")
     return tuple(axis.astype(np.int64) for axis in np.unravel_index(cells, law.shape))
@@ -135,13 +136,13 @@ def _draw_patients(patients: int, random: np.random.Generator) -> tuple[Index, .
 
 
 def _sex_by_age() -> NDArray[np.float64]:
-    """The share of women and men at each age: women live longer."""
+    """Return the share of women and men at each age: women live longer."""
     women = np.interp(AGES, [0, 60, 75, 90, 99], [0.49, 0.51, 0.55, 0.68, 0.78])
     return np.stack([women, 1 - women], axis=1)
 
 
 def _draw_by(district: Index, tables: list[Mapping[str, float]], random: np.random.Generator) -> pl.Series:
-    """A value for every person from the table of its district."""
+    """Sample a value for every person from the table of its district."""
     drawn = np.empty(len(district), dtype=object)
     for number, table in enumerate(tables):
         rows = np.flatnonzero(district == number)
@@ -158,7 +159,7 @@ def _draw_days(month: Index, random: np.random.Generator) -> pl.Series:
 
 
 def _draw_costs(diagnosis: Index, random: np.random.Generator) -> pl.Series:
-    """Treatment plus days in hospital, in whole tens of euros."""
+    """Return treatment plus days in hospital, in whole tens of euros."""
     median = np.array([each.days for each in DIAGNOSES])[diagnosis]
     treatment = np.array([each.treatment for each in DIAGNOSES])[diagnosis]
     days = np.maximum(1, np.rint(median * random.lognormal(0, _STAY_SPREAD, len(diagnosis))))

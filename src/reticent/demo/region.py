@@ -1,6 +1,6 @@
-"""The made-up region around the built-in hospital: districts, postcodes, who lives where, and what people are called.
+"""The fictional region around the hospital: districts, postcodes, population, and names.
 
-Neither the places nor the people exist: postcodes begin with 74, names are drawn from short lists at random.
+Places and people are fictional: postcodes begin with 74, names are sampled from short lists.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class District:
-    """A part of town: its postcodes (with their share of its people), its size, its age structure, its nationalities."""
+    """A district: its postcodes (with their share of its people), its size, its age structure, its nationalities."""
 
     name: str
     postcodes: Mapping[str, float]
@@ -20,7 +20,7 @@ class District:
     nationalities: Mapping[str, float]
 
 
-# Ages are corners of a piecewise linear curve: how many people of an age live here, relative to other ages.
+# Ages are corners of a piecewise linear curve: the relative number of people of an age.
 DISTRICTS: tuple[District, ...] = (
     District(
         "old town",

@@ -1,4 +1,4 @@
-"""The small tables of the worked examples, as frames and ready with roles and hierarchies."""
+"""The small tables of the worked examples, as frames and with roles and hierarchies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reticent.table import Hierarchy, Table
 
 
 def twelve_patients() -> pl.DataFrame:
-    """Twelve patients: the running example of l-diversity."""
+    """Return twelve patients: the running example of l-diversity [Machanavajjhala2007]."""
     return pl.DataFrame(
         [
             ("13053", 28, "Russian", "heart disease"),
@@ -30,7 +30,7 @@ def twelve_patients() -> pl.DataFrame:
 
 
 def twelve_patients_table() -> Table:
-    """The twelve patients with hierarchies: 24 nodes."""
+    """Return the twelve patients with hierarchies: 24 nodes."""
     return Table(
         twelve_patients(),
         quasi={
@@ -43,7 +43,7 @@ def twelve_patients_table() -> Table:
 
 
 def ten_people() -> pl.DataFrame:
-    """Ten people whose names everybody knows: the running example of worst-case knowledge."""
+    """Return ten people whose names are known: the running example of worst-case knowledge [Martin2007]."""
     return pl.DataFrame(
         [
             ("Bob", "14850", 23, "M", "flu"),
@@ -63,7 +63,7 @@ def ten_people() -> pl.DataFrame:
 
 
 def ten_people_table() -> Table:
-    """The ten people with hierarchies: 12 nodes."""
+    """Return the ten people with hierarchies: 12 nodes."""
     return Table(
         ten_people(),
         quasi={
@@ -77,7 +77,7 @@ def ten_people_table() -> Table:
 
 
 def six_patients() -> pl.DataFrame:
-    """Six patients: the running example of [Anjum2013] (tables 1.1 and 2.2)."""
+    """Return six patients: the running example of [Anjum2013] (tables 1.1 and 2.2)."""
     return pl.DataFrame(
         [
             (1, 62, "44120", "F", "flu"),
@@ -93,7 +93,7 @@ def six_patients() -> pl.DataFrame:
 
 
 def six_patients_release() -> pl.DataFrame:
-    """The release of the six patients that the same section judges: two groups of three."""
+    """Return the release of the six patients that the same section analyses: two groups of three."""
     raw = six_patients()
     first = pl.col("id") <= 3
     return raw.select(

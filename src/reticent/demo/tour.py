@@ -1,7 +1,8 @@
-"""The whole way on the built-in register, step by step: inspect, assess, attack, publish, attack again, verify, count, report.
+"""The whole workflow on the demo register, step by step: inspect, assess, attack, publish, attack again, verify, count,
+report.
 
-Each step is done when it is asked for and says what it found: in words for the people who watch, in numbers for
-machines, with a small table where rows say more than words.
+Each step is executed lazily and reports its result: in words for the audience, in numbers for programs, with a small
+table where rows are more telling.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ FILES = {
     "hospital.csv": "the register: confidential",
     "voters.csv": "the public roll of voters",
     "policy.toml": "what must stay private, and how to publish",
-    "ledger.sqlite": "what was given out so far",
+    "ledger.sqlite": "record of disclosures",
     "ledger.sqlite-key": "its key",
-    "ledger.sqlite-newest": "how long it was at the last time",
-    "release": "the release: public/ for everybody, private/ for the steward",
+    "ledger.sqlite-newest": "rollback guard: length of the ledger at the last write",
+    "release": "the release: public/ to share, private/ for the steward",
     "report.html": "the steward's report",
 }
 _LEFT_BEHIND = ("ledger.sqlite-wal", "ledger.sqlite-shm", "release-tampered")
@@ -49,7 +50,7 @@ _SHOWN_ROWS = 4
 
 @dataclass(frozen=True)
 class Step:
-    """One stop of the tour: why it is made, what was found (``mood``: whether that is good or bad news), and details."""
+    """One step of the tour: its purpose, its result (``mood``: good or bad news), and details."""
 
     title: str
     why: str
@@ -62,7 +63,7 @@ class Step:
 
 
 class Tour:
-    """Walks the steps in a folder of its own. What a step makes, later ones use: that is the state kept here."""
+    """Walks the steps in its own folder. Mutable: later steps use the results of earlier ones."""
 
     def __init__(self, folder: str | Path, patients: int = 4000) -> None:
         self.folder = Path(folder)
@@ -70,7 +71,7 @@ class Tour:
         self._prepare()
 
     def walk(self) -> Iterator[Step]:
-        """Do one step after the other."""
+        """Execute one step after the other."""
         steps: Sequence[Callable[[], Step]] = (
             self._data,
             self._inspect,
@@ -87,17 +88,17 @@ class Tour:
             yield step()
 
     def path(self, name: str) -> Path:
-        """A file of the tour."""
+        """Return a file of the tour."""
         return self.folder / name
 
     def _prepare(self) -> None:
-        """A folder without old files: what an earlier tour left there is removed, anything else is not touched."""
+        """Prepare the folder: files of an earlier tour are removed, other files are not touched."""
         self.folder.mkdir(parents=True, exist_ok=True)
         present = {each.name for each in self.folder.iterdir()}
         strange = sorted(present - {*FILES, *_LEFT_BEHIND})
         if strange or (present and not present >= _FIRST_FILES):
             raise DataError(
-                f"{str(self.folder)!r} holds {(strange or sorted(present))[0]!r}, which is not of an earlier demo. Choose a new folder "
+                f"{str(self.folder)!r} holds {(strange or sorted(present))[0]!r}, which is not from an earlier demo. Choose a new folder "
                 "with --output."
             )
         for name in present:
@@ -114,7 +115,7 @@ class Tour:
         columns, rows = _excerpt(self.register.select(_INTRODUCED))
         return Step(
             "A register of patients",
-            "A hospital wants to share its register with researchers. Nobody in this one exists, but it is built like a real one.",
+            "A hospital wants to share its register with researchers. The people in this one are fictional, but it is built like a real one.",
             f"{self.register.height:,} patients of one year, with {self.register['diagnosis'].n_unique()} diagnoses.",
             columns=columns,
             rows=rows,
@@ -124,9 +125,9 @@ class Tour:
     def _inspect(self) -> Step:
         found = propose(self.register, self.path("hospital.csv"))
         return Step(
-            "Inspect: what does it give away?",
-            "Which columns name a person, which could point at one, which must stay secret? Reticent proposes, a steward decides.",
-            "Names and numbers are dropped. But others know age, sex, postcode, nationality and admission day too: these point at people.",
+            "Inspect: what could identify people?",
+            "Which columns name a person, which could help to recognise one, which must stay secret? Reticent proposes, a steward decides.",
+            "Names and numbers are dropped. But other people may know age, sex, postcode, nationality and admission day: together these can identify a person.",
             columns=("column", "role", "why"),
             rows=tuple((each.name, each.role or "not published", each.reason.split(";")[0]) for each in found.columns),
             facts={"roles": {each.name: each.role for each in found.columns}},
@@ -138,8 +139,8 @@ class Tour:
         found = exposures(self.table, self.policy.definitions)[0]
         return Step(
             "Assess: is dropping the names enough?",
-            "Without names: how many people are still one of a kind by what others know about them?",
-            f"No. {found.unique_rows:,} of {found.rows:,} people stand alone.",
+            "Without names: how many people are still unique in what others may know about them?",
+            f"No. {found.unique_rows:,} of {found.rows:,} people are unique.",
             "good" if found.holds else "bad",
             ("definition", "holds", "why not"),
             tuple(
@@ -157,9 +158,9 @@ class Tour:
         self.before = attack(self.table, self._linkage(), Homogeneity())
         linked = self.before[0]
         return Step(
-            "Attack it as it stands",
-            f"Anybody can get the roll of voters: {self.roll.height:,} names with age, sex, postcode and nationality. Look them up.",
-            f"{linked.hits:,} voters fit exactly one row, and {linked.details['right']:,} diagnoses are learned that are true.",
+            "Attack the table without names",
+            f"Anyone can get the roll of voters: {self.roll.height:,} names with age, sex, postcode and nationality. Look them up.",
+            f"{linked.hits:,} voters match exactly one row, and {linked.details['right']:,} correct diagnoses are learned.",
             "bad",
             notes=(linked.example, self.before[1].example),
             facts={"attacks_before": [each.as_dict() for each in self.before]},
@@ -177,10 +178,8 @@ class Tour:
         columns, rows = _excerpt(self.release.frame)
         return Step(
             "Publish: the least distorted release that is safe",
-            f"The columns can be made coarser in {private.search['lattice_nodes']:,} ways. The one that keeps the promise and gives up "
-            "least is searched for, and proven to be the best.",
-            f"{self.release.frame.height:,} rows in {len(self.release.groups):,} groups of people who look alike; {private.suppressed:,} "
-            "rows are left out.",
+            f"There are {private.search['lattice_nodes']:,} possible generalizations. Reticent finds the safe one that loses the least detail, and proves that it is the best.",
+            f"{self.release.frame.height:,} rows in {len(self.release.groups):,} groups of people with the same published values; {private.suppressed:,} rows are suppressed.",
             columns=columns,
             rows=rows,
             notes=tuple(
@@ -204,7 +203,7 @@ class Tour:
         return Step(
             "Attack again",
             "The same adversary with the same list, now against the published files.",
-            f"{linked.hits:,} voters fit exactly one row, and {linked.details['learned']:,} diagnoses are learned.",
+            f"{linked.hits:,} voters match exactly one row, and {linked.details['learned']:,} diagnoses are learned.",
             "good" if linked.hits == linked.details["learned"] == shared.hits == 0 else "bad",
             notes=(linked.example, shared.example),
             facts={"attacks_after": [each.as_dict() for each in self.after]},
@@ -217,17 +216,17 @@ class Tour:
         claims = [check for check in found.checks if check.claim]
         return Step(
             "Verify: do not trust, check",
-            "Whoever gets the files can recompute every promise from the public side alone, without the hospital's data.",
+            "Every recipient can recompute each claim from the public files alone, without the hospital's data.",
             " ".join(found.headline.lines()),
             "good" if found.holds else "bad",
             ("check", "result", "why"),
             tuple((check.name, check.status, check.detail) for check in claims),
-            (f"In a copy one diagnosis was changed. Verify: {tampered.failures[0].detail}",),
+            (f"In a copy, one diagnosis was changed. The verification reports: {tampered.failures[0].detail}",),
             {"holds": found.holds, "tampered_holds": tampered.holds},
         )
 
     def _tampered(self) -> Path:
-        """A copy of the release in which one diagnosis was changed."""
+        """Return a copy of the release with one changed diagnosis."""
         copy = self.path("release-tampered")
         shutil.copytree(self.path("release") / "public", copy / "public")
         file = copy / "public" / "data.csv"
@@ -246,9 +245,9 @@ class Tour:
             rows.append((question, f"{truth:,}", f"{answer.value:,.0f}", certain))
             facts.append({"condition": question, "truth": truth, "value": answer.value, "bounds": [low, high]})
         return Step(
-            "Is it still of use?",
-            "Researchers ask how many, not who. The same questions to the register and to the release:",
-            "Counts survive, people do not show. (The release lacks the rows that were left out.)",
+            "Is it still useful?",
+            "Researchers ask how many, not who. The same queries on the register and on the release:",
+            "Counts stay close to the truth, while individuals stay hidden. (Suppressed rows are not in the release.)",
             columns=("how many with", "register", "release", "for certain"),
             rows=tuple(rows),
             facts={"counts": facts},
@@ -263,8 +262,8 @@ class Tour:
             refusal = str(error)
         return Step(
             "Publish it once more, a little differently?",
-            "Two safe releases of the same people can give them away together. So the ledger remembers what was given out.",
-            "It was allowed." if refusal is None else "Refused: this data set was released already.",
+            "Two safe releases of the same people can disclose them when combined. So the ledger records every release.",
+            "It was allowed." if refusal is None else "Refused: this data set was already released.",
             facts={"refused": refusal is not None, "refusal": refusal},
         )
 
@@ -272,7 +271,7 @@ class Tour:
         write_stewards_report(self.release, self.path("report.html"), self.table, people=self.roll, who="name")
         return Step(
             "The report",
-            "Everything on one page for the steward: verdict, promise, attacks, pictures, cost, and what remains.",
+            "Everything on one page for the steward: verdict, guarantee, attacks, charts, information loss, and remaining risks.",
             f"Open {self.path('report.html')} in a browser.",
             columns=("file", "what it is"),
             rows=tuple((str(self.path(name)), words) for name, words in FILES.items()),
@@ -281,7 +280,7 @@ class Tour:
 
 
 def _excerpt(frame: pl.DataFrame) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """A few rows spread over a table, as text."""
+    """Return a few rows spread over a table, as text."""
     places = [frame.height * number // _SHOWN_ROWS for number in range(_SHOWN_ROWS)]
     shown = frame[places].select(pl.all().cast(pl.String))
     return tuple(shown.columns), tuple(shown.iter_rows())

@@ -1,4 +1,4 @@
-"""The roll of voters: a public list with names, which overlaps the hospital's register. The linkage attack uses it."""
+"""The voter roll: a public list with names that overlaps the hospital's register, for the linkage attack."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def voter_roll(
     seed: int = SEED,
     truth: bool = False,
 ) -> pl.DataFrame:
-    """Adults of the region with name, age, sex, postcode and nationality: ``share`` of the adult patients, and ``others``.
+    """Return adults of the region with name, age, sex, postcode and nationality: a ``share`` of the adult patients, and
+    ``others``.
 
-    ``truth=True`` adds the patient number of those who are in the register (null for the others). It is there to
-    score an attack, and no adversary gets it.
+    ``truth=True`` adds the patient number of those who are in the register (null for the others). It is used to score
+    an attack; no adversary gets it.
     """
     whole(others, "others", low=0)
     if not 0 <= share <= 1:
@@ -47,7 +48,7 @@ def voter_roll(
 
 
 def _strangers(size: int, random: np.random.Generator) -> pl.DataFrame:
-    """People of the region who were not in hospital."""
+    """Return people of the region who were not in hospital."""
     law = population().copy()
     law[:, :VOTING_AGE] = 0
     district, age = draw_cells(law, size, random)

@@ -1,11 +1,9 @@
-"""The gate of a pipeline: a policy or a release against limits, for programs that let it pass or stop it.
+"""Pipeline gates: check a policy or a release against limits, for CI.
 
-``limits``        the TOML file of limits, with errors that point into it
-``gated_release``  what is judged: a saved release, or what a policy would publish
-``gate``          every limit checked, without a value of the data in any sentence
-``microdata``     files that do not belong in a repository
-``redaction``     what may be said where no value may appear
-``result_files``  the same result as JUnit XML, SARIF and Markdown
+``limits``        the TOML file of limits, with errors that point into it ``subject``       the target: a saved release,
+or what a policy would publish ``gate``          checks every limit; no message contains a data value ``microdata``
+files that should not be in a repository ``redaction``     messages without data values ``result_files`` the same result
+as JUnit XML, SARIF and Markdown
 """
 
 from reticent.gates.gate import GateCheck, GateResult, gate

@@ -1,7 +1,8 @@
-"""Every limit checked against a release or what a policy would publish.
+"""Check every limit against a release or against what a policy would publish.
 
-What a gate says goes to build logs that many people read: its sentences are made of the names of columns, definitions and adversaries, of counts and
-of shares, never of a value of the data. Errors from reading or judging data are reduced to their kind, their column and their position for the same reason.
+The output goes to build logs that many people read: its messages contain names of columns, definitions and adversaries,
+counts and shares, never a data value. For the same reason, errors from reading or judging data are reduced to their
+kind, column and position.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ GateStatus = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class GateCheck:
-    """One limit and how it came out. ``limit`` is its setting, ``line`` its line in the limits file (0: it is always checked)."""
+    """One limit and its outcome. ``limit`` is its setting, ``line`` its line in the limits file (0: it is always checked)."""
 
     limit: str
     title: str
@@ -38,7 +39,7 @@ class GateCheck:
     line: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The check as plain data."""
+        """Return the check as plain data."""
         return {
             "limit": self.limit,
             "title": self.title,
@@ -50,9 +51,11 @@ class GateCheck:
 
 @dataclass(frozen=True, repr=False)
 class GateResult(ShownAsCard):
-    """The checks of one target. It passes if none fails; a limit that cannot be checked fails, one that has no meaning for the target is skipped.
+    """The checks of one target. It passes if none fails; a limit that cannot be checked fails, one that does not apply
+    to the target is skipped.
 
-    ``reservations`` are what a target that passes does not protect all the same: the reasons of its headline, and adversaries who ran and succeed.
+    ``reservations`` are what a passing target still does not protect: the caveats of its headline, and adversaries that
+    succeed.
     """
 
     target: Path
@@ -63,32 +66,32 @@ class GateResult(ShownAsCard):
 
     @property
     def ok(self) -> bool:
-        """Whether the target may pass."""
+        """True if the target passes."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[GateCheck, ...]:
-        """The checks that fail."""
+        """The failed checks."""
         return tuple(check for check in self.checks if check.status == "failed")
 
     def number(self, status: GateStatus) -> int:
-        """How many checks came out so."""
+        """Return the number of checks with this status."""
         return sum(check.status == status for check in self.checks)
 
     @property
     def tone(self) -> Tone:
-        """Whether the verdict is good news, with reservations or without."""
+        """The tone of the verdict: good, with reservations, or bad."""
         return "bad" if not self.ok else "doubtful" if self.reservations else "good"
 
     @property
     def verdict(self) -> str:
         """The verdict in one line."""
         if not self.ok:
-            return f"The gate is closed: {self.number('failed')} failed."
-        return "The gate is open; what is promised holds, but:" if self.reservations else "The gate is open."
+            return f"The gate failed: {self.number('failed')} failed."
+        return "The gate passed; the guarantees hold, but:" if self.reservations else "The gate passed."
 
     def card(self) -> Card:
-        """The verdict, each failure at its line, what is not protected, and every check."""
+        """Return the verdict, each failure with its line, what is not protected, and every check."""
         failures = [
             f"{self.limits}:{max(1, each.line)}: {each.limit}: {each.title}: {each.detail}" for each in self.failures
         ]
@@ -101,7 +104,7 @@ class GateResult(ShownAsCard):
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain data."""
+        """Return the result as plain data."""
         return {
             "target": str(self.target),
             "kind": self.kind,
@@ -116,7 +119,7 @@ class GateResult(ShownAsCard):
     def write(
         self, *, junit: str | Path | None = None, sarif: str | Path | None = None, markdown: str | Path | None = None
     ) -> None:
-        """Write the result as JUnit XML, SARIF 2.1.0 and Markdown, each where a path is given."""
+        """Write the result as JUnit XML, SARIF 2.1.0 and Markdown, to each path given."""
         from reticent.gates import result_files
 
         texts = ((junit, result_files.junit), (sarif, result_files.sarif), (markdown, result_files.markdown))
@@ -134,8 +137,7 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
         context: reports progress and can stop the run.
 
     Returns:
-        A :class:`GateResult`: ``ok``, and ``checks`` with a sentence each, in which there is no value of the data. What is wrong with the limits file, or a target that does not
-        exist, is a :class:`PolicyError`; whatever is wrong with the target itself is a failed check.
+        A :class:`GateResult`: ``ok``, and ``checks`` with a sentence each, without data values. An invalid limits file, or a missing target, is a :class:`PolicyError`; any problem of the target itself is a failed check.
 
     Example:
         >>> import reticent as rt
@@ -150,7 +152,7 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
     path, context = Path(target), context or Context()
     if not path.is_dir() and not (path.suffix == ".toml" and path.is_file()):
         raise PolicyError(
-            f"{str(target)!r} is neither the folder of a release nor a policy (.toml). Give one of them, and the limits by --limits."
+            f"{str(target)!r} is neither the folder of a release nor a policy (.toml). Pass one of them, and the limits with --limits."
         )
     kind: Literal["policy", "release"] = "release" if path.is_dir() else "policy"
     if kind == "release":
@@ -168,7 +170,7 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
 
 
 def _reservations(subject: GateSubject, limits: Limits, context: Context) -> tuple[str, ...]:
-    """Why the headline of the target has a "but", without a value of the data: adversaries count where a limit has them run."""
+    """Return the caveats of the target's headline, without data values; adversaries count if a limit runs them."""
     side, found = subject.side, subject.verification
     if side is None:
         return ()
@@ -180,7 +182,7 @@ def _reservations(subject: GateSubject, limits: Limits, context: Context) -> tup
     except Cancelled:
         raise
     except Exception:
-        # A check has said so already: what cannot be judged does not pass.
+        # A check has already reported it: what cannot be judged does not pass.
         return ()
     parts = [part for claim in claims for part in claim.parts()]
     return tuple(_redacted(reason, parts) for reason in headline.reasons) if headline.holds else ()
@@ -199,7 +201,7 @@ def _released(path: Path, limits: Limits, context: Context) -> GateSubject:
 
 
 def _reduced(error: BaseException, path: Path) -> str:
-    """What may be said of an error that a run on data ended with: its kind, its column, its position, never its message."""
+    """Return a safe description of an error from data: its kind, column and position, never its message."""
     if isinstance(error, Infeasible):
         return "No release of these data satisfies the definition of the policy. `reticent preview` shows how far one can get."
     command = f"reticent preview {path.name}" if path.suffix == ".toml" else f"reticent verify {path.name}"
@@ -207,7 +209,7 @@ def _reduced(error: BaseException, path: Path) -> str:
 
 
 def _verified(subject: GateSubject, limits: Limits, path: Path) -> Iterator[GateCheck]:
-    """A release verifies: its files, and every claim, against the population where one is named."""
+    """Verify a release: its files, and every claim, against the population if one is named."""
     found, said = subject.verification, limits.sections.population
     line = limits.line("population") if said is not None else 0
     if found is None:
@@ -232,7 +234,7 @@ def _verified(subject: GateSubject, limits: Limits, path: Path) -> Iterator[Gate
 
 
 def _bare(name: str) -> str:
-    """The name of a check without the parameters of a definition."""
+    """Return the name of a check without the parameters of a definition."""
     return name.partition("(")[0]
 
 
@@ -246,8 +248,10 @@ def _signed(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck
     elif subject.signed_by is not None:
         yield GateCheck("signature.keys", title, "passed", f"Signed with {Path(subject.signed_by).name}.", line)
     else:
-        told = "Signed with another key." if subject.verification.signed else "Without a valid signature."
-        yield GateCheck("signature.keys", title, "failed", f"{told} {len(said.keys)} keys would be accepted.", line)
+        told = (
+            "Signed with a key that is not listed." if subject.verification.signed else "There is no valid signature."
+        )
+        yield GateCheck("signature.keys", title, "failed", f"{told} {len(said.keys)} keys are accepted.", line)
 
 
 def _columns(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
@@ -265,7 +269,7 @@ def _columns(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateChec
             continue
         line, name = limits.line("columns", setting), f"columns.{setting}"
         if found is None and setting == "unnamed":
-            yield GateCheck(name, title, "skipped", "A release does not show its source.", line)
+            yield GateCheck(name, title, "skipped", "A release does not describe its source.", line)
             continue
         if found is None:
             yield GateCheck(name, title, "failed", _UNREADABLE, line)
@@ -292,7 +296,7 @@ def _definitions(subject: GateSubject, limits: Limits, _: Path) -> Iterator[Gate
 
 
 def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, str]:
-    """Whether the published rows satisfy a definition: a claim that was recomputed, or else judged here.
+    """Return whether the published rows satisfy a definition: by a recomputed claim, or else judged here.
 
     Definitions of mechanisms and of series do not follow from rows: these must be claimed.
     """
@@ -307,7 +311,7 @@ def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, s
             return ("passed", "Claimed and recomputed.") if recomputed else ("failed", "Claimed, and not verified.")
         foreign = [part.name for part in rest if part.kind != "groups"]
         if foreign:
-            return "failed", f"The release does not claim {', '.join(foreign)}, and rows do not show it."
+            return "failed", f"The release does not claim {', '.join(foreign)}, and it does not follow from the rows."
         holds = assess(side, all_of(rest)).holds
         return (
             ("passed", "Judged on the published rows.")
@@ -325,14 +329,16 @@ def _losses(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck
         line, name = limits.line("loss", *setting), f"loss.{'.'.join(setting)}"
         found: float | Fraction | None
         if setting == ("total",):
-            title, found, missing = "Loss", subject.loss, "it is in private/, which is not here"
+            title, found, missing = "Loss", subject.loss, "it is in private/, which is missing"
         elif setting == ("suppressed",):
-            title, found, missing = "Suppressed rows", subject.suppressed, "it is in private/, which is not here"
+            title, found, missing = "Suppressed rows", subject.suppressed, "it is in private/, which is missing"
         else:
             title, found = f"Loss of column {setting[1]!r}", subject.loss_by_column.get(setting[1])
             missing = "it is not a quasi column that is published"
         if found is None and len(setting) > 1 and subject.kind == "release":
-            yield GateCheck(name, title, "skipped", "A saved release does not show it; its policy does.", line)
+            yield GateCheck(
+                name, title, "skipped", "A saved release does not contain it; gate its policy instead.", line
+            )
             continue
         if found is None:
             yield GateCheck(name, title, "failed", f"Not known: {missing}.", line)
@@ -374,7 +380,7 @@ def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateChec
         own = [each for each in found if each.adversary == name or each.adversary.startswith(f"{name} with declared")]
         worst = max(map(_gain, own), default=None)
         if worst is None:
-            told = "It did not run on this target. Adversaries who look people up need [attacks] raw."
+            told = "It did not run on this target. Record linkage needs [attacks] raw."
             yield GateCheck(setting, sentence_case(name), "failed", told, line)
             continue
         told = f"{float(worst):.1%}, {'above' if worst > limit else 'at most'} {float(limit):.1%}."
@@ -382,7 +388,7 @@ def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateChec
 
 
 def _gain(found: Findings) -> Fraction:
-    """The share of people whom an adversary hits beyond what it reaches without the release."""
+    """Return the share of people hit in excess of the success without the release."""
     share = Fraction(found.hits, found.people) if found.people else Fraction(0)
     return max(Fraction(0), share - Fraction(found.baseline or 0))
 

@@ -1,4 +1,4 @@
-"""What a gate judges: a saved release, verified, or what a policy would publish, previewed. The same figures of both."""
+"""The target of a gate: a verified saved release, or the preview of a policy, with the same figures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from reticent.reports import MechanismPreview, PrivateFacts
 
 @dataclass(frozen=True)
 class GateSubject:
-    """A release as everybody would see it, beside what only its steward knows of it; None or empty is not known here.
+    """A release as the public sees it, and the steward's knowledge about it; None or empty is unknown.
 
-    ``unnamed`` are columns of the source to which the policy gives no role.
+    ``unnamed`` are columns of the source to which the policy assigns no role.
     """
 
     kind: Literal["policy", "release"]
@@ -35,9 +35,10 @@ class GateSubject:
 
 
 def released(path: Path, keys: Sequence[str], population: Any, raw: Path | None, context: Context) -> GateSubject:
-    """A saved release: verified from its public side, with the figures of its private side where that is there.
+    """Return a saved release: verified from its public side, with the figures of its private side if present.
 
-    Of several ``keys`` the one that signed it is ``signed_by``. Adversaries look up the people of ``raw``, the policy of the original table.
+    Of several ``keys``, ``signed_by`` is the one that signed it. Adversaries look up the people of ``raw``, the policy
+    of the original table.
     """
     signed_by, found = None, None
     for key in keys:
@@ -67,12 +68,12 @@ def released(path: Path, keys: Sequence[str], population: Any, raw: Path | None,
 
 
 def planned(path: Path, context: Context) -> GateSubject:
-    """What a policy would publish; nothing is recorded. Adversaries look up the people of its own table."""
+    """Return what a policy would publish; nothing is recorded. Adversaries look up the people of its own table."""
     policy = Policy.read(path)
     preview = preview_policy(policy, context=context)
     if isinstance(preview, MechanismPreview):
         raise PolicyError(
-            f"{preview.method.get('name')} publishes at random, and a plan of it draws nothing that a gate could look at. Gate the release instead: reticent gate DIR",
+            f"{preview.method.get('name')} publishes random samples, and its preview samples nothing to check. Gate the release instead: reticent gate DIR",
             setting=("method", "name"),
         )
     rows = preview.rows + preview.suppressed

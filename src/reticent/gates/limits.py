@@ -1,4 +1,4 @@
-"""Limits that a release must meet: one TOML file. Its sections stand here exactly as they may be written; a limit that is not written is not checked."""
+"""The limits that a release must meet, in one TOML file. The classes below define all sections; a limit that is not written is not checked."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ ADVERSARIES = (
     "singling out",
     "skewness",
 )
-"""The adversaries that a limit may name; ``"3 known columns"`` stands for any number of columns."""
+"""The adversaries that a limit may name; ``"3 known columns"`` is an example for any number."""
 
 
 class DefinitionLimits(Section):
-    """``[definitions]``: what must hold of the published rows, whether or not it is claimed."""
+    """``[definitions]``: what the published rows must satisfy, whether or not it is claimed."""
 
     hold: SettingNames = Field(default_factory=list)
 
 
 class AttackLimits(Section):
-    """``[attacks]``: the largest share of people that adversaries may hit, and the table whose people they look up."""
+    """``[attacks]``: the largest success rate of adversaries, and the table whose people they look up."""
 
     share: Any = None
     none_succeeds: bool = False
@@ -54,7 +54,7 @@ class AttackLimits(Section):
 
 
 class LossLimits(Section):
-    """``[loss]``: what the release may cost, altogether and by column, and the share of rows that may be suppressed."""
+    """``[loss]``: the largest information loss, in total and by column, and the share of rows that may be suppressed."""
 
     total: Any = None
     suppressed: Any = None
@@ -68,7 +68,7 @@ class SignatureLimits(Section):
 
 
 class ColumnLimits(Section):
-    """``[columns]``: which columns may be published, which of them may be declared unknown, and which of the source may stay without a role."""
+    """``[columns]``: which columns may be published, which may be declared unknown, and which of the source may have no role."""
 
     published: SettingNames | None = None
     declared: SettingNames | None = None
@@ -76,7 +76,7 @@ class ColumnLimits(Section):
 
 
 class PopulationLimits(Section):
-    """``[population]``: the people whom claims about a population are verified against."""
+    """``[population]``: the population against which claims are verified."""
 
     source: str = Field(description="a file of the population, such as source = 'population.csv'")
 
@@ -96,7 +96,7 @@ class LimitSections(Section):
 
 @dataclass(frozen=True)
 class Limits(PolicyFile):
-    """What a limits file says, checked. Paths in it are relative to the folder it lies in; errors name the file, the line and the column."""
+    """A validated limits file. Paths in it are relative to its folder; errors name the file, the line and the column."""
 
     called: ClassVar[str] = "limits"
 
@@ -104,7 +104,7 @@ class Limits(PolicyFile):
 
     @classmethod
     def parse(cls, text: str, file: str = "limits", folder: str | Path = ".") -> Self:
-        """Check the text of a limits file; ``file`` is the name that messages use."""
+        """Validate the text of a limits file; ``file`` is its name in messages."""
         sections, places = checked(text, file, LimitSections)
         limits = cls(file, Path(folder), sections, places)
         if not sections.model_dump(exclude_defaults=True):
@@ -112,7 +112,7 @@ class Limits(PolicyFile):
         return limits._checked()
 
     def _checked(self) -> Self:
-        """The same limits, after everything in them was read once: a mistake in it is reported before any data is read."""
+        """Return the same limits after validating everything in them: errors are reported before any data is read."""
         _ = self.definitions, self.shares, self.largest_share, self.losses
         if self.sections.attacks.raw is not None and not self.sections.attacks.raw.endswith(".toml"):
             raise self.error(("attacks", "raw"), "raw must be the policy (.toml) of the original table.")
@@ -125,7 +125,7 @@ class Limits(PolicyFile):
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
-        """What must hold, in the order of the file."""
+        """The required definitions, in the order of the file."""
         made = []
         for number, text in enumerate(self.sections.definitions.hold):
             with self.pointing("definitions", "hold", number):
@@ -134,17 +134,17 @@ class Limits(PolicyFile):
 
     @cached_property
     def largest_share(self) -> Fraction | None:
-        """The share that no adversary may exceed."""
+        """The success rate that no adversary may exceed."""
         return self._share(("attacks", "share"), self.sections.attacks.share)
 
     @property
     def runs_attacks(self) -> bool:
-        """Whether some limit is about adversaries."""
+        """True if some limit is about adversaries."""
         return self.largest_share is not None or bool(self.shares) or self.sections.attacks.none_succeeds
 
     @cached_property
     def shares(self) -> dict[str, Fraction]:
-        """The share that each named adversary may not exceed."""
+        """The largest success rate of each named adversary."""
         made = {}
         for name, given in self.sections.attacks.shares.items():
             numbered = name.partition(" ")[0].isdecimal() and name.endswith(("known column", "known columns"))
@@ -170,12 +170,12 @@ class Limits(PolicyFile):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The public keys: 64 digits, or the path of a file."""
+        """The public keys: 64 hexadecimal digits, or the path of a file."""
         said = () if self.sections.signature is None else self.sections.signature.keys
         return tuple(key if _DIGITS.fullmatch(key) else str(self.path(key)) for key in said)
 
     def check_files(self) -> None:
-        """Refuse files that the limits name and that do not exist: keys, the population, the policy of the original table."""
+        """Refuse missing files: keys, the population, the policy of the original table."""
         said = self.sections
         named: list[tuple[tuple[str | int, ...], str]] = [
             *(
@@ -201,5 +201,5 @@ class Limits(PolicyFile):
             raise self.error(setting, str(error)) from None
 
     def line(self, *setting: str | int) -> int:
-        """The line of the file that has the setting, or the nearest one around it."""
+        """Return the line of a setting, or of the nearest enclosing one."""
         return self.places.find(setting).line

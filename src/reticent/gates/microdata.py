@@ -1,6 +1,7 @@
-"""Files that do not belong in a repository: those that look like records of people and are not part of a release, private sides, ledgers, signing keys.
+"""Find files that should not be in a repository: person records that are not part of a release, private folders,
+ledgers, signing keys.
 
-What is found is said by the names of files and columns, never by a value.
+Findings name files and columns, never a value.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ _SQLITE = b"SQLite format 3\x00"
 
 @dataclass(frozen=True)
 class RepositoryFinding:
-    """A file that should not be committed, and why."""
+    """A file that should not be committed, and the reason."""
 
     path: str
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding as plain data."""
+        """Return the finding as plain data."""
         return {"path": self.path, "reason": self.reason}
 
 
 def scan(paths: Iterable[str | Path]) -> list[RepositoryFinding]:
-    """The files among ``paths`` that should not be committed, in their order. Folders are searched; of a large file the beginning is read."""
+    """Return the files among ``paths`` that should not be committed, in order. Folders are searched; only the beginning of a large file is read."""
     found = []
     for path in _files(paths):
         reason = _reason(path)
@@ -62,7 +63,7 @@ def _files(paths: Iterable[str | Path]) -> Iterable[Path]:
         elif each.is_file():
             yield each
         elif not each.is_symlink():
-            raise PolicyError(f"There is no file {str(each)!r}. Give the files or folders to look at.")
+            raise PolicyError(f"There is no file {str(each)!r}. Pass the files or folders to search.")
 
 
 def _reason(path: Path) -> str | None:
@@ -71,11 +72,11 @@ def _reason(path: Path) -> str | None:
     with path.open("rb") as file:
         head = file.read(4096)
     if path.suffix == ".key" and _PRIVATE_KEY.search(head):
-        return "a private key: whoever has it signs certificates in the publisher's name"
+        return "a private key: its holder can sign certificates in the publisher's name"
     if head.startswith(_SQLITE) and b"entries" in head and path.with_name(f"{path.name}-key").exists():
-        return "a ledger: it has keyed hashes of people"
+        return "a ledger: it contains keyed hashes of people"
     if path.parent.name == "private" and (path.parent.parent / "public" / "certificate.json").exists():
-        return "the private side of a release: it says who is where"
+        return "the private side of a release: it links people to groups"
     suffix = path.suffix.lower()
     if suffix not in (*_TEXT, *_TABLES) or _is_released(path):
         return None
@@ -83,11 +84,11 @@ def _reason(path: Path) -> str | None:
         rows = _beginning(path, suffix)
         return None if rows is None else _microdata(rows)
     except (ReticentError, OSError, pl.exceptions.PolarsError, ValueError):
-        return None  # what is no table is none of people
+        return None  # a file that is not a table has no person records
 
 
 def _is_released(path: Path) -> bool:
-    """Whether the file is one of a release: its certificate, beside it, has its hash."""
+    """True if the file belongs to a release: the certificate next to it has its hash."""
     certificate = path.with_name("certificate.json")
     if not certificate.is_file():
         return False
@@ -102,7 +103,7 @@ def _is_released(path: Path) -> bool:
 
 
 def _beginning(path: Path, suffix: str) -> pl.DataFrame | None:
-    """The first rows; None where the file is too large to look into quickly."""
+    """Return the first rows; None if the file is too large to read quickly."""
     if suffix == ".parquet":
         return pl.read_parquet(path, n_rows=_MOST_ROWS)
     if suffix in _TABLES:
@@ -118,7 +119,7 @@ def _beginning(path: Path, suffix: str) -> pl.DataFrame | None:
 
 
 def _microdata(rows: pl.DataFrame) -> str | None:
-    """Why rows look like records of people: a column that identifies, or several that others know, by which records are unique."""
+    """Return why rows look like person records: an identifying column, or several known columns in which records are unique."""
     columns = propose(rows).columns
     direct = [column.name for column in columns if column.role == "identifier" and column.safe_harbor is not None]
     if direct:

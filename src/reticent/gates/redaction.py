@@ -1,4 +1,4 @@
-"""What may be said where no value of the data may appear: definitions by their numbers, errors by their kind, column and position."""
+"""Descriptions without data values: definitions by their numbers, errors by kind, column and position."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reticent.errors import ReticentError
 
 
 def without_values(definition: Definition) -> str:
-    """A definition by name, column and numbers: other parameters may be values of the data, and become ``...``."""
+    """Return a definition by name, column and numbers; other parameters may be data values, and become ``...``."""
     return " & ".join(_part(part) for part in definition.parts())
 
 
@@ -30,7 +30,7 @@ def _is_number(value: object) -> bool:
 
 
 def without_message(error: BaseException) -> str:
-    """An error by its kind, the column that it concerns and its position in a policy: its message may show values."""
+    """Return an error by its kind, column and position in a policy; its message may contain values."""
     parts = [type(error).__name__]
     if isinstance(error, ReticentError):
         parts += [f"about column {error.column!r}"] if error.column else []

@@ -1,4 +1,4 @@
-"""The result of a gate as files that build servers show: JUnit XML, SARIF 2.1.0 and Markdown."""
+"""The result of a gate as files for build servers: JUnit XML, SARIF 2.1.0 and Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VERDICTS: Mapping[Tone, tuple[str, str]] = {
 
 
 def junit(result: GateResult) -> str:
-    """JUnit XML: one suite, a test case for each check."""
+    """Return JUnit XML: one suite, one test case per check."""
     figures = {
         "tests": str(len(result.checks)),
         "failures": str(result.number("failed")),
@@ -48,7 +48,7 @@ def junit(result: GateResult) -> str:
 
 
 def _legal(text: str) -> str:
-    """Text without the characters that XML cannot hold, which names of columns may have."""
+    """Return text without characters that are invalid in XML, which column names may contain."""
     return "".join(
         each
         if each in "\t\n" or " " <= each <= "\ud7ff" or "\ue000" <= each <= "\ufffd" or each > "\uffff"
@@ -58,7 +58,7 @@ def _legal(text: str) -> str:
 
 
 def sarif(result: GateResult) -> str:
-    """SARIF 2.1.0: a rule for each limit, a result for each failed check, at its line of the limits file."""
+    """Return SARIF 2.1.0: one rule per limit, one result per failed check, at its line of the limits file."""
     rules = list(dict.fromkeys(check.limit for check in result.checks))
     driver = {
         "name": "reticent gate",
@@ -94,7 +94,7 @@ def _sarif_result(result: GateResult, check: GateCheck, rules: list[str]) -> dic
 
 
 def markdown(result: GateResult) -> str:
-    """A Markdown summary: the verdict, and a table of every check."""
+    """Return a Markdown summary: the verdict, and a table of every check."""
     mark, verdict = _VERDICTS[result.tone]
     lines = [
         f"## {mark} `{_cell(str(result.target))}` {verdict}",
@@ -114,6 +114,6 @@ def markdown(result: GateResult) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that stays in its cell of a table and is not read as markup."""
+    """Return text escaped for a table cell."""
     escaped = "".join(f"\\{each}" if each in "\\|<>[]*_" else each for each in " ".join(text.split()))
     return escaped.replace("`", "'")

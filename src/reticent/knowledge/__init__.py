@@ -1,13 +1,14 @@
-"""Worst-case background knowledge about tables and releases: curves, worst facts, what-if, growing tables (R-WK).
+"""Worst-case background knowledge about tables and releases: curves, worst facts, what-if, growing tables. Source:
+[Martin2007].
 
-``whatif``                the answer to "and if somebody knew this?"; ``people_source`` finds the people in a table or a release
-``world_samples``         estimated beliefs where exact ones take too long; ``tiny_worlds`` lists all worlds of a tiny table
-``named_groups``          a table or a release with names, for explanations; ``disclosure_curves`` draws both curves
-``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table
-``bucketization_search``  the least general safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
+``whatif``                the belief given stated facts; ``people_source`` finds the people in a table or a release
+``world_samples``         estimated beliefs if exact ones take too long; ``tiny_worlds`` enumerates all possible worlds
+of a tiny table ``subject``               a table or a release with names, for explanations; ``disclosure_curves`` plots
+both curves ``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table ``bucketization_search`` the
+minimal safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
 
-The arithmetic lies below, in ``worst_case``, and its names are exported here as well. Measuring histograms needs numpy only; what deals with
-tables is loaded when it is first used.
+The arithmetic is in ``worst_case``, whose names are also exported here. Measuring histograms needs numpy only; the
+modules for tables are loaded on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A watch beside a growing table: who arrives or leaves changes one bucket, and the verdict is known at once."""
+"""Monitor a growing table: each insertion or deletion changes one bucket, and the verdict is updated at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reticent.worst_case import DisclosureTree, as_probability, fact_count
 
 @dataclass(frozen=True)
 class Watch:
-    """The state of a watched table: disclosure for 0..k facts, whether it stays below c, and how far away that is."""
+    """The state of a monitored table: disclosure for 0..k facts, whether it stays below c, and the margin."""
 
     holds: bool
     curve: tuple[Fraction, ...]
@@ -27,19 +27,19 @@ class Watch:
 
     @property
     def margin(self) -> Fraction:
-        """c - D: negative once the threshold is passed."""
+        """c - D: negative once the threshold is exceeded."""
         return self.c - self.disclosure
 
     @property
     def breaking_point(self) -> int | None:
-        """The least number of facts, up to k, that reaches c."""
+        """The smallest number of facts, up to k, that reaches c."""
         return next((known for known, value in enumerate(self.curve) if value >= self.c), None)
 
 
 class Monitor:
-    """Follows the buckets of a growing table and warns before a release would reach ``c`` for ``k`` facts.
+    """Monitors the buckets of a growing table and warns before a release would reach ``c`` for ``k`` facts.
 
-    Mutable on purpose. Buckets and values may be any names.
+    Mutable: it follows the table. Buckets and values may be any names.
 
     >>> monitor = Monitor({"men": {"flu": 2, "mumps": 2, "gout": 1}}, c="0.67", k=1)
     >>> monitor.would_hold([("men", "flu")]), monitor.state().disclosure
@@ -52,24 +52,24 @@ class Monitor:
         self._tree = DisclosureTree([tuple(histogram.values()) for histogram in self._buckets.values()], self.k)
 
     def __len__(self) -> int:
-        """How many buckets are watched."""
+        """The number of buckets."""
         return len(self._buckets)
 
     def state(self) -> Watch:
-        """The curve and the verdict as things stand."""
+        """Return the curve and the verdict for the current table."""
         return Watch(self._tree.holds(self.c), tuple(self._tree.curve()), self.c)
 
     def would_hold(
         self, arriving: Iterable[tuple[Hashable, Hashable]], leaving: Iterable[tuple[Hashable, Hashable]] = ()
     ) -> bool:
-        """Whether the table would still be safe after some (bucket, value) pairs came and others went."""
+        """True if the table would still be safe after these (bucket, value) pairs are inserted and deleted."""
         before, after = self._change(arriving, leaving)
         return self._tree.holds_after(_plain(before), _plain(after), self.c)
 
     def apply(
         self, arriving: Iterable[tuple[Hashable, Hashable]], leaving: Iterable[tuple[Hashable, Hashable]] = ()
     ) -> Watch:
-        """Make the change and return the new state."""
+        """Apply the change and return the new state."""
         before, after = self._change(arriving, leaving)
         self._tree.exchange(_plain(before), _plain(after))
         for name in before:
@@ -80,14 +80,14 @@ class Monitor:
     def _change(
         self, arriving: Iterable[tuple[Hashable, Hashable]], leaving: Iterable[tuple[Hashable, Hashable]]
     ) -> tuple[dict[Hashable, Counter[Hashable]], dict[Hashable, Counter[Hashable]]]:
-        """The touched buckets before and after, without those that were or become empty."""
+        """Return the touched buckets before and after, without those that were or become empty."""
         touched: dict[Hashable, Counter[Hashable]] = {}
         for step, pairs in ((1, arriving), (-1, leaving)):
             for name, value in pairs:
                 bucket = touched.setdefault(name, Counter(self._buckets.get(name, {})))
                 bucket[value] += step
                 if bucket[value] < 0:
-                    raise DataError(f"Nobody with the value {value!r} is in bucket {name!r}, so nobody can leave it.")
+                    raise DataError(f"Bucket {name!r} has no one with the value {value!r} who could leave.")
         before = {name: self._buckets[name] for name in touched if name in self._buckets}
         after = {name: +bucket for name, bucket in touched.items() if +bucket}
         return before, after

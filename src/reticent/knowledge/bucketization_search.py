@@ -1,11 +1,11 @@
-"""Finding safe releases among bucketizations that somebody else makes.
+"""Search for safe releases among externally defined bucketizations. Source: [Martin2007].
 
-A node is any name of a bucketization; a callable turns it into histograms. Coarser is safer (F5), which is all that the
-searches use. The full-domain search of ``rt.publish`` does this for tables; here is the same for any chain or
-lattice, and the checks of the paper's own algorithms.
+A node is any name of a bucketization; a callable turns it into histograms. The searches only use that coarser
+bucketizations are safer (monotonicity). The full-domain search of ``rt.publish`` does this for tables; this module does
+it for any chain or lattice, and checks the paper's own algorithms.
 
-Corrected against the source: binary search on a chain finds a node that is minimal on that chain only, so
-:func:`descend` follows it down to a node that no direct predecessor of which is safe.
+Corrected: binary search on a chain finds a node that is minimal on that chain only, so :func:`descend` continues to a
+node without a safe direct predecessor.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Order(Protocol[Node]):
     """Bucketizations from fine to coarse: every node after its direct predecessors."""
 
     def nodes(self) -> Iterable[Node]:
-        """All nodes, each after everything below it."""
+        """Yield all nodes, each after everything below it."""
 
     def predecessors(self, node: Node) -> Iterable[Node]:
-        """The nodes directly below."""
+        """Yield the nodes directly below."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +47,21 @@ class LevelLattice:
 
     @property
     def top(self) -> Levels:
-        """Everything suppressed."""
+        """The node with everything suppressed."""
         return self.heights
 
     def nodes(self) -> list[Levels]:
-        """All level vectors by total height."""
+        """Return all level vectors by total height."""
         return sorted(product(*(range(height + 1) for height in self.heights)), key=lambda node: (sum(node), node))
 
     def predecessors(self, node: Levels) -> Iterator[Levels]:
-        """One level lower in one column."""
+        """Yield the nodes one level lower in one column."""
         for column, level in enumerate(node):
             if level:
                 yield (*node[:column], level - 1, *node[column + 1 :])
 
     def chain(self, columns: Sequence[int]) -> list[Levels]:
-        """From the bottom to the top, raising one column after the other."""
+        """Return a chain from bottom to top, raising one column after the other."""
         node = [0] * len(self.heights)
         steps = [tuple(node)]
         for column in columns:
@@ -72,10 +72,10 @@ class LevelLattice:
 
 
 class Rollup:
-    """Turns level vectors into groups, for the searches below.
+    """Maps level vectors to groups, for the searches below.
 
-    Rows are counted once; a node is merged from the smallest node below it that is known already, which is right because levels
-    nest (a hierarchy whose levels do not is refused when it is fitted). Remembers what it made, hence mutable.
+    Rows are counted once; a node is merged from the smallest known node below it, which is correct because levels are
+    nested (other hierarchies are refused when fitted). Mutable: caches its results.
     """
 
     def __init__(self, source: Table | FrequencySet) -> None:
@@ -85,7 +85,7 @@ class Rollup:
         self._known: dict[Levels, FrequencySet] = {source.levels: source}
 
     def __call__(self, node: Levels) -> Groups:
-        """The groups at these levels."""
+        """Return the groups at these levels."""
         if node not in self._known:
             below = (
                 levels for levels in self._known if all(low <= high for low, high in zip(levels, node, strict=True))
@@ -96,9 +96,9 @@ class Rollup:
 
 @dataclass
 class Audit(Generic[Node]):
-    """Judges nodes and remembers the verdicts, hence mutable; ``checks`` counts those that were computed.
+    """Judges nodes and caches the verdicts, hence mutable; ``checks`` counts the computed ones.
 
-    ``negations`` judges by the weaker attacker of l-diversity instead.
+    ``negations`` uses the weaker adversary of l-diversity instead.
     """
 
     histograms: Callable[[Node], Measured]
@@ -109,7 +109,7 @@ class Audit(Generic[Node]):
 
     @classmethod
     def make(cls, histograms: Callable[[Node], Measured], c: Number, k: int, *, negations: bool = False) -> Audit[Node]:
-        """An audit against ``k`` facts and the exact threshold ``c``."""
+        """Return an audit against ``k`` facts and the exact threshold ``c``."""
         return cls(histograms, as_probability(c), fact_count(k), negations)
 
     def __call__(self, node: Node) -> bool:
@@ -123,11 +123,11 @@ class Audit(Generic[Node]):
 
     @property
     def checks(self) -> int:
-        """How many nodes had to be computed."""
+        """The number of nodes that were computed."""
         return len(self.verdicts)
 
     def require(self, top: Node) -> None:
-        """If the coarsest node is unsafe, nothing is safe: say how far one can get."""
+        """Raise if even the coarsest node is unsafe, with the best achievable disclosure."""
         if not self(top):
             measured = negation_curve if self.negations else curve
             floor = measured(self.histograms(top), self.k)[-1]
@@ -138,9 +138,9 @@ class Audit(Generic[Node]):
 
 
 def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
-    """The finest safe node of a chain that runs from fine to coarse; about log2 of its length checks."""
+    """Return the finest safe node of a chain from fine to coarse, with about log2 of its length checks."""
     if not chain:
-        raise PolicyError("The chain has no bucketization. Give at least one, from fine to coarse.")
+        raise PolicyError("The chain has no bucketization. Pass at least one, from fine to coarse.")
     safe.require(chain[-1])
     low, high = 0, len(chain) - 1
     while low < high:
@@ -153,7 +153,7 @@ def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
 
 
 def descend(node: Node, order: Order[Node], safe: Callable[[Node], bool]) -> Node:
-    """Step down to safe direct predecessors until there is none: a node that is truly minimal."""
+    """Move to safe direct predecessors until there is none: a minimal safe node."""
     while (below := next((each for each in order.predecessors(node) if safe(each)), None)) is not None:
         node = below
     return node
@@ -161,14 +161,14 @@ def descend(node: Node, order: Order[Node], safe: Callable[[Node], bool]) -> Nod
 
 @dataclass(frozen=True)
 class SafeNodes(Generic[Node]):
-    """All safe nodes, and those of them that have no safe direct predecessor."""
+    """All safe nodes, and the minimal ones among them."""
 
     minimal: tuple[Node, ...]
     safe: frozenset[Node]
 
 
 def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[Node]:
-    """All minimal safe nodes, bottom-up; what lies above a safe node is safe without a check (by F5)."""
+    """Return all minimal safe nodes, bottom-up; nodes above a safe node are safe without a check (monotonicity)."""
     found: set[Node] = set()
     minimal: list[Node] = []
     for node in order.nodes():
@@ -181,9 +181,9 @@ def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[N
 
 
 def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]) -> SafeNodes[Levels]:
-    """The same by growing sets of columns, the others suppressed: fewer checks.
+    """Return the same by growing sets of columns, with the others suppressed: fewer checks.
 
-    A node is a candidate for a set of columns only if it was safe with any one of them suppressed instead.
+    A node is a candidate for a set of columns only if it was safe with any one of them suppressed.
     """
     columns = range(len(lattice.heights))
     known = {lattice.top: safe(lattice.top)}
@@ -213,15 +213,16 @@ UTILITIES: Mapping[str, Utility] = {
     "discernibility": lambda buckets: float((buckets.sizes.astype(object) ** 2).sum()),
     "entropy": lambda buckets: sum(size * log(size) for size in buckets.sizes.tolist()),
 }
-"""What a bucketization costs, less is better: as many buckets, as small buckets, as few pairs or as little entropy as can be."""
+"""Cost functions of a bucketization, lower is better: many buckets, small buckets, few pairs, or low entropy."""
 
 
 def ranked(
     nodes: Iterable[Node], histograms: Callable[[Node], Measured], utility: str | Callable[[Node], float]
 ) -> list[Node]:
-    """Nodes from the most to the least useful, ties by the node itself.
+    """Return nodes from the most to the least useful, ties by the node itself.
 
-    ``utility`` names one of :data:`UTILITIES`, or ``"levels"`` for the sum of a level vector, or is a cost of your own.
+    ``utility`` names one of :data:`UTILITIES`, or ``"levels"`` for the sum of a level vector, or is a custom cost
+    function.
     """
     if callable(utility):
         price = utility
@@ -243,7 +244,7 @@ def ranked(
 
 
 def partition_histograms(labels: Sequence[Hashable], values: Sequence[Hashable]) -> list[Counter[Hashable]]:
-    """The histograms of a bucketization that is given as one bucket label per person."""
+    """Return the histograms of a bucketization given as one bucket label per person."""
     if len(labels) != len(values):
         raise PolicyError(f"{len(labels)} bucket labels do not go with {len(values)} sensitive values.")
     buckets: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
@@ -253,7 +254,7 @@ def partition_histograms(labels: Sequence[Hashable], values: Sequence[Hashable])
 
 
 def require_nested(chain: Sequence[Sequence[Hashable]]) -> None:
-    """Refuse a chain of bucketizations (labels per person, fine to coarse) in which a step cuts a bucket (trap 10)."""
+    """Refuse a chain of bucketizations (labels per person, fine to coarse) in which a step splits a bucket."""
     for step, (fine, coarse) in enumerate(pairwise(chain)):
         if len(fine) != len(coarse):
             raise PolicyError(f"Step {step + 1} of the chain labels {len(coarse)} people, step {step} {len(fine)}.")
@@ -261,6 +262,6 @@ def require_nested(chain: Sequence[Sequence[Hashable]]) -> None:
         for label, above in zip(fine, coarse, strict=True):
             if into.setdefault(label, above) != above:
                 raise PolicyError(
-                    f"Step {step + 1} of the chain cuts bucket {label!r} of step {step} into {into[label]!r} and {above!r}. "
+                    f"Step {step + 1} of the chain splits bucket {label!r} of step {step} into {into[label]!r} and {above!r}. "
                     "Every bucket must be a union of buckets of the step before."
                 )

@@ -1,4 +1,4 @@
-"""Both curves in one picture: how sure attackers with k facts can become, for any facts and for negations only."""
+"""Plot both curves: the highest belief of adversaries with k facts, for any facts and for negations only."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from reticent.errors import PolicyError
 
 KINDS = (".svg", ".png", ".html", ".json")
 ANY, NEGATED = "any facts", "“does not have” facts only"
-_X, _Y = "facts that the attacker knows (k)", "worst-case certainty about somebody"
+_X, _Y = "facts that the attacker knows (k)", "worst-case belief about a person"
 
 Curve = Sequence[Fraction]
 
 
 def save_chart(path: str | Path, known: Curve, negated: Curve, c: Fraction | None = None, title: str = "") -> Path:
-    """Write the picture as SVG, PNG, Vega-Lite JSON, or as a page with a slider (HTML), with the threshold ``c`` where there is one."""
+    """Write the chart as SVG, PNG, Vega-Lite JSON, or as a page with a slider (HTML), with the threshold ``c`` if given."""
     target = Path(path)
     if target.suffix not in KINDS:
-        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} ends otherwise.")
+        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} has another suffix.")
     if target.suffix == ".json":
         content = json.dumps(_vega_lite(known, negated, c, title), ensure_ascii=False, indent=1).encode()
     else:
@@ -51,9 +51,9 @@ def _drawn(known: Curve, negated: Curve, c: Fraction | None, title: str) -> str:
 
 
 def _page(drawn: str, known: Curve, title: str) -> str:
-    """The chart with a slider "how many facts?" that stops where somebody's value becomes certain."""
+    """Return the chart with a slider "how many facts?" that ends where a value becomes certain."""
     last = next((facts for facts, value in enumerate(known) if value == 1), len(known) - 1)
-    told = [f"{facts} facts: up to {float(value):.1%} sure ({value})" for facts, value in enumerate(known)]
+    told = [f"{facts} facts: belief up to {float(value):.1%} ({value})" for facts, value in enumerate(known)]
     listed = json.dumps(told, ensure_ascii=False).replace("</", "<\\/")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title or "Background knowledge")}</title>'
@@ -66,7 +66,7 @@ def _page(drawn: str, known: Curve, title: str) -> str:
 
 
 def _vega_lite(known: Curve, negated: Curve, c: Fraction | None, title: str) -> dict[str, Any]:
-    """The chart as a Vega-Lite document, for people who draw it themselves."""
+    """Return the chart as a Vega-Lite document."""
     rows = [
         {"facts": facts, "disclosure": float(value), "exact": str(value), "attacker": name}
         for name, values in ((ANY, known), (NEGATED, negated))

@@ -1,4 +1,4 @@
-"""What is being measured, with names: the groups of a table or a release, who is in them and what they look like."""
+"""The measured groups of a table or a release, with descriptions and the names of their people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reticent.worst_case import Buckets, RankedAtom, WorstFacts, negation_witnes
 
 @dataclass(frozen=True)
 class Subject:
-    """Groups of one sensitive column, described by their quasi values, with the names of their people where these are known."""
+    """Groups of one sensitive column, described by their quasi-identifiers, with the names of their people if known."""
 
     groups: Groups
     seen: AdversaryView = field(repr=False)
@@ -30,7 +30,9 @@ class Subject:
 
     @classmethod
     def of(cls, source: Any, levels: Mapping[str, int] | None = None, column: str | None = None) -> Subject:
-        """A table as it stands or with some quasi columns at coarser ``levels``, or what a release shows (as published, opened, or its folder)."""
+        """Return the subject for a table, unmodified or with some quasi-identifiers at coarser ``levels``, or for a
+        release (an object or its folder).
+        """
         if isinstance(source, Table):
             check_rows_are_people(source)
         seen = adversary_view_of(source, levels)
@@ -42,7 +44,7 @@ class Subject:
 
     @cached_property
     def buckets(self) -> Buckets:
-        """The counts alone."""
+        """The histograms alone."""
         return Buckets.of(self.groups)
 
     @property
@@ -51,12 +53,12 @@ class Subject:
         return self.groups.domain.columns[0].name
 
     def description(self, group: int) -> str:
-        """What everybody in a group looks like."""
+        """Return the common quasi-identifiers of a group, in words."""
         told = self.seen.describe(group)
         return ", ".join(f"{name} {value}" for name, value in told.items()) or "everybody"
 
     def people(self, group: int, many: int) -> list[str]:
-        """Names for the first people of a group: their own in order, or numbers."""
+        """Return names for the first people of a group: their own in order, or numbers."""
         known: list[str] = []
         if self.names is not None and self.group_of_row is not None:
             known = sorted(self.names.gather(np.flatnonzero(self.group_of_row == group)).drop_nulls().to_list())[:many]
@@ -64,11 +66,11 @@ class Subject:
         return known + [f"person {number + 1} of ({where})" for number in range(len(known), many)]
 
     def explain(self, k: int) -> Explanation:
-        """The worst ``k`` facts in words, and the worst that only rule values out."""
+        """Return the worst ``k`` facts in words, and the worst negations."""
         return Explanation(self, k, witness(self.buckets, k), negation_witness(self.buckets, k))
 
     def name(self, worst: WorstFacts) -> _Names:
-        """How the atoms of a witness are called."""
+        """Return the names of the atoms of a witness."""
         atoms = (worst.consequent, *worst.antecedents)
         most = {bucket: max(a.person for a in atoms if a.bucket == bucket) + 1 for bucket in worst.buckets}
         return _Names(
@@ -88,7 +90,7 @@ class _Names:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The facts behind a number, for people: what an attacker knows, about whom, and what she concludes."""
+    """The facts behind a disclosure value, in words: what an adversary knows, about whom, and the conclusion."""
 
     subject: Subject
     k: int
@@ -97,24 +99,24 @@ class Explanation:
 
     @property
     def disclosure(self) -> Fraction:
-        """How sure the worst facts make the attacker."""
+        """The belief given the worst facts."""
         return self.worst.disclosure
 
     def facts(self, *, negations: bool = False) -> list[str]:
-        """The facts, one sentence each."""
+        """Return the facts, one sentence each."""
         chosen = self.negations if negations else self.worst
         return chosen.sentences(self.subject.name(chosen))
 
     def conclusion(self, *, negations: bool = False) -> str:
-        """What the attacker then believes."""
+        """Return the adversary's conclusion."""
         chosen = self.negations if negations else self.worst
         return chosen.conclusion(self.subject.name(chosen))
 
     def attacked(self) -> list[tuple[int, str, dict[str, int]]]:
-        """The groups that the facts are about: number, description and histogram."""
+        """Return the groups that the facts are about: number, description and histogram."""
         groups = self.subject.groups
         return [(group, self.subject.description(group), groups.histogram(group)) for group in self.worst.buckets]
 
     def replayed(self) -> Fraction:
-        """The same number from the exact solver, which shares nothing with the search for the worst facts."""
+        """Return the same belief from the exact solver, which is independent of the search for the worst facts."""
         return self.worst.replay(self.subject.buckets)

@@ -1,4 +1,4 @@
-"""Who is in which group: people found in a table as it stands, or in a release by what is published about them."""
+"""Group membership: people found in an unmodified table, or in a release by their published labels."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def what_if(
     seed: int = 0,
     context: Context | None = None,
 ) -> WhatIf:
-    """The belief in ``ask`` of somebody who knows the facts ``know`` about the people in a table or a release.
+    """Return the belief in ``ask`` of an adversary who knows the facts ``know`` about the people in a table or a
+    release.
 
-    A table is taken as it stands (or with quasi columns at coarser ``levels``): rows with equal quasi values are a group, and people
-    are called by the table's key, or by its first identifier. For a release, ``people`` is a frame with a column of names (``key``, or the only column that is not
-    published) and the quasi columns; without it the release needs its private side with pseudonyms (``private``, where that was read
-    from a folder). ``column`` names the sensitive column where there are several. See :func:`reticent.knowledge.explore` for the rest.
+    A table is used unmodified (or with quasi-identifiers at coarser ``levels``): rows with equal quasi-identifiers are
+    a group, and people are named by the table's key, or by its first identifier. For a release, ``people`` is a frame
+    with a column of names (``key``, or the only column that is not published) and the quasi columns; without it the
+    release needs its private side with pseudonyms (``private``, if that was read from a folder). ``column`` names the
+    sensitive column if there are several. See :func:`reticent.knowledge.explore` for the rest.
 
     Example: ``what_if(table, know=["Hannah=Flu -> Charlie=Flu"], ask="Charlie=Flu").posterior``
     """
@@ -60,7 +62,7 @@ def population_of(
     levels: Mapping[str, int] | None = None,
     private: Mapping[str, pl.DataFrame] | None = None,
 ) -> Population:
-    """Everybody who can be named, with their group and its histogram."""
+    """Return all nameable people, with their group and its histogram."""
     if isinstance(source, Population):
         return source
     if isinstance(source, Table):
@@ -82,7 +84,7 @@ def population_of(
 def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int] | None) -> Population:
     names = key or column_of_names(table)
     if names is None:
-        raise PolicyError("To ask about people the table must name them: pass key= or identifiers= to rt.Table.")
+        raise PolicyError("Statements about people need names: pass key= or identifiers= to rt.Table.")
     if names not in table.schema:
         raise PolicyError(f"There is no column {names!r}.{did_you_mean(names, list(table.schema))}")
     check_rows_are_people(table)
@@ -91,23 +93,23 @@ def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping
 
 
 def _private(source: Any) -> Mapping[str, Any]:
-    """The steward's lists of people, where the source is a release that was just made."""
+    """Return the steward's lists of people, if the source is a release that was just made."""
     tables = source.private.tables if isinstance(source, Release) else {}
     return {name: pl.concat(rows.chunks()) for name, rows in tables.items()}
 
 
 def _columns(source: Any) -> list[str]:
-    """The names of all published columns."""
+    """Return the names of all published columns."""
     return [column.name for column in public_side(source).manifest.columns]
 
 
 def column_of_names(table: Table) -> str | None:
-    """The column that people are called by: the key, or else the first identifier."""
+    """Return the column of people's names: the key, or else the first identifier."""
     return table.key or (table.identifiers[0] if table.identifiers else None)
 
 
 def check_rows_are_people(table: Table) -> None:
-    """One row is one person."""
+    """Refuse tables with several rows per person."""
     if table.several_rows:
         raise DataError(
             "Some people have several rows, but background knowledge is measured on one row per person. Keep one row for each person."
@@ -115,21 +117,21 @@ def check_rows_are_people(table: Table) -> None:
 
 
 def one_secret(seen: AdversaryView, column: str | None) -> Groups:
-    """The groups of one sensitive column."""
+    """Return the groups of one sensitive column."""
     groups = seen.true_groups
     columns = [each.name for each in groups.domain.columns]
     if not columns:
-        raise PolicyError("There is no sensitive column to ask about. Declare one with sensitive=.")
+        raise PolicyError("There is no sensitive column. Declare one with sensitive=.")
     if column is None and len(columns) > 1:
         raise PolicyError(f"There are several sensitive columns ({', '.join(columns)}); choose one with column=.")
     return groups.marginal(column or columns[0])
 
 
 def _by_pseudonym(private: Mapping[str, Any], source: Any, seen: AdversaryView, groups: Groups) -> Population:
-    """People by the steward's list of pseudonyms, which is part of a release's private side."""
+    """Return people by the steward's list of pseudonyms, which is part of a release's private side."""
     if "pseudonyms" not in private or PSEUDONYM not in _columns(source):
         raise PolicyError(
-            "A release does not say who is in it. Pass people=, a frame with a column of names and the quasi columns, or publish with "
+            "A release does not name its people. Pass people=, a frame with a column of names and the quasi columns, or publish with "
             "pseudonyms and keep the private side."
         )
     rows = public_side(source).frame
@@ -147,7 +149,7 @@ def _name_column(frame: pl.DataFrame, published: Collection[str], key: str | Non
     spare = [name for name in frame.columns if name not in published]
     if len(spare) != 1:
         raise PolicyError(
-            "people must have one column of names beside the published ones, but it has "
+            "people must have one column of names besides the published ones, but it has "
             + (f"{len(spare)}: {', '.join(spare)}. Choose one with key=." if spare else "none.")
         )
     return spare[0]

@@ -1,4 +1,4 @@
-"""A growing table, followed row by row: would a release of it still be safe?"""
+"""A growing table, row by row: would a release of it still be safe?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reticent.table import NULL_LABEL, Table
 
 @dataclass(frozen=True)
 class Growth:
-    """What new rows do: the state before and after, and the first row (from 1) with which the table was not safe."""
+    """The effect of new rows: the state before and after, and the first row (from 1) that made the table unsafe."""
 
     before: Watch
     after: Watch
@@ -29,7 +29,7 @@ class Growth:
     first_unsafe_row: int | None
 
     def sentence(self) -> str:
-        """The result in words."""
+        """Return the result in words."""
         facts = len(self.after.curve) - 1
         state = "still safe" if self.after.holds else "NOT safe"
         told = (
@@ -51,10 +51,10 @@ def watch(
     *,
     levels: Mapping[str, int] | None = None,
 ) -> Growth:
-    """Add the rows of the frame ``arriving`` (None: no rows) one by one and watch the disclosure.
+    """Add the rows of the frame ``arriving`` (None: no rows) one by one and track the disclosure.
 
-    A table is grouped by its quasi columns at ``levels``. For a generalized release the new rows must be recoded as the release was
-    (``rt.apply`` does that).
+    A table is grouped by its quasi-identifiers at ``levels``. For a generalized release the new rows must be recoded as
+    the release was (``rt.apply`` does that).
     """
     new = None if arriving is None else as_polars(arriving)
     buckets, rows = _of_table(source, new, levels) if isinstance(source, Table) else _of_release(source, new, levels)
@@ -73,7 +73,7 @@ Counted = dict[Hashable, Counter[Hashable]]
 
 
 def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] | None) -> tuple[Counted, list[Row]]:
-    """The table's groups, and the new rows as (group, value): both are grouped together, so that values which are new have a place."""
+    """Return the table's groups, and the new rows as (group, value): both are grouped together, so that new values have a code."""
     check_rows_are_people(table)
     quasi, sensitive = list(table.quasi), _one(list(table.sensitive))
     frame = table.frame.select([*quasi, sensitive])
@@ -93,7 +93,7 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] 
 
 
 def _of_release(source: Any, new: pl.DataFrame | None, levels: Mapping[str, int] | None) -> tuple[Counted, list[Row]]:
-    """The groups that a release shows, and new rows, which are recoded already, as (labels, value)."""
+    """Return the groups of a release, and new, already recoded rows as (labels, value)."""
     seen = adversary_view_of(source, levels)
     sensitive = _one([column.name for column in seen.true_groups.domain.columns])
     if not seen.is_row_by_row:

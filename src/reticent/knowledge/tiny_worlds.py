@@ -1,6 +1,6 @@
-"""Every world of a tiny table, for knowledge that only a Python function can state (F1).
+"""Every possible world of a tiny table, for knowledge that only a Python function can state.
 
-Any predicate on tables is worth as many basic implications as there are worlds that it forbids.
+Any predicate on tables is equivalent to as many basic implications as it excludes worlds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_WORLDS = 500_000
 
 
 def number_of_worlds(population: Population) -> int:
-    """How many different worlds there are."""
+    """Return the number of different worlds."""
     return prod(
         factorial(population.size(bucket)) // prod(map(factorial, histogram.values()))
         for bucket, histogram in enumerate(population.histograms)
@@ -28,18 +28,17 @@ def number_of_worlds(population: Population) -> int:
 
 
 def worlds(population: Population) -> Iterator[dict[str, str]]:
-    """Every world once, as person -> value; a table with too many is a PolicyError."""
+    """Yield every world once, as person -> value; a table with too many is a PolicyError."""
     many = number_of_worlds(population)
     if many > MOST_WORLDS:
         raise PolicyError(
-            f"A function as knowledge needs every world to be tried, and this table has {many} of them "
-            f"(at most {MOST_WORLDS}). State the knowledge as facts such as 'Ed=flu -> Al=flu'."
+            f"Knowledge given as a function needs an enumeration of all possible worlds, and this table has {many} of them (at most {MOST_WORLDS}). State the knowledge as facts such as 'Ed=flu -> Al=flu'."
         )
     members: list[list[str]] = [[] for _ in population.histograms]
     for person, bucket in sorted(population.bucket_of.items()):
         members[bucket].append(person)
     for bucket, named in enumerate(members):
-        named += [f"somebody {number} of bucket {bucket}" for number in range(population.size(bucket) - len(named))]
+        named += [f"person {number} of bucket {bucket}" for number in range(population.size(bucket) - len(named))]
     arrangements = [list(_arrangements(dict(histogram))) for histogram in population.histograms]
     for chosen in product(*arrangements):
         yield {
@@ -50,7 +49,7 @@ def worlds(population: Population) -> Iterator[dict[str, str]]:
 
 
 def holds_in(world: World, clauses: Sequence[Clause]) -> bool:
-    """Whether all clauses are true in a world."""
+    """True if all clauses are true in a world."""
     return all(
         any(world[atom.person] != atom.value for atom in clause.given)
         or any(world[atom.person] == atom.value for atom in clause.then)
@@ -59,7 +58,7 @@ def holds_in(world: World, clauses: Sequence[Clause]) -> bool:
 
 
 def _arrangements(left: dict[str, int]) -> Iterator[tuple[str, ...]]:
-    """The different orders of a multiset of values."""
+    """Yield the distinct permutations of a multiset of values."""
     if not any(left.values()):
         yield ()
         return

@@ -1,4 +1,4 @@
-"""What would an attacker with exactly these facts believe? The explicit companion of the worst case."""
+"""The belief of an adversary with exactly these facts: the explicit counterpart of the worst case."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from reticent.base.context import Context
 
 WORLDS = 200_000
-"""How many random worlds are drawn when the exact answer is out of reach."""
+"""The number of random worlds sampled if the exact computation exceeds its budget."""
 
 UNIT = frozenset[PersonValue]()
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What follows from some facts.
+    """The consequences of some facts.
 
-    ``posterior`` is None when the facts contradict the release (``contradiction``), or when not even sampling found a
-    world that fits (``exact`` is False and there is no interval). ``prior`` is the belief without any facts, ``cost``
-    how many basic implications the facts are worth: the k to compare with on the disclosure curve. Where ``exact`` is
-    False, ``posterior`` is an estimate and ``interval`` covers the truth with the stated confidence. Without a
-    question, ``asked`` is the statement that the facts make most certain.
+    ``posterior`` is None if the facts contradict the release (``contradiction``), or if sampling found no consistent
+    world (``exact`` is False and there is no interval). ``prior`` is the belief without any facts, ``cost`` the number
+    of basic implications equivalent to the facts: the k to compare with on the disclosure curve. If ``exact`` is False,
+    ``posterior`` is an estimate and ``interval`` covers the truth with the stated confidence. Without ``ask``,
+    ``asked`` is the statement with the highest posterior.
     """
 
     asked: str
@@ -57,12 +57,12 @@ class WhatIf:
     confidence: float | None = None
 
     def sentence(self) -> str:
-        """The result in words."""
+        """Return the result in words."""
         before = f"(without the facts: {_shown(self.prior)})"
         if self.contradiction:
             return "These facts contradict the release: no arrangement of the published values fits all of them."
         if self.posterior is None:
-            return "Undecided: the exact answer exceeds the budget, and no random world that was drawn fits the facts."
+            return "Undecided: the exact answer exceeds the budget, and no sampled world fits the facts."
         if self.exact:
             return f"{self.asked} has probability {_shown(self.posterior)} {before}; the facts cost {self.cost}."
         assert self.interval is not None
@@ -83,10 +83,11 @@ def explore(
     seed: int = 0,
     context: Context | None = None,
 ) -> WhatIf:
-    """The belief in ``ask`` of somebody who knows ``know``, or what they are surest of when nothing is asked.
+    """Return the belief in ``ask`` of an adversary who knows ``know``, or the statement with the highest posterior if
+    nothing is asked.
 
-    Exact within ``budget`` placements; beyond it an estimate from ``samples`` random worlds, labelled as such (``samples=0``
-    raises BudgetExceeded instead).
+    Exact within ``budget`` placements; beyond it an estimate from ``samples`` random worlds, labelled as such
+    (``samples=0`` raises BudgetExceeded instead).
     """
     if isinstance(know, str | Fact) or callable(know):
         know = [know]
@@ -102,7 +103,7 @@ def explore(
     known = [clause for fact in facts for clause in fact.clauses]
     if predicates:
         if question is None:
-            raise PolicyError("With a function as knowledge, pass what is asked, such as ask='Ed=flu'.")
+            raise PolicyError("Knowledge given as a function needs a statement to evaluate, such as ask='Ed=flu'.")
         return _enumerated(population, known, predicates, costs, question)
     total = sum(cost for _, cost in costs)
     if question is None:
@@ -143,7 +144,7 @@ def _buckets(population: Population, clauses: Sequence[Clause]) -> set[int]:
 
 
 def _beside(population: Population, known: Sequence[Clause], question: Fact) -> list[Clause]:
-    """The facts that hang together with the question; the others cannot move the answer."""
+    """Return the facts connected with the statement; the others cannot change its belief."""
     near = _buckets(population, question.clauses)
     return [
         clause
@@ -156,7 +157,7 @@ def _beside(population: Population, known: Sequence[Clause], question: Fact) -> 
 def _consistent_elsewhere(
     population: Population, known: Sequence[Clause], question: Fact, budget: WorkBudget, samples: int, seed: int
 ) -> bool | None:
-    """Whether the facts that cannot move the answer can be true at all; None when that could not be found out."""
+    """Return whether the unconnected facts are satisfiable at all; None if that could not be decided."""
     near = _buckets(population, question.clauses)
     for component in components(population, known):
         if near & _buckets(population, component.clauses):

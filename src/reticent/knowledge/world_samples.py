@@ -1,7 +1,7 @@
-"""An estimate where the exact answer is too much work: worlds are drawn at random and those that fit are counted.
+"""Estimates if the exact computation is too expensive: possible worlds are sampled and the consistent ones counted.
 
-The interval is a Chernoff bound, valid for every sample size. Nothing that comes from here is exact, and every result
-says so. Randomness is ordinary (``seed``): nobody's protection depends on it.
+The interval is a Chernoff bound [Chernoff1952], valid for every sample size. Every result is labelled as an estimate.
+Ordinary randomness (``seed``) suffices: no protection depends on it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BATCH = 20_000
 
 @dataclass(frozen=True)
 class SampledBelief:
-    """A share of the drawn worlds that fit the facts, with an interval that covers the truth with ``confidence``."""
+    """The share of sampled consistent worlds, with an interval that covers the truth with ``confidence``."""
 
     value: float
     low: float
@@ -43,7 +43,7 @@ def estimate(
     seed: int,
     context: Context | None,
 ) -> SampledBelief | None:
-    """Draw ``worlds`` random worlds; None when none of them fits what is known."""
+    """Sample ``worlds`` random worlds; return None if none of them is consistent with the knowledge."""
     generator = np.random.default_rng(seed)
     people = sorted({person for clause in (*known, *asked) for person in clause.people})
     fitting = hits = drawn = 0
@@ -66,14 +66,14 @@ def estimate(
 
 
 def chernoff_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
-    """All probabilities p with ``trials * KL(hits / trials || p) <= log(2 / (1 - confidence))``."""
+    """Return all probabilities p with ``trials * KL(hits / trials || p) <= log(2 / (1 - confidence))``."""
     share = hits / trials
     allowed = log(2 / (1 - confidence)) / trials
     return _edge(share, 0.0, allowed), _edge(share, 1.0, allowed)
 
 
 def _edge(share: float, end: float, allowed: float) -> float:
-    """The point between ``share`` and ``end`` where the divergence reaches ``allowed``, rounded outwards."""
+    """Return the point between ``share`` and ``end`` where the divergence reaches ``allowed``, rounded outwards."""
     inside, outside = share, end
     for _ in range(60):
         middle = (inside + outside) / 2
@@ -93,7 +93,7 @@ def _divergence(share: float, p: float) -> float:
 def _draw(
     population: Population, people: Sequence[str], worlds: int, generator: np.random.Generator
 ) -> dict[str, NDArray[np.str_]]:
-    """The values of ``people`` in that many random worlds: each bucket is an urn, drawn from without replacement."""
+    """Return the values of ``people`` in that many random worlds: each bucket is an urn, sampled without replacement."""
     drawn: dict[str, NDArray[np.str_]] = {}
     for bucket in sorted({population.bucket_of[person] for person in people}):
         labels = np.array(list(population.histograms[bucket]))

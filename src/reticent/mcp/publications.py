@@ -1,7 +1,7 @@
-"""Requests to publish that an assistant makes and a person decides on, on a terminal.
+"""Publication requests made by an assistant and decided by a person on a terminal.
 
-The server never publishes. It writes down what is asked for, with the hashes of the policy and of its source file; ``reticent mcp approve``
-shows it to a person, checks that both are unchanged, and publishes in the person's own process.
+The server never publishes. It records the request, with the hashes of the policy and of its source file; ``reticent mcp
+approve`` shows it to a person, checks that both are unchanged, and publishes in the person's own process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class PublicationRequest:
-    """What an assistant asks to be published, exactly: a policy and a source by their hashes, a folder, a key. ``number`` names the request."""
+    """A publication request: a policy and a source by their hashes, a folder, a key. ``number`` identifies the request."""
 
     number: str
     created: str
@@ -45,7 +45,7 @@ class PublicationRequest:
 
     @classmethod
     def of(cls, policy: Path, output: Path, sign: Path | None) -> PublicationRequest:
-        """A new request; the policy must be readable and the folder new."""
+        """Create a request; the policy must be readable and the folder new."""
         from reticent.policy import check_free
 
         check_free(output)
@@ -64,17 +64,19 @@ class PublicationRequest:
         )
 
     def check_unchanged(self) -> None:
-        """Refuse what is no longer what was asked for."""
+        """Refuse a request whose policy or source changed since."""
         policy = Path(self.policy)
         for what, before, now in (
             ("policy", self.policy_hash, _hashed(policy) if policy.is_file() else None),
             ("source", self.source_hash, _source_hash(policy, self.source)),
         ):
             if before != now:
-                raise DataError(f"The {what} of request {self.number} changed since it was made. Let it be made again.")
+                raise DataError(
+                    f"The {what} of request {self.number} changed since the request was made. Ask the assistant to make a new request."
+                )
 
     def status(self) -> dict[str, Any]:
-        """What an assistant may know of the request."""
+        """Return what an assistant may know about the request."""
         return {
             "request": self.number,
             "state": self.state,
@@ -92,38 +94,40 @@ def _hashed(path: Path) -> str:
 
 
 def _source_hash(policy: Path, source: str) -> str | None:
-    """The hash of a source that is a file; None for a database, whose rows are those of the moment of publishing."""
+    """Return the hash of a source file; None for a database, whose rows are those at the time of publishing."""
     path = policy.parent / source
     return _hashed(path) if "://" not in source and path.is_file() else None
 
 
 class RequestFolder:
-    """The requests of one user, a file each, beside the ledger. Mutable: requests are added and decided on."""
+    """The requests of one user, one file each, next to the ledger. Mutable: requests are added and decided."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or ledger_path().with_name("requests")
 
     def add(self, request: PublicationRequest) -> None:
-        """Write a request down, readable by its owner alone."""
+        """Write a request, readable by its owner only."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if len(list(self.folder.glob("*.json"))) >= _MOST:
-            raise DataError(f"There are {_MOST} requests in {str(self.folder)!r}. Decide on them, or remove old ones.")
+            raise DataError(
+                f"There are {_MOST} requests in {str(self.folder)!r}. Approve or decline them, or remove old ones."
+            )
         self._write(request)
 
     def find(self, number: str) -> PublicationRequest:
-        """A request by its number."""
+        """Return a request by its number."""
         path = self.folder / f"{number}.json"
         if not _NUMBER.fullmatch(number) or not path.is_file():
-            raise PolicyError("There is no request of this number. `reticent mcp requests` lists those that wait.")
+            raise PolicyError("There is no request with this number. `reticent mcp requests` lists all requests.")
         return _read(path)
 
     def all(self) -> list[PublicationRequest]:
-        """Every request, oldest first."""
+        """Return every request, oldest first."""
         found = [_read(path) for path in self.folder.glob("*.json") if _NUMBER.fullmatch(path.stem)]
         return sorted(found, key=lambda each: (each.created, each.number))
 
     def decide(self, request: PublicationRequest, state: RequestState, certificate: str | None = None) -> None:
-        """Write down how a request was decided."""
+        """Record the decision on a request."""
         self._write(replace(request, state=state, certificate=certificate))
 
     def _write(self, request: PublicationRequest) -> None:
@@ -134,7 +138,7 @@ class RequestFolder:
 def _read(path: Path) -> PublicationRequest:
     if os.name == "posix" and path.stat().st_mode & 0o022:
         raise DataError(
-            f"The request {path.name} can be changed by others, so it is not trusted. Let it be made again."
+            f"The request {path.name} is writable by others, so it is not trusted. Ask the assistant to make a new request."
         )
     try:
         content = parse_json(read_document(path, LARGEST_SETTINGS).decode())
@@ -142,4 +146,6 @@ def _read(path: Path) -> PublicationRequest:
             raise TypeError
         return PublicationRequest(**content)
     except (ValueError, TypeError):
-        raise DataError(f"The request {path.name} cannot be read. Remove it, and let it be made again.") from None
+        raise DataError(
+            f"The request {path.name} cannot be read. Remove it, and ask the assistant to make a new request."
+        ) from None

@@ -1,4 +1,4 @@
-"""The server: tools over the files below one folder, and resources. What a tool answers comes from :mod:`reticent.mcp.tool_replies` alone."""
+"""The server: tools over the files below one folder, and resources. Replies come from :mod:`reticent.mcp.replies` alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = (
     "pipeline",
     "mcp",
 )
-"""The pages that are resources: ``reticent://docs/policy`` and so on."""
+"""The documentation pages offered as resources: ``reticent://docs/policy`` and so on."""
 
 _INSTRUCTIONS = (
     "Reticent publishes tables about people with proven privacy. These tools return names of columns, counts and shares, never rows or values: do not ask users to paste data. "
@@ -39,7 +39,7 @@ ReleasePath = Annotated[str, Field(description="The folder of a release, below t
 
 
 def create_server(root: Path, requests: RequestFolder) -> Any:
-    """The server of the files below ``root``; requests to publish go to ``requests``."""
+    """Create the server of the files below ``root``; publication requests go to ``requests``."""
     try:
         from mcp.server import MCPServer
     except ModuleNotFoundError as error:
@@ -53,7 +53,7 @@ def create_server(root: Path, requests: RequestFolder) -> Any:
 
 
 def _inside(root: Path, given: str) -> Path:
-    """A path below the root; links that lead out of it are refused."""
+    """Return a path below the root; links that lead out of it are refused."""
     path = (root / given).resolve()
     if not path.is_relative_to(root):
         raise replies.OutsideRoot(f"{given!r} is not below the folder that is served.")
@@ -74,23 +74,27 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
         path: Annotated[str, Field(description="A data file below the folder that is served.")],
         output: Annotated[str | None, Field(description="Write the proposed policy to this new file.")] = None,
     ) -> dict[str, Any]:
-        """Profile a data file: columns, proposed roles, counts. With output, the proposed policy is written, beside the data; its text is not returned."""
+        """Profile a data file: columns, proposed roles, counts. With output, the proposed policy is written next to the
+        data; its text is not returned.
+        """
         return replies.guarded(lambda: replies.inspected(existing(path), None if output is None else inside(output)))
 
     def assess(policy: PolicyPath) -> dict[str, Any]:
-        """How exposed people are in the table of a policy as it stands: smallest group, unique records, each definition's verdict."""
+        """Measure the disclosure risk of the unmodified table of a policy: smallest group, unique records, each definition's verdict."""
         return replies.guarded(lambda: replies.assessed(existing(policy)))
 
     def preview(policy: PolicyPath, attacks: bool = True) -> dict[str, Any]:
-        """What a policy would publish: rows, suppressed rows, groups, loss by column, what adversaries reach. Nothing is recorded."""
+        """Show what a policy would publish: rows, suppressed rows, groups, loss by column, success of attacks. Nothing is recorded."""
         return replies.guarded(lambda: replies.previewed(existing(policy), attacks))
 
     def compare(policy: PolicyPath) -> dict[str, Any]:
-        """The policy's method beside every other one that keeps its definition: risk and loss of each. Nothing is recorded."""
+        """Compare the policy's method with every other one that satisfies its definition: risk and loss of each. Nothing is recorded."""
         return replies.guarded(lambda: replies.compared(existing(policy)))
 
     def explain_certificate(release: ReleasePath) -> dict[str, Any]:
-        """What the certificate of a release claims, for whom, about which columns, and who signed it. It is the publisher's word: verify recomputes it."""
+        """Show what the certificate of a release claims, against which adversary, about which columns, and who signed
+        it. These are the publisher's claims: verify recomputes them.
+        """
         return replies.guarded(lambda: replies.explained(existing(release)))
 
     def verify(release: ReleasePath, key: str | None = None, population: str | None = None) -> dict[str, Any]:
@@ -104,7 +108,7 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
         return replies.guarded(lambda: check_limits(existing(target), existing(limits)).as_dict())
 
     def request_publication(policy: PolicyPath, output: str, sign: str | None = None) -> dict[str, Any]:
-        """Ask for a publication. Nothing is published until a person confirms it in a terminal; publication_status says when."""
+        """Request a publication. Nothing is published until a person confirms it in a terminal; publication_status shows when."""
 
         def asked() -> dict[str, Any]:
             request = PublicationRequest.of(existing(policy), inside(output), optional(sign))
@@ -157,14 +161,14 @@ def _json(content: Any) -> str:
 
 def _constant(text: str) -> Any:
     def content() -> str:
-        """Text that does not depend on any data."""
+        """Return text that does not depend on any data."""
         return text
 
     return content
 
 
 def _page(name: str) -> str | None:
-    """A page of the documentation: from the package, or in a checkout from docs/; None where neither has it."""
+    """Return a documentation page: from the package, or in a checkout from docs/; None if neither has it."""
     packaged = Path(str(files("reticent.mcp"))) / "pages" / f"{name}.md"
     checkout = Path(__file__).resolve().parents[3] / "docs"
     page = packaged if packaged.is_file() else next(checkout.glob(f"*/{name}.md"), None)

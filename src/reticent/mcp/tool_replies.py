@@ -1,6 +1,7 @@
-"""What the tools answer: names of columns, definitions, methods and adversaries, counts and shares. No row, no cell, no message of an error.
+"""The replies of the tools: names of columns, definitions, methods and adversaries, counts and shares. No row, no cell,
+no error message.
 
-Each reply is built from fields that cannot hold a value; nothing that other rooms wrote as a sentence is passed on.
+Each reply is built from fields that cannot contain a data value; no sentence of other packages is passed on.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ _HIDDEN = "The message may show data and stays on this machine: run the same com
 
 
 def guarded(work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """The reply of some work with ``ok``; an error is reduced to its kind, column and position."""
+    """Return the reply of some work with ``ok``; an error is reduced to its kind, column and position."""
     try:
         return {"ok": True, **work()}
     except OutsideRoot as error:
         return {"ok": False, "error": {"kind": "OutsideRoot", "message": str(error)}}
     except Infeasible:
-        told = "No release of these data satisfies the definition. Ask for less, or allow suppression."
+        told = "No release of these data satisfies the definition. Weaken the definition, or allow suppression."
         return {"ok": False, "error": {"kind": "Infeasible", "message": told}}
     except Exception as error:
         told = f"{without_message(error)}. {_HIDDEN}"
@@ -31,18 +32,18 @@ def guarded(work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class OutsideRoot(PolicyError):
-    """A path that the server may not open, or that does not exist; the message has the path as it was given and nothing else."""
+    """A path that the server may not open, or that does not exist; the message contains only the path as given."""
 
 
 def number(value: object) -> float | int | str | None:
-    """A figure as JSON has it, fractions as text; None for anything that is no number."""
+    """Return a number in JSON form, fractions as text; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
     return str(value) if isinstance(value, Fraction) and value.denominator > 1 else float(value)
 
 
 def inspected(source: Path, output: Path | None) -> dict[str, Any]:
-    """The columns of a file with proposed roles and counts; with ``output`` the proposed policy is written there, and not shown."""
+    """Return the columns of a file with proposed roles and counts; with ``output`` the proposed policy is written to it, and not returned."""
     from reticent.policy import inspect
 
     found = inspect(source, output=output or source.with_name("policy.toml"))
@@ -73,7 +74,7 @@ def inspected(source: Path, output: Path | None) -> dict[str, Any]:
 
 
 def assessed(policy: Path) -> dict[str, Any]:
-    """How exposed the table of a policy is as it stands, by the policy's definition."""
+    """Return the disclosure risk of the unmodified table of a policy, by the policy's definition."""
     from reticent.policy import Policy
     from reticent.release import adversary_view_of, assess
 
@@ -96,7 +97,7 @@ def assessed(policy: Path) -> dict[str, Any]:
 
 
 def previewed(policy: Path, attacks: bool) -> dict[str, Any]:
-    """What a policy would publish, in figures. Nothing is recorded."""
+    """Return what a policy would publish, in figures. Nothing is recorded."""
     from reticent.policy import Policy, preview_policy
 
     read = Policy.read(policy)
@@ -130,7 +131,7 @@ def _attacked(found: Any) -> dict[str, Any]:
 
 
 def compared(policy: Path) -> dict[str, Any]:
-    """The policy's method beside the others that keep its definition: risk and cost of each."""
+    """Compare the policy's method with the others that satisfy its definition: risk and loss of each."""
     from reticent.policy import Policy, compare_policy
 
     rows = compare_policy(Policy.read(policy)).table.to_dicts()
@@ -145,7 +146,7 @@ def compared(policy: Path) -> dict[str, Any]:
 
 
 def explained(release: Path) -> dict[str, Any]:
-    """A certificate in parts: what is claimed, for whom, about which columns, and who signed it. ``verify`` recomputes it."""
+    """Return the parts of a certificate: claims, adversaries, columns, and signers. ``verify`` recomputes it."""
     from reticent.registry import DEFINITIONS
     from reticent.release import DeclaredColumns, certificate_hash, open_public, read_claims
 
@@ -183,7 +184,7 @@ def explained(release: Path) -> dict[str, Any]:
 
 
 def verified(release: Path, key: Path | None, population: Path | None) -> dict[str, Any]:
-    """Every claim recomputed from the public side: how each check came out."""
+    """Recompute every claim from the public side; return the outcome of each check."""
     from reticent.release import verify
 
     found = verify(release, key=key, population=population)

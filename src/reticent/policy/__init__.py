@@ -1,13 +1,11 @@
-"""One TOML file that says it all: where the rows are, what is private, how the release is made.
+"""Policy files: one TOML file that states where the rows are, what is private, and how the release is made.
 
-``policy``              the checked policy: its table, definition and method
-``sections``            what may be written in the file
-``file``                a file that errors can point into; ``audit_policy`` the policy of audited SQL
-``toml_positions``      where in the file it was written; ``diagnostics`` puts mistakes into words and points at them
-``table_reader``        ``rt.read``: rows with their roles; ``inspection`` ``rt.inspect``: a proposal to begin with
-``policy_publication``  from a policy to a saved release; ``policy_preview`` to what it would be
-``dossier_statements``  what a steward states for a dossier, in a file of its own
-``expressions``         definitions as written on a command line
+``policy``              the checked policy: its table, definition and method ``sections``            the allowed
+sections and settings ``file``                a parsed file with positions for errors; ``audit_policy`` the policy of
+audited SQL ``toml_positions``      the position of each setting; ``diagnostics`` describes errors with their position
+``table_reader``        ``rt.read``: rows with their roles; ``inspection`` ``rt.inspect``: a proposed first policy
+``policy_publication``  from a policy to a saved release; ``policy_preview`` to a preview ``statements`` the steward's
+statements for a dossier, in a separate file ``expressions``         definitions as written on a command line
 """
 
 from typing import TYPE_CHECKING

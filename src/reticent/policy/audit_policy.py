@@ -1,6 +1,6 @@
 """The policy of an audited table: one TOML file, read into the settings of ``reticent.audit.service``.
 
-Its sections stand here exactly as they may be written; anything else in the file is an error.
+The classes below define all allowed sections; anything else in the file is an error.
 """
 
 from __future__ import annotations
@@ -28,31 +28,25 @@ _CHANCE = ("lambda", "beta", "delta", "rounds", "prior")
 
 
 class DatabaseSection(Section):
-    """``[database]``: the table, the person key, and the columns that everybody may know."""
+    """``[database]``: the table, the person key, and the public columns."""
 
     source: str = Field(description="where the rows are, such as source = 'people.csv' or 'env:DATABASE_URL'")
-    table: str | None = Field(default=None, description="The table of a database.")
-    name: str | None = Field(default=None, description="The name of the table in queries. Default: that of the source.")
-    key: str = Field(description="the column that tells people apart, such as key = 'id'")
-    public: Names = Field(
-        default_factory=list, description="Columns that everybody may know and that conditions may use."
-    )
-    delimiter: str | None = Field(default=None, description="The delimiter of a text file. Default: detected.")
-    encoding: str | None = Field(default=None, description="The encoding of a text file. Default: detected.")
-    null_values: Names = Field(default_factory=list, description="Spellings of a missing value.")
-    types: dict[str, str] = Field(default_factory=dict, description="Types of columns, as in a policy for releases.")
-    sheet: str | None = Field(default=None, description="The sheet of a spreadsheet.")
-    labels: Literal["text", "codes"] | None = Field(
-        default=None, description="How columns with value labels are read from files of SPSS, Stata and SAS."
-    )
-    header: bool | None = Field(
-        default=None, description="Whether the first line has the column names. Default: detected."
-    )
-    skip_rows: int | None = Field(default=None, description="How many lines precede the table. Default: detected.")
+    table: str | None = None
+    name: str | None = None
+    key: str = Field(description="the column that identifies a person, such as key = 'id'")
+    public: Names = Field(default_factory=list)
+    delimiter: str | None = None
+    encoding: str | None = None
+    null_values: Names = Field(default_factory=list)
+    types: dict[str, str] = Field(default_factory=dict)
+    sheet: str | None = None
+    labels: Literal["text", "codes"] | None = None
+    header: bool | None = None
+    skip_rows: int | None = None
 
 
 class PriorSection(Section):
-    """``prior``: what everybody believes of a value."""
+    """``prior``: the public prior of a value."""
 
     kind: Literal["normal", "uniform", "exponential"] = Field(description="'normal', 'uniform' or 'exponential'")
     mean: Any = Field(default=None, description="The mean of a normal or exponential prior.")
@@ -64,16 +58,14 @@ class PriorSection(Section):
 class NoiseSection(Section):
     """``[sensitive.NAME.noise]``: noisy answers from a budget."""
 
-    epsilon: Any = Field(description="the whole budget, such as epsilon = 1")
-    each: Any = Field(description="what one answer spends, such as each = 0.1")
-    range: list[Any] = Field(description="the least and the largest value, such as range = [0, 100]")
-    when: Literal["denied", "always"] = Field(
-        default="denied", description="Whether only denied queries get a noisy answer, or every query."
-    )
+    epsilon: Any = Field(description="the total budget, such as epsilon = 1")
+    each: Any = Field(description="the cost of one answer, such as each = 0.1")
+    range: list[Any] = Field(description="the smallest and the largest value, such as range = [0, 100]")
+    when: Literal["denied", "always"] = "denied"
 
 
 class SensitiveSection(Section):
-    """``[sensitive.NAME]``: a protected column and what is declared about it."""
+    """``[sensitive.NAME]``: a protected column and its declared properties."""
 
     bounds: Any = Field(
         default=None,
@@ -120,7 +112,7 @@ class SensitiveSection(Section):
 
 
 class RoleSection(Section):
-    """``[roles.NAME]``: which columns and functions may be asked, and how often."""
+    """``[roles.NAME]``: which columns and functions may be queried, and how often."""
 
     columns: Names | None = Field(default=None, description="The columns that may be queried. Default: all.")
     functions: Names | None = Field(default=None, description="The aggregates that may be queried. Default: all.")
@@ -128,7 +120,7 @@ class RoleSection(Section):
 
 
 class ReservedSection(Section):
-    """``[reserved]``: statements that are answered before anybody else asks."""
+    """``[reserved]``: statements that are answered before any user's query."""
 
     queries: Names = Field(
         default_factory=list,
@@ -139,18 +131,10 @@ class ReservedSection(Section):
 class AuditSections(Section):
     """The whole file."""
 
-    dataset: str = Field(
-        description="the name under which the ledger remembers what was answered, such as dataset = 'staff'"
-    )
-    ledger: str | None = Field(
-        default=None, description="The file of the ledger. Default: RETICENT_LEDGER, or the user's own."
-    )
-    newest: str | None = Field(
-        default=None, description="A second file that holds the newest position of the ledger, against rollback."
-    )
-    beside: Literal["refuse", "allow"] = Field(
-        default="refuse", description="Whether queries are answered beside releases of the same data set."
-    )
+    dataset: str = Field(description="the name of the data set in the ledger, such as dataset = 'staff'")
+    ledger: str | None = None
+    newest: str | None = None
+    beside: Literal["refuse", "allow"] = "refuse"
     database: DatabaseSection = Field(description="[database] with source, key and public")
     sensitive: dict[str, SensitiveSection] = Field(default_factory=dict, description="The protected columns.")
     roles: dict[str, RoleSection] = Field(default_factory=dict, description="What groups of users may query.")
@@ -162,13 +146,13 @@ class AuditSections(Section):
 
 @dataclass(frozen=True)
 class AuditPolicy(PolicyFile):
-    """An audit policy, checked. Errors name the file, the line and the column, and show the line."""
+    """A validated audit policy. Errors name the file, the line and the column, and show the line."""
 
     sections: AuditSections
 
     @classmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Self:
-        """Check the text of a policy; ``file`` is the name that messages use."""
+        """Validate the text of a policy; ``file`` is its name in messages."""
         sections, places = checked(text, file, AuditSections)
         policy = cls(file, Path(folder), sections, places)
         policy._check_reserved()
@@ -176,7 +160,7 @@ class AuditPolicy(PolicyFile):
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Let what the data lack, told while a service is opened, point at the setting that asks for it."""
+        """Make errors about the data, raised while a service is opened, point at the setting concerned."""
         data = self.sections.database
         wanted: dict[str, tuple[str | int, ...]] = {name: ("sensitive", name) for name in self.sections.sensitive}
         wanted |= {name: ("database", "public", number) for number, name in enumerate(data.public)}
@@ -190,7 +174,7 @@ class AuditPolicy(PolicyFile):
 
     @cached_property
     def settings(self) -> Settings:
-        """What the file says, as the service takes it."""
+        """Return the settings of the file for the service."""
         said = self.sections
         columns = {name: self._column(name, section) for name, section in said.sensitive.items()}
         roles = {}
@@ -216,7 +200,7 @@ class AuditPolicy(PolicyFile):
             )
 
     def _check_reserved(self) -> None:
-        """Reserved questions must be questions; a mistake is told before anything is asked."""
+        """Refuse invalid reserved queries before any query is run."""
         from reticent.audit.service import Statement
 
         for number, text in enumerate(self.settings.reserved):
@@ -245,13 +229,13 @@ class AuditPolicy(PolicyFile):
 
     @property
     def _view(self) -> str:
-        """The name after FROM: as said, the table's own, or the file's."""
+        """Return the name after FROM: as given, the table's own, or the file's."""
         data = self.sections.database
         name = data.name or (data.table or "").rpartition(".")[2] or Path(data.source).name.partition(".")[0]
         if not _PLAIN_NAME.fullmatch(name) or (data.source.startswith("env:") and not (data.name or data.table)):
             raise self.error(
                 ("database", "name" if data.name else "source"),
-                f"name the table as questions call it, with letters, digits and _: name = 'people' (now it would be {name!r}).",
+                f"name the table for queries, with letters, digits and _: name = 'people' (now it would be {name!r}).",
             )
         return name
 

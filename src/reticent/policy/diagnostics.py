@@ -1,4 +1,4 @@
-"""What is wrong with a policy file, in words, each with its place."""
+"""Descriptions of errors in a policy file, each with its position."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EXPECTED = {
 
 
 def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> PolicyError:
-    """The file is no TOML: the parser's words at its place."""
+    """Return the error for a file that is not TOML: the parser's message with its position."""
     found = re.search(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
     lines = text.split("\n")
     words = found.group(1) if found else str(error)
@@ -38,7 +38,7 @@ def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> Policy
 def schema_error(
     file: str, places: TomlPositions, content: Mapping[str, Any], error: ValidationError, root: type[BaseModel]
 ) -> PolicyError:
-    """Settings that the policy does not know, lacks, or that have the wrong type; in the order of the file."""
+    """Return the error for unknown, missing or mistyped settings, in the order of the file."""
     found = []
     for item in error.errors(include_url=False):
         path = item["loc"]
@@ -73,18 +73,18 @@ def _in_words(
 
 
 def _called(root: type[BaseModel]) -> str:
-    """What users call a file of these sections."""
+    """Return the user-facing name of a file with these sections."""
     return str(getattr(root, "called", "policy"))
 
 
 def _described(path: Sequence[str | int], root: type[BaseModel]) -> str:
-    """What a setting is for, if its section says so."""
+    """Return the description of a setting, if its section has one."""
     told = _section(path[:-1], root).model_fields[str(path[-1])].description
     return f": {told}" if told else ""
 
 
 def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
-    """The settings that a section has."""
+    """Return the settings of a section."""
     return list(_section(path, root).model_fields)
 
 
@@ -92,13 +92,13 @@ def _section(path: Sequence[str | int], root: type[BaseModel]) -> type[BaseModel
     model = root
     for part in path:
         nested = _model_in(model.model_fields[str(part)].annotation) if part in model.model_fields else None
-        # A section of named sections, such as [hierarchies] or [users]: the name is the file's own.
+        # A section of named sections, such as [hierarchies] or [users]: the name is free.
         model = nested if nested is not None else model
     return model
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The section that a setting holds, also one that stands under a name or is optional."""
+    """Return the section class that a setting holds, also below a name or if optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = (_model_in(argument) for argument in get_args(annotation))
@@ -106,7 +106,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _elsewhere(name: str, root: type[BaseModel]) -> str:
-    """A setting that exists, but in another section."""
+    """Return a hint for a setting that exists in another section."""
     for section, field in root.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields:

@@ -1,4 +1,4 @@
-"""What a steward states for a dossier, in a file beside the policy."""
+"""The steward's statements for a dossier, in a separate file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StatementSections(Section):
 
 @dataclass(frozen=True)
 class StatementFile(PolicyFile):
-    """A file of statements, checked."""
+    """A validated file of statements."""
 
     called: ClassVar[str] = "statements"
 
@@ -26,11 +26,11 @@ class StatementFile(PolicyFile):
 
     @classmethod
     def parse(cls, text: str, file: str = "statements", folder: str | Path = ".") -> StatementFile:
-        """Check the text of the file; ``file`` is the name that messages use."""
+        """Validate the text of the file; ``file`` is its name in messages."""
         sections, places = checked(text, file, StatementSections)
         return cls(file, Path(folder), sections, places)
 
 
 def read_statements(path: str | Path) -> dict[str, str]:
-    """The statements by the name of their field."""
+    """Return the statements by field name."""
     return StatementFile.read(path).sections.dossier

@@ -1,4 +1,4 @@
-"""Definitions as people write them on a command line: ``KAnonymity(5) & EntropyLDiversity(l=3)``."""
+"""Definitions in command-line syntax: ``KAnonymity(5) & EntropyLDiversity(l=3)``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reticent.errors import PolicyError
 
 
 def definition_from_text(text: str) -> Definition:
-    """The definition that a text spells. Only names, plain parameters and ``&`` are read; nothing is evaluated."""
+    """Parse a definition. Only names, plain parameters and ``&`` are allowed; nothing is evaluated."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
@@ -36,12 +36,12 @@ def _call(name: str, node: ast.Call, text: str) -> Definition:
     placed = {parameter: _constant(argument, text) for parameter, argument in zip(order, node.args, strict=False)}
     for parameter in placed:
         if parameter in named:
-            raise PolicyError(f"{name}: {parameter} is given twice.")
+            raise PolicyError(f"{name}: {parameter} is passed twice.")
     return definition_from(name, {**placed, **named})
 
 
 def _constant(node: ast.expr, text: str) -> Any:
-    """A number (also ``2/3``), a text, a list of them, a mapping from texts such as weights, or a definition that another one takes."""
+    """Return a number (also ``2/3``), a text, a list of them, a mapping from texts such as weights, or a nested definition."""
     if isinstance(node, ast.Call) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd)):
         return _build(node, text)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):

@@ -1,4 +1,4 @@
-"""A TOML file that was read and checked, and that errors can point into."""
+"""A parsed and validated TOML file with positions for errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Setting = tuple[str | int, ...]
 
 
 def checked(text: str, file: str, model: type[Model]) -> tuple[Model, TomlPositions]:
-    """The sections of a file and where they stand; what is no TOML or not in ``model`` is an error with its place."""
+    """Return the sections of a file and their positions; invalid TOML, or what is not in ``model``, is an error with its position."""
     try:
         content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -37,7 +37,7 @@ def checked(text: str, file: str, model: type[Model]) -> tuple[Model, TomlPositi
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """What a file says. Paths in it are relative to the folder it lies in."""
+    """The contents of a file. Paths in it are relative to its folder."""
 
     called: ClassVar[str] = "policy"
 
@@ -48,7 +48,7 @@ class PolicyFile:
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """Read and check a policy file."""
+        """Read and validate a policy file."""
         file = Path(path)
         try:
             text = read_document(file, LARGEST_SETTINGS).decode("utf-8-sig")
@@ -66,14 +66,14 @@ class PolicyFile:
     @classmethod
     @abstractmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Self:
-        """Check the text of a policy; ``file`` is the name that messages use."""
+        """Validate the text of a policy; ``file`` is its name in messages."""
 
     def path(self, setting: str | None) -> Path | None:
-        """A path of the policy, seen from the folder it lies in."""
+        """Return a path of the policy, resolved against its folder."""
         return None if setting is None else self.folder / setting
 
     def error(self, path: Sequence[str | int], message: str) -> PolicyError:
-        """A :class:`PolicyError` that points at a setting."""
+        """Return a :class:`PolicyError` that points at a setting."""
         return self._placed(PolicyError(message), path)
 
     def _placed(self, error: Placed, path: Sequence[str | int]) -> Placed:
@@ -82,7 +82,7 @@ class PolicyFile:
 
     @contextmanager
     def pointing(self, *path: str | int) -> Iterator[None]:
-        """Let errors from the block point at the setting below ``path`` that they concern."""
+        """Make errors from the block point at the setting below ``path`` that they concern."""
         try:
             yield
         except ReticentError as error:
@@ -90,7 +90,7 @@ class PolicyFile:
 
     @contextmanager
     def hinting(self, *sections: str) -> Iterator[None]:
-        """Let errors from the block point at a setting of these sections if they concern one, and leave others as they are."""
+        """Make errors from the block point at a setting of these sections if they concern one; leave others unchanged."""
         try:
             yield
         except (PolicyError, DataError) as error:
@@ -101,7 +101,7 @@ class PolicyFile:
             raise self._placed(error, path) from None
 
     def _concerned(self, path: Setting, error: ReticentError) -> Setting | None:
-        """The setting below ``path`` that an error's fields name; None if they name none that is written there."""
+        """Return the setting below ``path`` that an error's fields name; None if it is not in the file."""
         whole: Any = self.sections.model_dump(exclude_unset=True, by_alias=True)
         written, section = _followed(whole, path)
         if written != path:
@@ -112,7 +112,7 @@ class PolicyFile:
 
 
 def _followed(content: Any, path: Setting) -> tuple[Setting, Any]:
-    """The parts of a path that are written in ``content``, and what they lead to. Parts that are not written are passed over."""
+    """Return the parts of a path that exist in ``content``, and their value. Missing parts are skipped."""
     found: Setting = ()
     for part in path:
         listed: Mapping[Any, Any] = dict(enumerate(content)) if isinstance(content, list) else content

@@ -1,4 +1,4 @@
-"""``rt.inspect``: what is in a table, and a policy to begin with."""
+"""``rt.inspect``: profile a table and propose a first policy."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reticent.table import Table
 
 _NOTES_SHOWN = 4
 _ROLES = {
-    "identifier": "dropped: names people",
-    "quasi": "generalized: others may know it",
-    "sensitive": "published, kept uncertain: nobody may learn it",
+    "identifier": "not published, because it identifies people",
+    "quasi": "generalized, because others may know it",
+    "sensitive": "published, but protected from being linked to a person",
     "weight": "survey weight, not published",
     None: "not published",
 }
@@ -29,10 +29,10 @@ _ROLES = {
 
 @dataclass(frozen=True, repr=False)
 class Inspection(ShownAsCard):
-    """A proposal for one source of rows: roles, hierarchies, a definition, and all of it as the text of a policy.
+    """A proposal for one source of rows: roles, hierarchies and a definition, also as policy text.
 
-    ``source`` is the file, address or frame that was inspected; ``text`` is the policy as it is written, ``folder`` is what relative paths in it
-    start from, ``priced`` what promises and methods cost.
+    ``source`` is the file, address or frame that was inspected; ``text`` is the policy text, ``folder`` the base of
+    relative paths in it, ``priced`` the costs of guarantees and methods.
     """
 
     source: Any
@@ -42,7 +42,7 @@ class Inspection(ShownAsCard):
     priced: Tradeoff
 
     def card(self) -> Card:
-        """The columns of each role and what becomes of them; as details every column, why, and what promises cost."""
+        """Return a card: the columns of each role and their treatment; as details every column, the reason, and the costs of guarantees."""
         found, priced = self.proposal, self.priced
         promise = _named(found.definition)
         roles = [
@@ -72,7 +72,7 @@ class Inspection(ShownAsCard):
                 CardTable(("what happens", "columns"), roles, "Proposed roles"),
                 CardTable(("column", "type", "values", "missing", "alone", "examples"), looks, "Columns", detail=True),
                 CardTable(("column", "role", "why"), reasons, "Why", detail=True),
-                CardTable(("definition", "price"), costs, "What promises cost", detail=True),
+                CardTable(("definition", "price"), costs, "Information loss of guarantees", detail=True),
                 *([] if priced.compared is None else [priced.compared.table()]),
             ],
             [f"Read first: {warning}" for warning in found.headline],
@@ -82,11 +82,11 @@ class Inspection(ShownAsCard):
 
     @property
     def ok(self) -> bool:
-        """A proposal is there, even where it proposes to publish nothing."""
+        """True if there is a proposal, even if it proposes to publish nothing."""
         return True
 
     def as_dict(self) -> dict[str, Any]:
-        """The proposal as plain data, with the text of the policy."""
+        """Return the proposal as plain data, with the policy text."""
         found, priced = self.proposal, self.priced
         return {
             "rows": found.rows,
@@ -102,7 +102,7 @@ class Inspection(ShownAsCard):
 
     @property
     def policy(self) -> str:
-        """The text of the policy. Too few people for any protection: :class:`Infeasible`, and the reason is in ``notes`` too."""
+        """The policy text. Raises :class:`Infeasible` if there are too few people for any protection; the reason is also in ``notes``."""
         if self.proposal.refusal is not None:
             raise Infeasible(self.proposal.refusal)
         return self.text
@@ -114,24 +114,24 @@ class Inspection(ShownAsCard):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the steward should know before accepting the proposal, beside the headline."""
+        """What the steward should know before accepting the proposal, besides the headline."""
         return self.proposal.notes
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """What must not be overlooked: a question, a release of little use, a studied column that is left out. Empty where there is nothing of the kind."""
+        """What must not be overlooked: a question, a release of little use, a dropped column that studies need. May be empty."""
         return self.proposal.headline
 
     def table(self) -> Table:
-        """The rows with the proposed roles."""
+        """Return the rows with the proposed roles."""
         return read(None if isinstance(self.source, str | Path) else self.source, policy=self.parsed())
 
     def parsed(self) -> Policy:
-        """The proposed policy, checked."""
+        """Return the proposed policy, validated."""
         return Policy.parse(self.policy, "the proposed policy", self.folder)
 
     def save(self, path: str | Path) -> Path:
-        """Write the policy; ``path`` must lie in ``folder``, so that relative paths in it stay true."""
+        """Write the policy; ``path`` must be in ``folder``, so that relative paths stay valid."""
         target = Path(path)
         self.parsed()
         write_whole(target, self.policy.encode())
@@ -139,7 +139,7 @@ class Inspection(ShownAsCard):
 
 
 def _named(definition: Sequence[Mapping[str, Any]]) -> str:
-    """The definitions by name, each once, with the columns that they are about."""
+    """Return the definitions by name, each once, with the columns that they concern."""
     columns: dict[str, list[str]] = {}
     for part in definition:
         columns.setdefault(str(part["name"]), []).extend([str(part["column"])] if part.get("column") else [])
@@ -162,7 +162,8 @@ def inspect(
     prices: bool = True,
     context: Context | None = None,
 ) -> Inspection:
-    """Profile a file, a database table or a frame; propose roles, hierarchies, a definition and a method, as ``reticent inspect`` writes them.
+    """Profile a file, a database table or a frame; propose roles, hierarchies, a definition and a method, as ``reticent
+    inspect`` does.
 
     Parameters:
         source: a file, a database address, or a frame.
@@ -171,11 +172,8 @@ def inspect(
         delimiter, encoding: for CSV files.
         sheet: for spreadsheets.
         labels: ``"text"`` or ``"codes"``, for files of SPSS, Stata and SAS.
-        header, skip_rows: whether a text file or sheet has column names, and how many lines stand above the table; by default detected, with a note.
-        template: a purpose that the proposal follows, such as ``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"`` or ``"ema-prci"``; its first note
-            says what that does not settle.
-        prices: try what guarantees and methods cost, which may take longer than everything else. Without, no column is left out for its price,
-            guarantees about values are the least ones, and publishing chooses the method.
+        header, skip_rows: whether a text file or sheet has column names, and how many lines precede the table; detected by default, with a note.
+        template: a purpose that the proposal follows, such as ``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"`` or ``"ema-prci"``; its first note says what that does not cover. prices: measure the information loss of guarantees and methods, which may take longer than everything else. Without, no column is dropped for its cost, guarantees about values are minimal, and publishing chooses the method.
         context: reports progress and can stop the run.
 
     Returns:
@@ -198,7 +196,7 @@ def inspect(
         "skip_rows": skip_rows,
     }
     place = Path(output)
-    # A stream can be read once only, so what is profiled here is read as a frame later.
+    # A stream can be read only once, so it is profiled and later read as a frame.
     location = Source(source, **options).location
     priced, text = propose_policy(location, place, options, context, template, prices=prices)
     return Inspection(location, priced.proposal, text, place.parent, priced)

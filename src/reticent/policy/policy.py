@@ -1,4 +1,4 @@
-"""A policy: one TOML file that says where the rows are, what is private, and how the release is made."""
+"""A policy: one TOML file that states where the rows are, what is private, and how the release is made."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 _ROLES = ("identifiers", "quasi", "sensitive", "private")
 _ORDERED = "ordered"
 _STUDIED_WEIGHT = 3.0
-"""How much the loss of a column counts that a regression of the policy is about."""
+"""The weight of the loss of a column that a regression of the policy uses."""
 
 
 @dataclass(frozen=True)
 class Policy(PolicyFile):
-    """What a policy file says, checked. Paths in it are relative to the folder it lies in.
+    """A validated policy file. Paths in it are relative to its folder.
 
     Errors name the file, the line and the column, and show the line.
     """
@@ -51,7 +51,7 @@ class Policy(PolicyFile):
 
     @classmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Policy:
-        """Check the text of a policy; ``file`` is the name that messages use."""
+        """Validate the text of a policy; ``file`` is its name in messages."""
         sections, places = checked(text, file, Sections)
         policy = cls(file, Path(folder), sections, places)
         policy._check_columns()
@@ -60,25 +60,23 @@ class Policy(PolicyFile):
 
     @cached_property
     def source(self) -> Source:
-        """Where the rows are."""
+        """The source of the rows."""
         return self.sourced(self.sections.data.engine)
 
     def machine(self, engine: str | None) -> dict[str, Any]:
-        """What is said about an engine with sources of its own: its name, and the settings of its session."""
+        """Return the settings of an engine with its own sources: its name, and the settings of its session."""
         if engine not in FRAMES.values():
             return {}
         said = self.sections.spark
         return {"engine": engine, "spark": None if said is None else said.model_dump()}
 
     def sourced(self, engine: str | None) -> Source:
-        """Where the rows are, for an engine."""
+        """Return the source of the rows, for an engine."""
         data, machine = self.sections.data, self.machine(engine)
         if machine and data.source is None and (data.table is not None or data.query is not None):
             return Source("the catalogue", table=data.table, query=data.query, **self.reading, **machine)
         if data.source is None:
-            raise self.error(
-                ("data",), "the policy does not say where the rows are. Write [data] source = 'patients.csv'."
-            )
+            raise self.error(("data",), "the policy has no source of rows. Write [data] source = 'patients.csv'.")
         address = "://" in data.source or data.source.startswith(("env:", "jdbc:"))
         location = data.source if address else str(self.folder / data.source)
         with self.pointing("data"):
@@ -92,7 +90,7 @@ class Policy(PolicyFile):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """What is said about reading files, wherever they are; :meth:`Source.fitting` takes of it what is for a file's kind."""
+        """The settings for reading files; :meth:`Source.fitting` selects those that apply to the kind of file."""
         data = self.sections.data
         return {
             "delimiter": data.delimiter,
@@ -107,7 +105,7 @@ class Policy(PolicyFile):
 
     @property
     def roles(self) -> dict[str, Any]:
-        """The roles, as :class:`Table` takes them."""
+        """The roles, as arguments of :class:`Table`."""
         roles = self.sections.roles
         return {
             "quasi": {name: self.hierarchies.get(name) for name in roles.quasi},
@@ -130,9 +128,10 @@ class Policy(PolicyFile):
     def table(
         self, source: Source | None = None, engine: EngineName | None = None, context: Context | None = None
     ) -> Table:
-        """The rows with their roles; ``source`` and ``engine`` replace the policy's own. Only columns with a role are read.
+        """Return the rows with their roles; ``source`` and ``engine`` override the policy's. Only columns with a role
+        are read.
 
-        Where a cluster looks at the rows, the ``context`` hears how far it has come, and can stop it.
+        If a cluster reads the rows, ``context`` reports progress and can stop it.
         """
         engine = engine or self.sections.data.engine
         check_engine(engine)
@@ -158,7 +157,7 @@ class Policy(PolicyFile):
 
     @cached_property
     def hierarchies(self) -> Mapping[str, SensitiveKind]:
-        """What was said about columns: hierarchies, or the order of a sensitive column's values."""
+        """The hierarchies of columns, or the order of a sensitive column's values."""
         made: dict[str, SensitiveKind] = {}
         for column, description in self.sections.hierarchies.items():
             with self.pointing("hierarchies", column):
@@ -170,7 +169,7 @@ class Policy(PolicyFile):
 
     @cached_property
     def coarsen(self) -> Mapping[str, Coarsening]:
-        """How numbers and dates of sensitive and declared columns are made coarser."""
+        """How numbers and dates of sensitive and declared columns are coarsened."""
         made = {}
         for column, description in self.sections.coarsen.items():
             with self.pointing("coarsen", column):
@@ -202,18 +201,19 @@ class Policy(PolicyFile):
 
     @property
     def definition(self) -> Definition:
-        """All definitions together."""
+        """The conjunction of all definitions."""
         if not self.definitions:
             raise self.error(
                 ("definition",),
-                "the policy does not say what is private. Write [[definition]] name = 'KAnonymity', k = 5.",
+                "the policy has no definition of privacy. Write [[definition]] name = 'KAnonymity', k = 5.",
             )
         return reduce(and_, self.definitions)
 
     def named_method(self, **overrides: Any) -> Method | None:
-        """The method that the policy names, with some parameters replaced (None leaves one as it is); None if it names none.
+        """Return the method that the policy names, with some parameters overridden (None keeps one); None if it names
+        none.
 
-        Another ``name`` is another method, for which the parameters of the one in the policy are not meant.
+        Another ``name`` is another method, to which the policy's parameters do not apply.
         """
         given, replaced = self.sections.method, _said(overrides)
         if replaced.get("name", given.get("name")) != given.get("name"):
@@ -229,7 +229,7 @@ class Policy(PolicyFile):
         return _named({**given, **replaced}) if replaced else said
 
     def _studied_weights(self, method: str) -> dict[str, Any]:
-        """Weights by which Mondrian keeps the quasi columns sharp that ``[analysis]`` names; none where it names no column, or all of them."""
+        """Return weights by which Mondrian favours the quasi-identifiers that ``[analysis]`` names; none if it names no column, or all of them."""
         named = {part.strip() for model in self.sections.analysis.models for part in re.split("[~+]", model)}
         studied = {name: _STUDIED_WEIGHT for name in self.sections.roles.quasi if name in named}
         if method != "Mondrian" or not 0 < len(studied) < len(self.sections.roles.quasi):
@@ -237,7 +237,7 @@ class Policy(PolicyFile):
         return {"weights": studied}
 
     def method(self, table: Table, definition: Definition, **overrides: Any) -> Method:
-        """The method that the policy names, or else the default for the table and the definition, with some parameters replaced."""
+        """Return the method that the policy names, or the default for the table and the definition, with some parameters overridden."""
         from reticent.release import default_method
 
         named = self.named_method(**overrides)
@@ -251,7 +251,7 @@ class Policy(PolicyFile):
     def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
         if column not in self.sections.roles.sensitive:
             raise PolicyError(
-                "kind 'ordered' is for sensitive columns; a quasi column needs a hierarchy.", setting=("kind",)
+                "kind 'ordered' applies to sensitive columns; a quasi column needs a hierarchy.", setting=("kind",)
             )
         values = description.get("values")
         if set(description) != {"kind", "values"} or not isinstance(values, list):
@@ -262,7 +262,9 @@ class Policy(PolicyFile):
         return values
 
     def _check_columns(self) -> None:
-        """Every column has one role, only columns that are generalized or compared have hierarchies, and only those beside them are coarsened."""
+        """Check that every column has one role, only generalized or compared columns have hierarchies, and only
+        sensitive and declared ones are coarsened.
+        """
         roles: dict[str, str] = {}
         for role in _ROLES:
             for number, name in enumerate(getattr(self.sections.roles, role)):
@@ -273,7 +275,7 @@ class Policy(PolicyFile):
         for name in self.sections.roles.other:
             raise self.error(
                 ("roles", "other", 0),
-                f"there is no role 'other': a column that is published and not sensitive counts as known to an adversary. Put {name!r} under quasi, remove it, or, if nobody can know it of a "
+                f"there is no role 'other': a column that is published and not sensitive counts as known to an adversary. Put {name!r} under quasi, remove it, or, if no one can know it about a "
                 f'person, write [declared] and below it {json.dumps(name, ensure_ascii=False)} = "the reason".',
             )
         with self.pointing("declared"):
@@ -297,8 +299,7 @@ class Policy(PolicyFile):
                 self._blame_roles(name)
                 raise self.error(
                     ("coarsen", name),
-                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, carried)} Quasi columns are made coarser "
-                    "along their hierarchies.",
+                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, carried)} Quasi columns are generalized along their hierarchies.",
                 )
         for place, columns in enumerate(self.sections.roles.quasi_sets or ()):
             for number, name in enumerate(columns):
@@ -310,7 +311,7 @@ class Policy(PolicyFile):
                     )
 
     def _blame_roles(self, name: str) -> None:
-        """Where the rows have the column of a hierarchy, what is misspelled is a role."""
+        """Point at a misspelled role if the rows have the column of a hierarchy."""
         try:
             available = self.source.columns()
         except (ReticentError, OSError):
@@ -319,7 +320,7 @@ class Policy(PolicyFile):
             self._check_available(available, self.source.name)
 
     def _columns(self) -> list[tuple[tuple[str | int, ...], str]]:
-        """The columns that have something to do, each with the setting that names it."""
+        """Return the columns that have a role, each with the setting that names it."""
         roles = self.sections.roles
         listed: list[tuple[tuple[str | int, ...], str]] = [
             (("roles", role, number), name) for role in _ROLES for number, name in enumerate(getattr(roles, role))
@@ -340,7 +341,7 @@ class Policy(PolicyFile):
                 raise self._placed(DataError(message), path)
 
     def _make(self) -> tuple[object, ...]:
-        """Make everything that needs no data, so that a mistake is told before any are read."""
+        """Create everything that needs no data, so that errors are reported before any are read."""
         return self.definitions, self.hierarchies
 
 
@@ -359,5 +360,5 @@ def _parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fit(table: Table) -> tuple[object, ...]:
-    """Fit hierarchies and domains to the rows now, so that a message about them can point into the policy."""
+    """Fit hierarchies and domains to the rows now, so that errors can point into the policy."""
     return table.hierarchies, table.sensitive_columns

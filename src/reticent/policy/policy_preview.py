@@ -1,4 +1,4 @@
-"""What a policy would publish, and what other methods would cost; nothing is recorded."""
+"""Preview what a policy would publish, and the cost of other methods; nothing is recorded."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def preview_policy(
     method: Mapping[str, Any] | None = None,
     context: Context | None = None,
 ) -> Preview | MechanismPreview:
-    """Preview what the policy says. Every argument wins over the policy's own setting; None leaves it as it is."""
+    """Preview the policy. Each argument overrides the policy's setting; None keeps it."""
     from reticent.reports import preview
 
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     wanted = _definition(policy, definition)
-    policy.named_method(**replaced)  # a mistake in it is told before any row is read
+    policy.named_method(**replaced)  # errors in it are reported before any row is read
     table = policy.table(engine=cast(Any, engine), context=context)
     how = policy.method(table, wanted, **replaced)
     with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
@@ -43,7 +43,7 @@ def compare_policy(
     attacks: bool = True,
     context: Context | None = None,
 ) -> PreviewComparison:
-    """Compare the policy's method with every other method that needs no parameters and keeps the definition."""
+    """Compare the policy's method with every other method that needs no parameters and satisfies the definition."""
     from reticent.reports import compare
 
     wanted = _definition(policy, definition)
@@ -59,7 +59,7 @@ def _definition(policy: Policy, text: str | None) -> Definition:
 
 
 def _plain(name: str) -> Any:
-    """The method with its defaults; None if it cannot be made without being told more."""
+    """Return the method with its defaults; None if it has required parameters."""
     try:
         return load("method", name)()
     except TypeError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Published:
-    """A release, where it was saved, and the table that it was made from."""
+    """A release, its folder, and the table that it was made from."""
 
     release: Release
     table: Table
@@ -53,9 +53,9 @@ def publish_policy(
     method: Mapping[str, Any] | None = None,
     context: Context | None = None,
 ) -> Published:
-    """Publish what the policy says. Every argument wins over the policy's own setting; None leaves it as it is.
+    """Publish the policy. Each argument overrides the policy's setting; None keeps it.
 
-    The folder and the log are looked at first: nothing is recorded for a release that could not be saved there.
+    The folder and the log are checked first: nothing is recorded for a release that could not be saved.
     """
     from reticent.release import private_keys, publish
 
@@ -70,12 +70,12 @@ def publish_policy(
     place, named = to if to is not None else said.to, to_table if to_table is not None else said.to_table
     if (place is None) != (named is None):
         raise PolicyError(
-            "--to names the database (to = under [release]) and --to-table the table there (to_table =): give both.",
+            "--to names the database (to = under [release]) and --to-table the table in it (to_table =): pass both.",
             setting=("to",),
         )
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
-    policy.named_method(**replaced)  # a mistake in it is told before any row is read
+    policy.named_method(**replaced)  # errors in it are reported before any row is read
     keys = private_keys(sign or [policy.path(each) for each in said.sign])
     entered = _LogWriter.of(
         log if log is not None else policy.path(said.log),
@@ -109,36 +109,36 @@ def publish_policy(
 
 @dataclass(frozen=True)
 class _LogWriter:
-    """A log of releases with the key that signs its heads, found to fit before anything is published."""
+    """A log of releases with its signing key, validated before anything is published."""
 
     path: Path
     key: Any
 
     @classmethod
     def of(cls, path: str | Path | None, key: str | Path | None, signing: Sequence[Any]) -> _LogWriter | None:
-        """The log that was named, if one was; by default the key that signs the certificate signs its head too."""
+        """Return the named log, if any; by default the key that signs the certificate also signs its head."""
         if path is None:
             if key is not None:
-                raise PolicyError("--log-key is the key of a log: name the log with --log.", setting=("log_key",))
+                raise PolicyError("--log-key needs a log: name it with --log.", setting=("log_key",))
             return None
         from reticent.release import private_key
         from reticent.release.trust import ReleaseLog, check_writer
 
         if key is None and not signing:
-            raise PolicyError("A log is signed: name its private key with --log-key.", setting=("log_key",))
+            raise PolicyError("A log must be signed: name its private key with --log-key.", setting=("log_key",))
         writer = cls(Path(path), private_key(key) if key is not None else signing[0])
         check_writer(ReleaseLog.read(writer.path), writer.key)
         return writer
 
     def add(self, release: Release, target: Path) -> None:
-        """Add the certificate of a release that was saved."""
+        """Add the certificate of a saved release."""
         from reticent.release.trust import append
 
         try:
             append(self.path, release.certificate, self.key)
         except (ReticentError, OSError) as error:
             raise DataError(
-                f"The release is out, in {str(target)!r}, but the log {str(self.path)!r} could not be written: {error} "
+                f"The release was published in {str(target)!r}, but the log {str(self.path)!r} could not be written: {error} "
                 f"Add it with: reticent log add {self.path} {target}"
             ) from error
 
@@ -146,7 +146,7 @@ class _LogWriter:
 def _save(
     release: Release, book: Ledger | None, target: Path, to: str | None, table: str | None, identity: str | None
 ) -> None:
-    """Save the release; one that is stopped before its folder is there is withdrawn, and the message says so."""
+    """Save the release; if it is interrupted before its folder exists, it is withdrawn, and the message says so."""
     entry = release.entry
     try:
         with withdrawn_if_unsaved(entry, target, book):
@@ -154,25 +154,27 @@ def _save(
     except (Cancelled, KeyboardInterrupt):
         if (target / "public").exists():
             raise Cancelled(
-                f"Stopped after {str(target)!r} was written. The release is out: it is whole, and the ledger counts it.",
+                f"Interrupted after {str(target)!r} was written. The release is published and complete, and the ledger counts it.",
                 "saving",
             ) from None
         if entry is None:
             kept = "Nothing was recorded."
         elif entry.new:
-            kept = f"The ledger had reserved release {entry.number} of {entry.dataset!r} for it, which is withdrawn."
+            kept = f"Release {entry.number} of {entry.dataset!r}, reserved in the ledger, was withdrawn."
         else:
-            kept = f"The ledger knew release {entry.number} of {entry.dataset!r} before, and keeps it."
-        raise Cancelled(f"Stopped while saving to {str(target)!r}. No folder was written. {kept}", "saving") from None
+            kept = f"Release {entry.number} of {entry.dataset!r} was already in the ledger and stays there."
+        raise Cancelled(
+            f"Interrupted while saving to {str(target)!r}. No folder was written. {kept}", "saving"
+        ) from None
 
 
 def _nearest(target: Path) -> Path:
-    """The nearest folder above ``target`` that there is: what is spooled there can be moved."""
+    """Return the nearest existing folder above ``target``: files spooled there can be moved."""
     return next(folder for folder in target.absolute().parents if folder.exists())
 
 
 def _is_unfinished(target: Path, location: LedgerLocation) -> bool:
-    """Whether a folder holds a release that was written by a process that was killed before the ledger heard of it."""
+    """True if a folder holds a release of a process that was killed before the ledger recorded it."""
     if not (target / "public").is_dir() or not location.path.exists():
         return False
     from reticent.release import certificate_hash, open_public
@@ -187,7 +189,7 @@ def _is_unfinished(target: Path, location: LedgerLocation) -> bool:
 
 
 def check_free(target: Path) -> None:
-    """A release goes into a new or empty folder."""
+    """Refuse a folder that exists and is not empty."""
     if target.is_dir() and not any(target.iterdir()):
         return
     if target.exists():
@@ -197,12 +199,12 @@ def check_free(target: Path) -> None:
     parent = _nearest(target)
     if not parent.is_dir():
         raise DataError(
-            f"{str(target)!r} cannot be made, because {str(parent)!r} is not a folder. Nothing was published."
+            f"{str(target)!r} cannot be created, because {str(parent)!r} is not a folder. Nothing was published."
         )
 
 
 def _report(release: Release, table: Table, target: Path, wanted: bool, models: Sequence[str]) -> Path | None:
-    """The steward's report goes to the private side: it tells what the raw table looked like."""
+    """Write the steward's report to the private folder: it describes the raw table."""
     if not wanted:
         return None
     from reticent.reports import write_stewards_report

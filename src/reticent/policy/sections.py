@@ -1,4 +1,4 @@
-"""The sections of a policy file, exactly as they may be written. Anything else in the file is an error."""
+"""The sections of a policy file, exactly as allowed. Anything else in the file is an error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def _listed(value: Any) -> Any:
-    """One name may be written without the brackets."""
+    """Accept a single name without brackets."""
     return [value] if isinstance(value, str) else value
 
 
 def _several(value: Any) -> Any:
-    """One definition may be written as ``[definition]``, several as ``[[definition]]``."""
+    """Accept one definition as ``[definition]``, several as ``[[definition]]``."""
     return [value] if isinstance(value, dict) else value
 
 
@@ -21,13 +21,13 @@ Names = Annotated[list[str], BeforeValidator(_listed)]
 
 
 class Section(BaseModel):
-    """A part of the policy: no unknown settings, no silent conversions, no changes afterwards."""
+    """A part of the policy: no unknown settings, no silent conversions, immutable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class DataSection(Section):
-    """``[data]``: where the rows are, and what must be said to read them."""
+    """``[data]``: the source of the rows, and how to read it."""
 
     source: str | None = Field(default=None, description="The file, or the address of a database.")
     table: str | None = Field(default=None, description="The table of a database.")
@@ -58,7 +58,7 @@ class DataSection(Section):
 
 
 class RolesSection(Section):
-    """``[roles]``: what each column is, what a null means, and what a person is."""
+    """``[roles]``: the role of each column, the meaning of a null, and the unit of a person."""
 
     identifiers: Names = Field(default_factory=list, description="Columns that name a person. They are not published.")
     quasi: Names = Field(default_factory=list, description="Columns that an adversary may know.")
@@ -99,7 +99,7 @@ class RolesSection(Section):
 
 
 class SparkSection(Section):
-    """``[spark]``: the session that reads the rows where ``engine = "spark"``."""
+    """``[spark]``: the session that reads the rows if ``engine = "spark"``."""
 
     master: str | None = Field(
         default=None,
@@ -120,7 +120,7 @@ class AnalysisSection(Section):
 
 
 class ReleaseSection(Section):
-    """``[release]``: where the release goes and what comes with it."""
+    """``[release]``: the output folder and its contents."""
 
     output: str | None = Field(default=None, description="The folder of the release. It must not exist.")
     to: str | None = Field(

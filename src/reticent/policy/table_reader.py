@@ -32,16 +32,16 @@ _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not 
 def read(source: Any = None, policy: str | Path | Policy | None = None, **overrides: Any) -> Table:
     """Read a :class:`Table` from a file, a database or a frame.
 
-    ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue and ``jdbc:`` addresses.
+    ``engine="spark"`` reads whatever a Spark session reads: files, folders, tables of its catalogue and ``jdbc:``
+    addresses.
 
     Parameters:
-        source: a path, a database address, or a frame; by default the source that the policy names.
-        policy: a policy file, from which roles and hierarchies come.
+        source: a path, a database address, or a frame; by default the source that the policy names. policy: a policy file with roles and hierarchies.
         overrides: arguments of :class:`Table` (``quasi=``, ``sensitive=``, ``nulls=``, ...) and of reading (``types=``, ``delimiter=``,
-            ``table=``, ``spark=``, ...); they win over the policy.
+            ``table=``, ``spark=``, ...); they override the policy.
 
     Returns:
-        The table, with a role for every column that is read.
+        The table. Only columns that have a role are read.
 
     Example:
         >>> import reticent as rt
@@ -67,7 +67,7 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
 
 
 def _own(engine: str | None) -> str | None:
-    """The engine, if it has sources of its own."""
+    """Return the engine, if it has its own sources."""
     return engine if engine in FRAMES.values() else None
 
 

@@ -1,7 +1,7 @@
-"""Where things stand in a TOML file: every key and list item with its line and column.
+"""Positions in a TOML file: the line and column of every key and list item.
 
-``tomllib`` reads values but forgets their places. This walks over a text that ``tomllib`` has accepted, so it may trust the
-grammar and only has to tell keys from values.
+``tomllib`` parses values but drops their positions. This walks over a text that ``tomllib`` has accepted, so it may
+assume valid syntax and only has to distinguish keys from values.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ class TomlPosition:
     text: str
 
     def name(self, file: str) -> str:
-        """The place as editors and compilers write it."""
+        """Return the position in the format of editors and compilers."""
         return f"{file}:{self.line}:{self.column}"
 
     @property
     def excerpt(self) -> str:
-        """The line, with a mark under the column."""
+        """Return the line, with a mark under the column."""
         number = str(self.line)
         start = max(0, self.column - _WIDEST // 2) if len(self.text) > _WIDEST else 0
         shown = self.text.replace("\t", " ")[start : start + _WIDEST]
         return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
 
     def point(self, file: str, message: str) -> str:
-        """The message with its place before it and the line under it."""
+        """Return the message with its position before it and the line under it."""
         return f"{self.name(file)}: {message}\n{self.excerpt}"
 
 
 @dataclass
 class TomlPositions:
-    """Every key path of a TOML text with its offset. Built once, by one walk over the text."""
+    """The offset of every key path of a TOML text. Built by one pass over the text."""
 
     text: str
     _offsets: dict[Path, int] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class TomlPositions:
                 self._pair(table)
 
     def find(self, path: Sequence[str | int]) -> TomlPosition:
-        """The place of a key or item, or of the nearest thing around it that is written down."""
+        """Return the position of a key or item, or of the nearest enclosing one that exists."""
         whole = tuple(path)
         for length in range(len(whole), -1, -1):
             for shorter in (whole[:length], tuple(part for part in whole[:length] if isinstance(part, str))):
@@ -78,7 +78,7 @@ class TomlPositions:
         return self.at(0)
 
     def at(self, offset: int) -> TomlPosition:
-        """The place of a character."""
+        """Return the position of a character."""
         before = self.text.rfind("\n", 0, offset) + 1
         line = self.text.count("\n", 0, offset) + 1
         return TomlPosition(line, offset - before + 1, self.text[before:].split("\n", 1)[0].rstrip("\r"))
@@ -94,7 +94,7 @@ class TomlPositions:
             self._offsets.setdefault(path[:length], offset)
 
     def _header(self) -> Path:
-        """``[table]`` or ``[[list of tables]]``; a name below a list means its last item."""
+        """Parse ``[table]`` or ``[[list of tables]]``; a name below a list refers to its last item."""
         start = self._here
         several = self.text.startswith("[[", start)
         self._here += 2 if several else 1

@@ -1,4 +1,4 @@
-"""A view over a table of PostgreSQL that shows its rows as a release recodes them."""
+"""A PostgreSQL view that recodes the rows of a table as a release does."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from reticent.release import PublicSide, certificate_hash, open_public, read_cla
 from reticent.table import ValueType
 
 NOT_PROMISED = (
-    "It changes with its table: rows that come or go between two queries can be told apart by their difference. A release never changes.",
-    "It is not in the ledger: nothing judges it beside earlier releases, answers and grants. A release is.",
+    "It changes with its table: the difference of two queries reveals rows inserted or deleted in between. A release never changes.",
+    "It is not in the ledger: it is not assessed together with earlier releases, answers and grants. A release is.",
     "Its rows are not signed and cannot be verified by others. Those of a release are.",
-    "Its owner, superusers and whoever may change the table's definition see the rows themselves.",
+    "Its owner, superusers and users who may change the table's definition see the rows themselves.",
 )
-"""What a view cannot promise that a release can."""
+"""Guarantees of a release that a view does not have."""
 
 
 @dataclass(frozen=True, repr=False)
 class GeneralizedView(ShownAsCard):
-    """The statements that make a view, in one transaction, and what it does not promise."""
+    """The statements that create a view, in one transaction, and its limits."""
 
     name: str
     table: str
@@ -36,26 +36,26 @@ class GeneralizedView(ShownAsCard):
 
     @property
     def sql(self) -> str:
-        """The script, with what the view does not promise as its first lines."""
+        """Return the script, with the limits of the view as its first lines."""
         notes = "\n".join(f"--   {line}" for line in self.not_promised)
         body = "\n\n".join(f"{each};" for each in self.statements)
-        return f"-- What this view does not promise and a release does:\n{notes}\nbegin;\n\n{body}\n\ncommit;\n"
+        return f"-- Limits of this view compared with a release:\n{notes}\nbegin;\n\n{body}\n\ncommit;\n"
 
     @property
     def ok(self) -> bool:
-        """The statements are there."""
+        """Always true: the statements exist."""
         return True
 
     def card(self) -> Card:
-        """The view, what is counted, and what it does not promise."""
+        """Return the view, the conditions checked at query time, and its limits."""
         return Card(
             f"The view {self.name} of {self.table}",
-            sentences=[f"Counted whenever it is queried: {'; '.join(self.checked)}."],
-            notes=["It does not promise what a release does:", *(f"- {line}" for line in self.not_promised)],
+            sentences=[f"Checked at every query: {'; '.join(self.checked)}."],
+            notes=["Its limits compared with a release:", *(f"- {line}" for line in self.not_promised)],
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The view as plain data."""
+        """Return the view as plain data."""
         return {
             "view": self.name,
             "table": self.table,
@@ -67,10 +67,12 @@ class GeneralizedView(ShownAsCard):
 
 
 def generalized_view(release: str | Path, table: str, view: str, *, grant: Sequence[str] = ()) -> GeneralizedView:
-    """A view of ``table`` with the columns and labels of a saved release; ``grant`` are the roles that may select from it.
+    """Return a view of ``table`` with the columns and labels of a saved release; ``grant`` are the roles that may
+    select from it.
 
-    Rows that no label covers are not shown, nor groups that fail k-anonymity or distinct diversity when the view is queried. The comment of the view has the
-    certificate's hash. Made again for a later release of the same data set, it replaces the view.
+    Rows without a label are not shown, nor groups that violate k-anonymity or distinct l-diversity at query time. The
+    comment of the view has the certificate's hash. Created again for a later release of the same data set, it replaces
+    the view.
     """
     side = open_public(release)
     _check_recoding(side)
@@ -103,7 +105,7 @@ def generalized_view(release: str | Path, table: str, view: str, *, grant: Seque
     ]
     checked = tuple(told for told, _ in conditions)
     unchecked = tuple(
-        f"{claim.name} is not judged again when it is queried; it held for the release."
+        f"{claim.name} is not checked at query time; it held for the release."
         for claim in claims
         if claim.name not in ("KAnonymity", "DistinctLDiversity")
     )
@@ -111,7 +113,7 @@ def generalized_view(release: str | Path, table: str, view: str, *, grant: Seque
 
 
 def _check_recoding(side: PublicSide) -> None:
-    """Every row must be recoded alike, whatever group it is in: a label of a column means the same everywhere."""
+    """Refuse a release that is not recoded globally: each value of a column must have the same label in all rows."""
     method = side.manifest.method
     if side.format != "generalize" or method.get("name") != "Lattice":
         raise PolicyError(
@@ -130,7 +132,7 @@ def _shown(side: PublicSide, name: str) -> str:
 
 
 def _conditions(claims: Sequence[Definition], side: PublicSide) -> Iterator[tuple[str, str]]:
-    """What of the claims is counted whenever the view is queried: words, and the condition on a group."""
+    """Yield the claims that are checked at query time: in words, and as the condition on a group."""
     k = max((claim.k for claim in claims if isinstance(claim, KAnonymity)), default=2)
     yield f"groups of at least {k} rows", f"count(*) >= {k}"
     for claim in claims:

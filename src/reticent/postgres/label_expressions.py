@@ -1,4 +1,4 @@
-"""The label that a value has in a release, as an expression of PostgreSQL."""
+"""The label of a value in a release, as a PostgreSQL expression."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from reticent.table import Anything, Interval, Meaning, Missing, Prefix, Value, 
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier."""
+    """Return a quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def relation(name: str) -> str:
-    """A table as ``"schema"."table"``."""
+    """Return a table as ``"schema"."table"``."""
     return ".".join(quoted(part) for part in name.split(".", 1))
 
 
 def literal(value: Any) -> str:
-    """A value as a constant; text cannot end its own quotes, whatever the server's settings."""
+    """Return a value as a constant; text cannot escape its quotes, whatever the server's settings."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -35,7 +35,9 @@ def literal(value: Any) -> str:
 
 
 def label_expression(column: str, labels: Mapping[str, Meaning], as_text: bool) -> str:
-    """The label of a column's value; null for a value that no label covers, whose row is then not shown. ``as_text``: the labels are values of a text column."""
+    """Return the label of a column's value; null for a value without a label, whose row is then not shown. ``as_text``:
+    the labels are values of a text column.
+    """
     name = quoted(column)
     last = [label for label, meaning in labels.items() if isinstance(meaning, Anything)]
     cases = [
@@ -64,5 +66,5 @@ def _covers(name: str, meaning: Meaning, as_text: bool) -> str:
         ends = [(low, meaning.low), (high, meaning.high)]
         return " and ".join(f"{name} {sign} {literal(end)}" for sign, end in ends if end is not None) or "true"
     raise PolicyError(
-        f"A label of column {name} is a {type(meaning).__name__}, which a view does not show. Publish the table with --to instead."
+        f"A label of column {name} is a {type(meaning).__name__}, which a view does not support. Publish the table with --to instead."
     )

@@ -26,7 +26,7 @@ def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[in
     """Write a ``measure`` against k, a line for each method, as an SVG or PNG file. ``ks`` has the k of every row of the comparison, None where there is none."""
     target = Path(path)
     if target.suffix not in KINDS:
-        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} ends otherwise.")
+        raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} has another suffix.")
     if measure not in MEASURES:
         raise PolicyError(
             f"There is no measure {measure!r}.{did_you_mean(measure, MEASURES)} Choose one of {', '.join(MEASURES)}."

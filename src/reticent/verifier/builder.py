@@ -1,7 +1,8 @@
-"""The verifier's page: one HTML file with the judging core, its readers and its words in it, which works from disk and asks no network.
+"""The verifier's page: one HTML file with the verifying core, its readers and its texts, which works from disk without
+network access.
 
-ECMAScript modules are put into one script in the order of their imports, each as a function that returns what it exports. Nothing is minified: whoever opens the page in an
-editor reads the modules as they are in the repository.
+ECMAScript modules are concatenated into one script in the order of their imports, each as a function that returns its
+exports. Nothing is minified: an editor shows the modules as they are in the repository.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _POLICY = "default-src 'none'; script-src {script}; style-src {style}; worker-sr
 
 
 def write_page(path: str | Path) -> Path:
-    """Write the verifier's page to a file, whole or not at all."""
+    """Write the verifier's page to a file, atomically."""
     target = Path(path)
     try:
         write_whole(target, verifier_page().encode())
@@ -35,12 +36,12 @@ def write_page(path: str | Path) -> Path:
 
 @cache
 def verifier_page() -> str:
-    """The page as text. The same version always makes the same bytes."""
+    """Return the page as text. The same version always produces the same bytes."""
     judge, style = bundled("page/judge.js"), _source("page/page.css")
     script = _source("page/page.js")
     policy = _POLICY.format(script=f"{_hash(script)} blob:", style=_hash(style))
     page = _source("page/page.html")
-    # A script element ends at the first such mark, wherever it stands.
+    # A script element ends at the first such mark, even inside a string.
     assert not any(mark in part.lower() for part in (judge, script) for mark in ("</script", "<!--"))
     for name, content in (
         ("POLICY", policy),
@@ -54,7 +55,7 @@ def verifier_page() -> str:
 
 
 def bundled(entry: str) -> str:
-    """A module of the verifier and all that it imports as one script."""
+    """Return a module of the verifier and all its imports as one script."""
     parts: dict[str, str] = {}
     _collect(PurePosixPath(entry), parts)
     return '"use strict";\n' + "\n".join(parts.values())

@@ -1,4 +1,4 @@
-"""Asking a running service, with nothing but the standard library."""
+"""A client of the service that needs only the standard library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SECONDS = 300
 
 
 def ask(url: str, token: str | None, sql: str, allow_noise: bool = False) -> dict[str, Any]:
-    """The reply of the service at ``url``; what it refuses is raised with its own words."""
+    """Return the reply of the service at ``url``; a refusal is raised with the service's message."""
     if not url.startswith(("http://", "https://")):
-        raise PolicyError(f"The address of a service begins with http:// or https://, but it is {url!r}.")
+        raise PolicyError(f"The address of a service must begin with http:// or https://, but it is {url!r}.")
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        raise PolicyError("The token holds a space or a character that no token has. Copy it as it was shown.")
+        raise PolicyError("The token contains a space or an invalid character. Copy it exactly as shown.")
     body = json.dumps({"sql": sql, "allow_noise": allow_noise}).encode()
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or ''}"}
     try:
@@ -40,4 +40,4 @@ def _refusal(error: urllib.error.HTTPError) -> PolicyError | Denied | DataError:
         message = f"the answer was {error.code} {error.reason}."
     if error.code in (401, 403, 429):
         return Denied(message)
-    return DataError(f"The service says: {message}") if error.code >= 500 else PolicyError(message)
+    return DataError(f"The service replied: {message}") if error.code >= 500 else PolicyError(message)

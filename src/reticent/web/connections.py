@@ -1,7 +1,7 @@
-"""Connections that wait: whoever sends half a request, or nothing, or keeps a connection open, must not keep others out.
+"""Limits for idle connections: incomplete requests or open connections must not block other clients.
 
-uvicorn waits for the rest of a request for as long as it takes. Here a request must be complete within some seconds, and of the connections that are
-still waiting for one only the newest few of a client, and of all clients, are kept.
+uvicorn waits indefinitely for the rest of a request. Here a request must be complete within some seconds, and of the
+waiting connections only the newest few per client, and in total, are kept.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ WAITING = 256
 
 
 class WaitingConnections:
-    """The connections whose request is not complete, oldest first. Mutable: connections come and go."""
+    """The connections with an incomplete request, oldest first. Mutable: connections come and go."""
 
     def __init__(self, a_client: int = WAITING_A_CLIENT, altogether: int = WAITING) -> None:
         self._a_client, self._altogether = a_client, altogether
         self._waiting: dict[GuardedProtocol, str] = {}
 
     def add(self, connection: GuardedProtocol, client: str) -> None:
-        """One more connection waits; the oldest of this client, or of all, goes where they are too many."""
+        """Add a waiting connection; if there are too many, close the oldest of this client, or of all."""
         self._waiting[connection] = client
         mine = [each for each, whose in self._waiting.items() if whose == client]
         for old in mine[: max(0, len(mine) - self._a_client)]:
@@ -34,24 +34,24 @@ class WaitingConnections:
             old.give_up()
 
     def remove(self, connection: GuardedProtocol) -> None:
-        """A connection's request is complete, or the connection is gone."""
+        """Remove a connection whose request is complete, or that is closed."""
         self._waiting.pop(connection, None)
 
 
 class GuardedProtocol(H11Protocol):
-    """HTTP/1.1 where a request that is not complete in time ends the connection."""
+    """HTTP/1.1 in which a request that is not complete in time ends the connection."""
 
     waiting = WaitingConnections()
     seconds = SECONDS
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """A client connected, and owes a request."""
+        """Start waiting for a request of a new client."""
         super().connection_made(transport)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes arrived; what they make complete is no longer waited for."""
+        """Process received bytes; a complete request is no longer waited for."""
         super().data_received(data)
         if self._owes_more():
             self._wait()
@@ -59,18 +59,18 @@ class GuardedProtocol(H11Protocol):
             self._done()
 
     def on_response_complete(self) -> None:
-        """A connection that stays open owes the next request: idle ones must not keep others out either."""
+        """Wait for the next request on an open connection: idle ones must not block others either."""
         super().on_response_complete()
         if not self.transport.is_closing() and self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
             self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
+        """Stop waiting for a closed connection."""
         self._done()
         super().connection_lost(exc)
 
     def give_up(self) -> None:
-        """End the connection without an answer."""
+        """Close the connection without a response."""
         self._done()
         self.transport.abort()
 

@@ -1,7 +1,7 @@
-"""Figures about the running service in the text format of Prometheus: how many requests of which path ended how.
+"""Metrics of the running service in the Prometheus text format: requests by path and status.
 
-They follow from requests and statuses, which askers see anyway. There are no users in them, and no durations: how long a decision took must not become
-something that others can read.
+They depend on requests and statuses, which users see anyway. They contain no user names and no durations: the time of a
+decision must not be observable by others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class ServiceMetrics:
-    """Counts of requests since the start. Mutable: requests come and go."""
+    """Counts of requests since the start. Mutable: a counter."""
 
     def __init__(self) -> None:
         self._began = time.time()
@@ -29,16 +29,16 @@ class ServiceMetrics:
         self._under_way = 0
 
     def begin(self) -> None:
-        """A request arrived."""
+        """Count an incoming request."""
         self._under_way += 1
 
     def end(self, path: str, status: int) -> None:
-        """A request was answered."""
+        """Count a completed request."""
         self._under_way -= 1
         self._ended[path, status] += 1
 
     def text(self) -> str:
-        """The figures as Prometheus reads them."""
+        """Return the metrics in Prometheus format."""
         lines = [
             "# HELP reticent_info The version that runs.",
             "# TYPE reticent_info gauge",
@@ -60,7 +60,7 @@ class ServiceMetrics:
 
 
 def add_metrics(app: FastAPI, known_paths: frozenset[str]) -> None:
-    """Count every request, and show the counts at ``/metrics``; paths that are not known count as ``other``."""
+    """Count every request, and serve the counts at ``/metrics``; unknown paths count as ``other``."""
     from fastapi.responses import PlainTextResponse
 
     metrics = ServiceMetrics()

@@ -22,7 +22,7 @@ _LAST_SECONDS = 20
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The place where requests arrive; taken before anything is promised about it."""
+    """Return the listening socket; bound before the service announces its address."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -36,16 +36,16 @@ def check_exposure(host: str, insecure: bool) -> str | None:
     if is_loopback(host):
         return None
     risk = (
-        f"The service speaks plain HTTP, and {host} is reached from other machines: tokens and answers could be read and changed on the way. "
+        f"The service uses plain HTTP, and {host} can be reached from other machines: tokens and answers could be read and changed in transit. "
         "Put a reverse proxy with TLS in front of it and listen on 127.0.0.1"
     )
     if not insecure:
-        raise PolicyError(f"{risk}, or pass --insecure if the network between is trusted.", setting=("host",))
+        raise PolicyError(f"{risk}, or pass --insecure if the network is trusted.", setting=("host",))
     return f"{risk}."
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is reached from this machine only."""
+    """True if an address can be reached from this machine only."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -61,10 +61,11 @@ def serve(
     metrics: bool = False,
     json_log: bool = False,
 ) -> None:
-    """Serve what arrives at a place until interrupted, if it is meant for one of the ``hosts``; a line a request goes to the ``log``.
+    """Serve requests on a socket until interrupted, for the given ``hosts``; one line per request goes to the ``log``.
 
-    Stopped by a signal, it takes no new connections, answers what is under way, closes the ledger and returns. With ``metrics`` counts are shown at ``/metrics``;
-    with ``json_log`` the server's own log is JSON lines without texts of errors.
+    On a signal it accepts no new connections, completes running requests, closes the ledger and returns. With
+    ``metrics`` counts are served at ``/metrics``; with ``json_log`` the server's own log is JSON lines without error
+    messages.
     """
     try:
         import uvicorn
@@ -79,7 +80,7 @@ def serve(
     if json_log:
         log_as_json()
     if threading.current_thread() is threading.main_thread():
-        # uvicorn ends well and then sends itself the signal again, which would end the process as if it had been killed.
+        # uvicorn shuts down cleanly and then raises the signal again, which would end the process as if killed.
         signal.signal(signal.SIGTERM, lambda *_: None)
     settings = uvicorn.Config(
         create_app(open_service, hosts=hosts, log=log, metrics=metrics),

@@ -1,6 +1,6 @@
-"""The audited table over HTTP. What is said here follows from queries, past answers and public columns, never from protected values."""
+"""The audited table over HTTP. Responses depend on queries, past answers and public columns, never on protected values."""
 
-# No postponed annotations here: FastAPI reads those of the paths, which name things that live inside a function.
+# No postponed annotations: FastAPI evaluates those of the routes, which refer to local names of a function.
 
 import asyncio
 import json
@@ -35,9 +35,9 @@ from reticent.web.shapes import (
     TableShape,
 )
 
-# The longest question in the longest way to write JSON, twelve bytes a character, and some room.
+# The longest query in the longest JSON encoding, twelve bytes per character, and some room.
 _LARGEST_BODY = 262_144
-_SAFELY = "The service could not go on with this question. Nothing was given out; ask again later, or tell the steward."
+_SAFELY = "The service could not process this query. Nothing was disclosed; try again later, or contact the steward."
 _log = logging.getLogger("reticent.web")
 Result = TypeVar("Result")
 Opened = Callable[[], AuditService]
@@ -50,10 +50,12 @@ _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 def create_app(
     open_service: Opened, *, hosts: Sequence[str] = (), log: FilePath | None = None, metrics: bool = False
 ) -> FastAPI:
-    """The app of one audited table. The service is opened, used and closed on one thread of its own, one question at a time.
+    """Create the app of one audited table. The service is opened, used and closed on one dedicated thread, one query at
+    a time.
 
-    Requests must call it by one of the ``hosts`` (or as this machine), so that no page elsewhere reaches it through a name of its own. ``log`` gets a line a request:
-    time, user, path, status and the numbers of decisions, and nothing of queries and answers. With ``metrics`` counts of requests are shown at ``/metrics``.
+    Requests must use one of the ``hosts`` (or this machine's name), which prevents DNS rebinding by other pages.
+    ``log`` gets one line per request: time, user, path, status and the numbers of decisions, and nothing of queries and
+    answers. With ``metrics`` request counts are served at ``/metrics``.
     """
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audit")
     opened: list[AuditService] = []
@@ -72,10 +74,10 @@ def create_app(
     app = FastAPI(
         title="Reticent audited SQL",
         version=__version__,
-        description="Exact answers, or refusals that say nothing.",
+        description="Exact answers, or denials that reveal nothing.",
         lifespan=lifespan,
         redirect_slashes=False,
-        # Their pages load scripts from elsewhere; /openapi.json is there, and a page of our own.
+        # The default documentation pages load external scripts; /openapi.json and our own page remain.
         docs_url=None,
         redoc_url=None,
     )
@@ -98,7 +100,7 @@ def _add_paths(app: FastAPI, run: Run) -> None:
 
     @app.post("/v1/query", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
     async def query(asked: AskedForAnswer, user: User, request: Request) -> Any:
-        """Ask. Denied aggregates have no value; the reason is the same whatever the protected values are."""
+        """Run a query. Denied aggregates have no value; the reason does not depend on the protected values."""
         reply = await run(lambda service: service.ask(asked.sql, user, allow_noise=asked.allow_noise))
         request.state.decisions = [
             answer.decision for row in reply.rows for answer in row.answers if answer.decision is not None
@@ -107,16 +109,16 @@ def _add_paths(app: FastAPI, run: Run) -> None:
 
     @app.post("/v1/would-you-answer", response_model=ReplyShape, responses=_faults(400, 401, 403, 413, 422, 429, 503))
     async def would_you_answer(asked: Asked, user: User) -> Any:
-        """What would be decided if this were asked next. Nothing is answered; it counts as one of the day's questions."""
+        """Return what would be decided if this query were sent next. Nothing is answered; it counts toward the daily quota."""
         return (await run(lambda service: service.would_answer(asked.sql, user))).describe()
 
     @app.get("/v1/history", response_model=HistoryShape, responses=_faults(401, 422, 503))
     async def history(
         user: User,
-        before: Annotated[Number | None, Query(description="Only questions before this one.")] = None,
+        before: Annotated[Number | None, Query(description="Only queries before this one.")] = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> Any:
-        """One's own questions, last first. Decisions count everybody's, because people may tell each other."""
+        """Return your own queries, last first. Decisions take all users' queries into account, because users may share answers."""
         questions = await run(lambda service: service.history(user, before=before, limit=limit))
         listed = [
             {"question": each.number, "sql": each.text, "asked": each.made, "decisions": list(each.decisions)}
@@ -126,30 +128,30 @@ def _add_paths(app: FastAPI, run: Run) -> None:
 
     @app.get("/v1/explain/{decision}", response_model=ExplanationShape, responses=_faults(401, 404, 422, 503))
     async def explain(decision: Annotated[Number, Path()], user: User) -> Any:
-        """Why a decision was taken that one asked for."""
+        """Explain a decision on one of your own queries."""
         return await run(lambda service: _explanation(service, decision, user))
 
     @app.get("/v1/table", response_model=TableShape, responses=_faults(503))
     async def table(request: Request) -> Any:
-        """What can be asked; with a token also what was decided by answers: the functions that a column is locked to."""
+        """Return what can be queried; with a token also the functions that a column is locked to by earlier answers."""
         known = getattr(request.state, "user", None) is not None
         return await run(lambda service: {"ok": True, **service.describe(history=known)})
 
     @app.get("/v1/health", response_model=HealthShape)
     async def health() -> Any:
-        """Whether the service is up."""
+        """Return whether the service is up."""
         return {"ok": True, "version": __version__}
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def page() -> str:
-        """A page to try questions on."""
+        """Return a page for trying queries."""
         return files("reticent.web").joinpath("page.html").read_text(encoding="utf-8")
 
 
 def _explanation(service: AuditService, number: int, user: str) -> dict[str, Any]:
     entry = service.decision(number, user)
     if entry is None:
-        raise HTTPException(404, f"There is no decision {number} among those that you asked for.")
+        raise HTTPException(404, f"There is no decision {number} on a query of yours.")
     return {
         "ok": True,
         "decision": entry.number,
@@ -174,7 +176,7 @@ def _fault(code: int, kind: str, message: str, headers: dict[str, str] | None = 
 
 
 def _handle_errors(app: FastAPI) -> None:
-    """One shape for every error; what the database or the ledger says stays in the server's log."""
+    """Use one format for every error; messages of the database or the ledger stay in the server's log."""
 
     async def refused(_: Request, error: Exception) -> Response:
         if isinstance(error, QuotaUsed):
@@ -209,7 +211,7 @@ def _handle_errors(app: FastAPI) -> None:
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without the port."""
+    """Return the name in a Host header, without the port."""
     name = host.strip().lower()
     return (
         name[1:].partition("]")[0] if name.startswith("[") else name if name.count(":") > 1 else name.partition(":")[0]
@@ -217,7 +219,7 @@ def _host_name(host: str) -> str:
 
 
 def _log_requests(app: FastAPI, path: FilePath | None) -> None:
-    """A line for every request, with what follows from the request's own user and decisions; no text of queries or values."""
+    """Write one line per request, with the user and the decisions of that request; no query text or values."""
 
     @app.middleware("http")
     async def log(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -241,18 +243,20 @@ def _log_requests(app: FastAPI, path: FilePath | None) -> None:
 
 
 def _guard(app: FastAPI, run: Run, hosts: frozenset[str]) -> None:
-    """What is checked before any byte of a body is read: the host, its length, and on every path but the public ones the token."""
+    """Check before any byte of a body is read: the host, its length, and, except on public paths, the token."""
 
     @app.middleware("http")
     async def guard(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
         if _host_name(request.headers.get("host", "")) not in hosts:
             return _fault(
-                421, "Misdirected", "The service is not known by this name. The steward can add it: --allow-host NAME."
+                421, "Misdirected", "This host name is not allowed. The steward can add it: --allow-host NAME."
             )
         length = request.headers.get("content-length", "0")
         chunked = "transfer-encoding" in request.headers
         if chunked or not length.isdigit() or len(length) > 9 or int(length) > _LARGEST_BODY:
-            return _fault(413, "TooLarge", f"A request has at most {_LARGEST_BODY} bytes, and says how many.")
+            return _fault(
+                413, "TooLarge", f"A request may have at most {_LARGEST_BODY} bytes, and must state its length."
+            )
         public = request.url.path in _PUBLIC_PATHS
         if request.url.path.startswith("/v1/") and not (public and "authorization" not in request.headers):
             scheme, _, token = request.headers.get("authorization", "").partition(" ")

@@ -1,4 +1,4 @@
-"""The server's own log as JSON lines: when, how grave, which part, which kind of error. Texts of errors, which may show values, are not in it."""
+"""The server's own log as JSON lines: time, level, logger, kind of error. Error messages, which may contain values, are omitted."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 import logging
 from datetime import UTC, datetime
 
-# Loggers whose messages are templates, into which values are filled in afterwards.
+# Loggers whose messages are templates with separate arguments.
 _TEMPLATES = ("uvicorn", "reticent")
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line. The message is its template, without what was filled in."""
+    """One JSON object per line. The message is its template, without the arguments."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Return the line of a record."""
         kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] is not None else None
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -27,7 +27,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json() -> None:
-    """Let every logger write JSON lines to standard error."""
+    """Make every logger write JSON lines to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

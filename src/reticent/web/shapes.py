@@ -1,4 +1,4 @@
-"""What goes in and out of the HTTP service, as OpenAPI shows it."""
+"""The request and response models of the HTTP service, as shown by OpenAPI."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reticent.audit.service import LONGEST_STATEMENT
 
-# A number of the ledger: SQLite has no larger ones.
+# A ledger number: the maximum of SQLite.
 Number = Annotated[int, Field(ge=1, le=2**62)]
 
 
 class Asked(BaseModel):
-    """A question in SQL."""
+    """A query in SQL."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -29,13 +29,13 @@ class Asked(BaseModel):
 
 
 class AskedForAnswer(Asked):
-    """A question, and whether a noisy answer will do where the exact one is denied."""
+    """A query, and whether a noisy answer is accepted if the exact one is denied."""
 
     allow_noise: bool = False
 
 
 class AnswerShape(BaseModel):
-    """One aggregate of one cell; ``value`` is a whole number, a fraction as text, or null where it was denied."""
+    """One aggregate of one cell; ``value`` is an integer, a fraction as text, or null if it was denied."""
 
     label: str
     answered: bool
@@ -56,7 +56,7 @@ class RowShape(BaseModel):
 
 
 class ReplyShape(BaseModel):
-    """``ok`` says that nothing was denied."""
+    """The reply to a query; ``ok`` is true if nothing was denied."""
 
     ok: bool
     question: int | None
@@ -64,7 +64,7 @@ class ReplyShape(BaseModel):
 
 
 class QuestionShape(BaseModel):
-    """A question of one's own, and the decisions it led to."""
+    """One of your own queries, and its decisions."""
 
     question: int
     sql: str
@@ -73,14 +73,14 @@ class QuestionShape(BaseModel):
 
 
 class HistoryShape(BaseModel):
-    """One's own questions, last first."""
+    """Your own queries, last first."""
 
     ok: bool
     questions: list[QuestionShape]
 
 
 class ExplanationShape(BaseModel):
-    """A decision that one asked for, and why it was taken. All of it follows from queries and past answers."""
+    """A decision on one of your queries, and its reason. All of it follows from queries and past answers."""
 
     ok: bool
     decision: int
@@ -96,7 +96,7 @@ class ExplanationShape(BaseModel):
 
 
 class ColumnShape(BaseModel):
-    """A column that can be asked about; ``family`` is what it is locked to."""
+    """A column that can be queried; ``family`` is the family it is locked to."""
 
     name: str
     kind: str
@@ -105,7 +105,7 @@ class ColumnShape(BaseModel):
 
 
 class TableShape(BaseModel):
-    """What can be asked: the table, its public columns, and the protected ones."""
+    """What can be queried: the table, its public columns, and the protected ones."""
 
     ok: bool
     table: str
@@ -121,14 +121,14 @@ class HealthShape(BaseModel):
 
 
 class Fault(BaseModel):
-    """What went wrong, in one word for machines and in a sentence for people."""
+    """An error: one word for programs and a sentence for people."""
 
     kind: str
     message: str
 
 
 class FaultShape(BaseModel):
-    """Every error has this shape."""
+    """The format of every error."""
 
     ok: bool = False
     error: Fault
