@@ -253,7 +253,7 @@ def test_requests_that_others_could_change_or_nobody_made_are_refused(folder: Re
     assert folder.find(request.number) == request
     path = folder.folder / f"{request.number}.json"
     path.chmod(0o666)
-    with pytest.raises(DataError, match="can be changed by others"):
+    with pytest.raises(DataError, match="is writable by others"):
         folder.find(request.number)
     path.chmod(0o600)
     path.write_text("[]")
