@@ -1,19 +1,21 @@
 """Executable adversaries: each gets the public view plus stated background knowledge, and reports its findings.
 
-``adversary``      ``Adversary``, ``Findings``, confidence intervals ``linkage``        record linkage of an external
-list (``candidate_rows`` matches its people, ``target_list`` is the list) ``probabilistic``  probabilistic record
-linkage: errors in the list, and people who are not in the data ``homogeneity``    groups that share a sensitive value;
-``exclusion`` after ruling out some values ``skewness``       groups with another distribution than the whole;
-``similarity`` groups with semantically close values ``remainder``      what a published histogram discloses about
-suppressed records ``singling_out`` predicates that isolate one row ``register``       people counted in a release that
-counted records as people ``known_columns``  records that are unique in a number of known columns ``column_in_turn``
-what the other quasi-identifiers disclose about one of them ``record_lookup``  record lookup in a randomized release
-``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people
-out ``artificial`` membership, singling out, linkability and inference by synthetic records, against a control group
-(``cohorts``, ``numeric_records``, ``foreign``) ``minimality``     an adversary who knows the method excludes possible
-worlds (``release_worlds`` enumerates, ``method_inversion`` excludes) ``suite`` all of them, before and after;
-``results`` holds their findings, ``targets`` is the one call for any target ``tracking`` an adversary who tracks people
-through the releases of a series
+``adversary``      ``Adversary``, ``Findings``, confidence intervals
+``linkage``        record linkage of an external list (``candidate_rows`` matches its people, ``target_list`` is the list)
+``probabilistic``  probabilistic record linkage: errors in the list, and people who are not in the data
+``homogeneity``    groups that share a sensitive value; ``exclusion`` after ruling out some values
+``skewness``       groups with another distribution than the whole; ``similarity`` groups with semantically close values
+``remainder``      what a published histogram discloses about suppressed records
+``singling_out``   predicates that isolate one row
+``register``       people counted in a release that counted records as people
+``known_columns``  records that are unique in a number of known columns
+``column_in_turn`` what the other quasi-identifiers disclose about one of them
+``record_lookup``  record lookup in a randomized release
+``inference``      a trained model (``guess_models``) against a control group; ``control`` makes one by holding people out
+``artificial``     membership, singling out, linkability and inference by synthetic records, against a control group (``cohorts``, ``numeric_records``, ``foreign``)
+``minimality``     an adversary who knows the method excludes possible worlds (``release_worlds`` enumerates, ``method_inversion`` excludes)
+``suite``          all of them, before and after; ``results`` holds their findings, ``targets`` is the one call for any target
+``tracking``       an adversary who tracks people through the releases of a series
 """
 
 from __future__ import annotations

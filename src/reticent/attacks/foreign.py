@@ -43,7 +43,7 @@ def synthetic(
     such as postcodes, are equal or not; other numbers may be near each other. A table's hierarchies indicate which of
     its columns are codes.
 
-    *Adversary*: four of them, see ``docs/attacks.md``; they give no bound for others. *Cost*: nearest-neighbour search
+    *Adversary*: four of them, see ``docs/explanations/attacks.md``; they give no bound for others. *Cost*: nearest-neighbour search
     for ``sample`` people on each side, so it grows with the rows of the files times ``sample``. Findings are for the
     steward only. *Source*: [Giomi2023].
     """

@@ -2,10 +2,10 @@
 
 ``bayes``            the Bayes-optimal posterior for a stated population, and the disclosure tests on it
 ``bucket_beliefs``   the same for bucketized releases (quasi-identifiers and sensitive values published separately)
-``release_beliefs``  the same for any release, or an unmodified table, and a list of the population ``semantic``
-semantic definitions decided by enumerating databases, exactly, for small tables ``calculators`` the effect of excluded
-values, known values of others, and shared values on a belief ``advisor``          which definition covers which threat;
-``application`` the requirements of an application
+``release_beliefs``  the same for any release, or an unmodified table, and a list of the population
+``semantic``         semantic definitions decided by enumerating databases, exactly, for small tables
+``calculators``      the effect of excluded values, known values of others, and shared values on a belief
+``advisor``          which definition covers which threat; ``application`` the requirements of an application
 
 No search prunes by beliefs: they are not monotone; a coarser release may disclose what a finer one did not.
 """

@@ -1,8 +1,9 @@
 """Privacy definitions as checks of data validation libraries: an exact verdict on the unmodified table, within an
 existing validation pipeline.
 
-``pandera``     a ``Check`` of a whole frame, for schemas over pandas and polars ``pointblank``  an expression for
-``Validate.specially`` ``checked_frames``      the verdict used by both
+``pandera``         a ``Check`` of a whole frame, for schemas over pandas and polars
+``pointblank``      an expression for ``Validate.specially``
+``checked_frames``  the verdict used by both
 """
 
 from reticent.checks.checked_frames import satisfies

@@ -1,8 +1,9 @@
 """Synthetic demo data, and a guided tour. The people in these tables are fictional.
 
-``hospital``   a register of some thousand patients with a realistic joint distribution, and its roles ``voters``     a
-public roll with names that overlaps the register ``small``      the tables of the worked examples ``tour``       the
-whole workflow on the register: inspect, assess, attack, publish, attack again, verify, report
+``hospital``   a register of some thousand patients with a realistic joint distribution, and its roles
+``voters``     a public roll with names that overlaps the register
+``small``      the tables of the worked examples
+``tour``       the whole workflow on the register: inspect, assess, attack, publish, attack again, verify, report
 
 ``diagnoses`` and ``region`` hold the figures behind the register, ``policy.toml`` what must stay private in it.
 """

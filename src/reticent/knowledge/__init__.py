@@ -2,10 +2,10 @@
 [Martin2007].
 
 ``whatif``                the belief given stated facts; ``people_source`` finds the people in a table or a release
-``world_samples``         estimated beliefs if exact ones take too long; ``tiny_worlds`` enumerates all possible worlds
-of a tiny table ``subject``               a table or a release with names, for explanations; ``disclosure_curves`` plots
-both curves ``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table ``bucketization_search`` the
-minimal safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
+``world_samples``         estimated beliefs if exact ones take too long; ``tiny_worlds`` enumerates all possible worlds of a tiny table
+``named_groups``          a table or a release with names, for explanations; ``disclosure_curves`` plots both curves
+``bucket_monitor``        buckets that grow; ``row_stream`` for a growing table
+``bucketization_search``  the minimal safe bucketizations of a chain or a lattice, or of a table (``Rollup``)
 
 The arithmetic is in ``worst_case``, whose names are also exported here. Measuring histograms needs numpy only; the
 modules for tables are loaded on first use.

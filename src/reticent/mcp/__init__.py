@@ -1,7 +1,8 @@
 """The interface for AI assistants: a Model Context Protocol server whose replies contain no row and no value of the
 data.
 
-``server``        the tools and resources ``replies``       the replies of the tools: names, counts and shares
+``server``        the tools and resources
+``tool_replies``  the replies of the tools: names, counts and shares
 ``publications``  requests to publish, which a person confirms on a terminal
 """
 

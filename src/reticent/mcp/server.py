@@ -1,4 +1,4 @@
-"""The server: tools over the files below one folder, and resources. Replies come from :mod:`reticent.mcp.replies` alone."""
+"""The server: tools over the files below one folder, and resources. Replies come from :mod:`reticent.mcp.tool_replies` alone."""
 
 from __future__ import annotations
 

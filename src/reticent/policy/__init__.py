@@ -1,11 +1,13 @@
 """Policy files: one TOML file that states where the rows are, what is private, and how the release is made.
 
-``policy``              the checked policy: its table, definition and method ``sections``            the allowed
-sections and settings ``file``                a parsed file with positions for errors; ``audit_policy`` the policy of
-audited SQL ``toml_positions``      the position of each setting; ``diagnostics`` describes errors with their position
+``policy``              the checked policy: its table, definition and method
+``sections``            the allowed sections and settings
+``file``                a parsed file with positions for errors; ``audit_policy`` the policy of audited SQL
+``toml_positions``      the position of each setting; ``diagnostics`` describes errors with their position
 ``table_reader``        ``rt.read``: rows with their roles; ``inspection`` ``rt.inspect``: a proposed first policy
-``policy_publication``  from a policy to a saved release; ``policy_preview`` to a preview ``statements`` the steward's
-statements for a dossier, in a separate file ``expressions``         definitions as written on a command line
+``policy_publication``  from a policy to a saved release; ``policy_preview`` to a preview
+``dossier_statements``  the steward's statements for a dossier, in a separate file
+``expressions``         definitions as written on a command line
 """
 
 from typing import TYPE_CHECKING

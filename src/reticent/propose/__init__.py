@@ -1,17 +1,21 @@
 """Profile a table: what its columns are, how exposed the people in it are, and a proposed policy.
 
-``profile``          what each column looks like ``names``            the meaning of a column's name, in several
-languages; ``identifier_patterns`` and ``detectors`` identifiers among its values ``proposed_types``   types of columns
-that the file does not declare; ``known_domains`` publicly known domains of values ``coarsenings``      coarser
-sensitive numbers and dates ``templates``        proposals for a purpose ``relations``        columns that follow from
-each other ``hierarchies``      proposed hierarchies; ``orders`` categories with an evident order ``proposal`` proposed
-roles and a feasible definition ``tradeoff``         columns, guarantees and method at an acceptable information loss;
-``selection`` the columns, ``promises`` the guarantees, ``prices`` what they cost ``guarantees``       feasible
-guarantees for one sensitive column; ``study_columns`` treatments and outcomes, which are dropped last ``document`` the
-proposal as policy text; ``policy_draft`` from a source to that text ``exposure`` disclosure risk of the unmodified rows
-``diversity_audit``  how diverse the sensitive values are, group by group ``risk_drivers``     which columns, values and
-sets of columns drive that risk ``safe_harbor`` the identifiers that the HIPAA rule names ``worth`` whether a release
-has enough utility, and cheaper alternatives
+``profile``          what each column looks like
+``names``            the meaning of a column's name, in several languages; ``identifier_patterns`` and ``detectors`` identifiers among its values
+``proposed_types``   types of columns that the file does not declare; ``known_domains`` publicly known domains of values
+``coarsenings``      coarser sensitive numbers and dates
+``templates``        proposals for a purpose
+``relations``        columns that follow from each other
+``hierarchies``      proposed hierarchies; ``orders`` categories with an evident order
+``proposal``         proposed roles and a feasible definition
+``tradeoff``         columns, guarantees and method at an acceptable information loss; ``column_selection`` the columns, ``affordable_guarantees`` the guarantees, ``prices`` what they cost
+``guarantees``       feasible guarantees for one sensitive column; ``study_columns`` treatments and outcomes, which are dropped last
+``document``         the proposal as policy text; ``policy_draft`` from a source to that text
+``exposure``         disclosure risk of the unmodified rows
+``diversity_audit``  how diverse the sensitive values are, group by group
+``risk_drivers``     which columns, values and sets of columns drive that risk
+``safe_harbor``      the identifiers that the HIPAA rule names
+``worth``            whether a release has enough utility, and cheaper alternatives
 """
 
 from reticent.propose.affordable_guarantees import PromiseCost

@@ -1,7 +1,9 @@
 """The HTTP interface: a thin layer without logic of its own.
 
-``app``     the audited table over HTTP: versioned paths, bearer tokens, one shape of errors ``shapes``  the request and
-response models of OpenAPI ``connections``  limits for incomplete requests ``server``  running it
+``service_app``  the audited table over HTTP: versioned paths, bearer tokens, one shape of errors
+``shapes``       the request and response models of OpenAPI
+``connections``  limits for incomplete requests
+``server``       running it
 
 FastAPI and uvicorn come with ``pip install 'reticent[web]'`` and are imported when the service starts.
 """

@@ -1,12 +1,15 @@
 """Tracking: what an adversary learns who tracks people through the releases of a series.
 
 ``tracked_view``   what the adversary sees: sightings, groups, and tracks, over which a value cannot have changed
-``fixpoint``       values ruled out until a fixpoint ``world_counts``   all possible worlds, counted exactly
-``join_attack``    the fixpoint if group membership is unknown, only quasi-identifiers and boxes ``learned`` the result:
-values and chances for every person and release ``series_attack``  the three engines behind one call ``hold_back`` the
-additional knowledge of who waited ``beside``         the same tables published with weaker protection, for comparison
-``story`` the chain of reasoning about one person, in words ``cracks``, ``decoys``, ``updates`` BCF-anonymity,
-HD-composition and m-Distinct, other definitions for series
+``fixpoint``       values ruled out until a fixpoint
+``world_counts``   all possible worlds, counted exactly
+``join_attack``    the fixpoint if group membership is unknown, only quasi-identifiers and boxes
+``learned``        the result: values and chances for every person and release
+``series_attack``  the three engines behind one call
+``hold_back``      the additional knowledge of who waited
+``beside``         the same tables published with weaker protection, for comparison
+``story``          the chain of reasoning about one person, in words
+``cracks``, ``decoys``, ``updates``  BCF-anonymity, HD-composition and m-Distinct, other definitions for series
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 - ``dialect``: parsing, positions, constants, and query texts that SQLite and DuckDB run
 - ``ddl``: CREATE TABLE, CREATE TYPE, ALTER TABLE, CREATE VIEW as a schema
-- ``catalogue``: the same from a running PostgreSQL or a DuckDB file
+- ``database_schema``: the same from a running PostgreSQL or a DuckDB file
 - ``row_conditions``, ``conditions``, ``scopes``, ``outputs``, ``translator``: the semantics of the parts of a SELECT
 - ``translate``: the query of a whole text
 - ``query_files``: named queries from files, directories and dbt-style models
