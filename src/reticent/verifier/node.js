@@ -1,6 +1,6 @@
 // The verifier under node: `node node.js [OPTIONS] FOLDER [FOLDER ...]` prints one line of JSON for each public folder; `-` reads the folders from the standard input.
-// --series: the folders are releases of one series, first to last, and there is one answer.
-// --key HEX: the signature must be that key's; --document FILE (several): trust files, a log or a proof, a remembered head; --population FILE; --now TIME, instead of the clock.
+// --series: the folders are releases of one series, first to last, and there is one result.
+// --key HEX: the required signing key; --document FILE (several): trust files, a log or a proof, a remembered head; --population FILE; --now TIME, instead of the clock.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";

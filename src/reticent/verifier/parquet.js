@@ -1,4 +1,4 @@
-// Parquet files through hyparquet and fzstd (vendor/): the one part of the verifier that is not its own (docs/reference/release-format.md, section 4.2).
+// Parquet files through hyparquet and fzstd (vendor/): the only third-party part of the verifier (docs/reference/release-format.md, section 4.2).
 
 import { parquetMetadata, parquetSchema } from "./vendor/hyparquet/metadata.js";
 import { parquetRead } from "./vendor/hyparquet/read.js";
@@ -7,7 +7,7 @@ import { decompress } from "./vendor/fzstd/fzstd.js";
 const raw = (number) => BigInt(number);
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-// Columns of a file by name: texts, numbers and truth values as they are, days and microseconds as BigInt.
+// Columns of a file by name: texts, numbers and Booleans as they are, days and microseconds as BigInt.
 export async function readParquet(bytes) {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
   const file = { byteLength: buffer.byteLength, slice: (start, end) => buffer.slice(start, end) };

@@ -2,12 +2,12 @@
 
 const ENCODER = new TextEncoder();
 
-// Section 2.1: RFC 8785. JavaScript's own order of strings is that of UTF-16 code units, and its numbers are written as the RFC asks.
+// Section 2.1: RFC 8785. JavaScript's own order of strings is that of UTF-16 code units, and its number format is that of the RFC.
 export function canonical(value) {
   return ENCODER.encode(written(value, null));
 }
 
-// Section 2.2: the same tokens with an entry a line, two spaces a level, and a newline at the end.
+// Section 2.2: the same tokens with one entry per line, two spaces per level, and a newline at the end.
 export function readable(value) {
   return ENCODER.encode(`${written(value, "\n")}\n`);
 }
@@ -27,7 +27,7 @@ function written(value, newline) {
   return newline === null ? open + entries.join(",") + close : `${open}${inner}${entries.join(`,${inner}`)}${newline}${close}`;
 }
 
-// The object that a JSON file holds, which must be written as section 2.2 says.
+// Parses a JSON file, which must be in the format of section 2.2.
 export function parsed(bytes, name) {
   let value;
   try {
@@ -49,7 +49,7 @@ export const isWhole = (value) => typeof value === "number" && Number.isSafeInte
 export const same = (one, other) => written(one, null) === written(other, null);
 export const sameSet = (one, other) => one.length === other.length && one.every((each) => other.includes(each));
 
-// What is wrong with a release, in words. Everything else that is thrown is a fault of the files too, and never a reason to trust them.
+// A defect of a release, in words. Any other exception is also a defect of the files, and never a reason to trust them.
 export class Problem extends Error {}
 
 export function need(condition, text) {

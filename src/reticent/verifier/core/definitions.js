@@ -41,7 +41,7 @@ const someNames = (value, name) => {
   need(Array.isArray(value) && value.every((each) => typeof each === "string"), `${name} must name columns.`);
   return value;
 };
-// Values are named by their text; null is the missing value.
+// Values are identified by their text; null is the missing value.
 const valueText = (value) => (value === null ? null : String(value));
 const valueSet = (value, name) => {
   if (typeof value === "string") return [value];
@@ -94,7 +94,7 @@ const rowsOf = (column) => column.counts.reduce((sum, each) => sum + each, 0);
 const distinctAtLeast = (l) => (slice) => slice.counts.size >= l;
 const shareAtMost = (limit) => (slice) => isAtMost(top(slice), limit, slice.size);
 
-// The codes of named values in a column. A value that the column does not have is absent where the certificate declares no histogram, and a fault where it does (section 9.1).
+// The codes of named values in a column. A value that the column does not have is ignored if the certificate declares no histogram, and a defect if it does (section 9.1).
 function members(column, values, { declared }) {
   return values.map((value) => {
     const found = column.values.findIndex((each) => named(column, each, value));
@@ -127,7 +127,7 @@ function entropyPasses(slice, wanted, spared) {
   let capped = free.length;
   const sum = () => fixed.reduce((total, each) => total + each, 0n);
   for (const count of free) {
-    // Below the best common height exp(sum(n ln n) / W) of the don't-care values, a count stays as it is.
+    // Counts below the optimal common height exp(sum(n ln n) / W) of the don't-care values are unchanged.
     if (signOfLogarithms([[count, sum()], ...fixed.map((n) => [n, -n])]) >= 0) break;
     fixed.push(count);
     capped--;
@@ -164,7 +164,7 @@ function distance(slice, column, kind) {
   if (kind === "ordered") {
     need(column.ordered, `Column "${column.name}" has no order of its values.`);
     need(!column.values.includes(null), `Missing values of column "${column.name}" have no place in its order.`);
-    // A declared tree may list values in any order; otherwise they are listed in theirs.
+    // A declared tree may list values in any order; otherwise they are in sorted order.
     const order = column.levels === null ? values : [...values].sort((a, b) => compareValues(column.type, column.values[a], column.values[b]));
     let mine = 0n, theirs = 0n, work = 0n;
     for (const value of order) {
@@ -185,7 +185,7 @@ function distance(slice, column, kind) {
 
 const isClose = (t, kind) => (slice, column) => distance(slice, column, kind).compare(t) <= 0;
 
-// Section 9.5: p/q - 1 <= beta, and where enhanced <= -ln q.
+// Section 9.5: p/q - 1 <= beta, and if enhanced <= -ln q.
 function likenessPasses(slice, column, beta, enhanced) {
   const rows = big(rowsOf(column));
   return [...slice.counts].every(([value, count]) => {
@@ -227,7 +227,7 @@ function spanAtLeast(slice, column, e) {
 
 // ---- The definitions (section 9) ----
 // takes: parameters with their readers; optional ones have a default. `test(p)` gives a judgement of one slice (slice, column, context) -> passes.
-// `sizes(p)` judges the size of a group, `fitted(p)` its size beside the number of people of a population who fit it; all must hold that are there. `all(p)` judges all slices of a
+// `sizes(p)` judges the size of a group, `fitted(p)` its size together with the number of matching people of a population; all that exist must hold. `all(p)` judges all slices of a
 // column together.
 
 const COLUMN = { column: [columnName, null] };
@@ -303,7 +303,7 @@ export const DEFINITIONS = {
   DeltaPresence: { takes: { low: [probability], high: [probability] }, hidesIdentity: true, population: true, countsPeople: true, fitted: (p) => (rows, people) => isAtMost(rows, p.high, people) && !isLess(rows, p.low, people) },
   PersonalPrivacy: { takes: { h: [probability], guards: [columnName], ...COLUMN, thresholds: [columnName, null] }, hidden: true, monotone: false, test: () => () => false },
 };
-// A definition with its parameters; whatever does not fit is a Problem (section 9.1).
+// A definition with its parameters; invalid ones are a Problem (section 9.1).
 export function makeDefinition(name, parameters) {
   const kind = DEFINITIONS[name], p = {};
   for (const key of Object.keys(parameters)) need(Object.hasOwn(kind.takes, key), `${name} has no parameter "${key}".`);
@@ -340,7 +340,7 @@ export class Definition {
   get isConvex() { return typeof this.kind.convex === "function" ? this.kind.convex(this.p) : Boolean(this.kind.convex); }
   get crowd() { return this.name === "AnyColumns" ? largest(this.p.inner.map((each) => each.crowd)) : (this.kind.crowd?.(this.p) ?? null); }
 
-  // The sensitive columns that it is about (section 6.12).
+  // The sensitive columns that it concerns (section 6.12).
   guarded(sensitive) {
     if (this.name === "AnyColumns") return [...new Set(this.p.inner.flatMap((each) => each.guarded(sensitive)))];
     if (this.name === "InTurn" || !this.needsSensitive) return [];
@@ -356,7 +356,7 @@ export class Definition {
     return manifest.quasiSets === null || manifest.quasiSets.some((each) => sameSet([...new Set(each)], quasi));
   }
 
-  // The parts that judge groups one by one and imply it, where there are such; none that look at raw quasi values (section 8.4).
+  // The parts that judge groups one by one and imply it, if any; none that use raw quasi-identifier values (section 8.4).
   inEachGroup() { return this.name === "AnyColumns" ? this.p.inner : this.name === "InTurn" ? [] : [this]; }
 
   checkTogether() {
@@ -371,7 +371,7 @@ export class Definition {
     if (name === "InTurn") for (const each of p.inner) need(each.needsSensitive && each.isMonotone && each.isLocal && !each.compares && each.column === null && each.quasi === null && !each.kind.hidden && !each.kind.population, `${name}: ${each.name} cannot be asked of a quasi column.`);
   }
 
-  // The first group that does not pass, or null; a Problem where the definition cannot be judged (sections 8.2 and 9). `view` has the groups and their labels.
+  // The first group that does not pass, or null; a Problem if the definition cannot be judged (sections 8.2 and 9). `view` has the groups and their labels.
   failure(view, context) {
     const { groups } = view;
     need(groups.sizes.length > 0, "There are no groups: nothing is published.");
@@ -409,7 +409,7 @@ export class Definition {
     return [...failing];
   }
 
-  // Section 8.2: with several sensitive columns a column is judged among people who are alike in the others, unless it is judged alone.
+  // Section 8.2: with several sensitive columns a column is judged among people who agree in the others, unless it is judged alone.
   *slices(groups) {
     if (!this.needsSensitive) return;
     const names = groups.columns.map((column) => column.name);
@@ -437,15 +437,15 @@ export class Definition {
     return null;
   }
 
-  // Section 9.9: a cell that certainly fails, among records that are alike in all quasi columns but one.
+  // Section 9.9: a cell that certainly fails, among records that agree in all quasi columns except one.
   failureInTurn(view, context) {
     return this.inTurn(view, context).find((cell) => cell.certain)?.group ?? null;
   }
 
-  // Section 7.6: where batches stand between labels and values, labels are not those of the groups that are judged.
+  // Section 7.6: if batches link labels and values, labels are not those of the judged groups.
   get notShownApart() { return this.name === "InTurn" ? NO_LABELS : null; }
 
-  // Why the labels do not show all that it looks at; null if they do (section 9.9).
+  // Why the labels do not determine everything it needs; null if they do (section 9.9).
   notShown(view, context) {
     if (this.name !== "InTurn") return null;
     if (!view.showsLabels) return NO_LABELS;
@@ -454,7 +454,7 @@ export class Definition {
     return failing.length === 0 || failing.some((cell) => cell.certain) ? null : "It is about raw values, and published labels stand for several values: for some records they do not show it.";
   }
 
-  // The failing cells of all columns, each with one of its groups, and whether it fails whatever values its labels stand for; null where labels cannot tell.
+  // The failing cells of all columns, each with one of its groups, and whether it fails for all values that its labels cover; null if labels do not determine that.
   inTurn(view, context) {
     const found = [];
     for (const name of this.p.columns) {

@@ -1,5 +1,5 @@
 // Exact arithmetic: fractions of BigInts, and signs of sums of logarithms (docs/reference/release-format.md, section 10).
-// Nothing is decided by a float. Where a float is computed first, it decides only what its rounding error cannot change.
+// No decision depends on rounding. A float computed first decides only if its rounding error cannot change the result.
 
 export class Fraction {
   constructor(numerator, denominator = 1n) {
@@ -56,7 +56,7 @@ export function signOfLogarithms(terms) {
     estimate += part;
     size += Math.abs(part);
   }
-  // A float is off by far less than this share of what was added up.
+  // The relative rounding error of the sum is far below this.
   if (Number.isFinite(size) && Math.abs(estimate) > 1e-9 * size) return estimate > 0 ? 1 : -1;
   const powers = overCoprimeBases(terms);
   if (powers.length === 0) return 0;

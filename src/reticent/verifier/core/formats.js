@@ -1,4 +1,4 @@
-// Formats (docs/reference/release-format.md, section 7): how the tables of each kind of release fit together, and what an adversary sees in them.
+// Formats (docs/reference/release-format.md, section 7): the consistency of the tables of each kind of release, and the adversary view.
 
 import { isObject, isWhole, need, same, sameSet } from "./canonical.js";
 import { checkLabels, compareValues, covers, labelText, nullLabel, toNumber } from "./values.js";
@@ -6,7 +6,7 @@ import { Groups, View } from "./groups.js";
 import { checkTypical } from "./typical.js";
 import { checkRegions } from "./regions.js";
 
-// The label that a value of a quasi column shows: its text, or the label of missing values.
+// The label of a value of a quasi column: its text, or the label of missing values.
 const labelIn = (column, table) => {
   const missing = nullLabel(column), { type } = table.column(column.name);
   return (value) => (value === null ? missing : labelText(type, value));
@@ -56,7 +56,7 @@ const generalize = {
   classes: (manifest) => ["data", manifest.named("quasi")],
 };
 
-// Section 7.2: single cells are starred; a star is a symbol of its own.
+// Section 7.2: single cells are suppressed; a star is a separate symbol.
 const cells = {
   ...generalize,
   check(manifest, tables) {
@@ -96,7 +96,7 @@ const panel = {
   classes: (manifest) => ["data", [...manifest.named("quasi"), ...manifest.named("group")]],
 };
 
-// Section 7.4: a typical value a group, and the labels behind it in a table of groups.
+// Section 7.4: one typical value per group, and its labels in a table of groups.
 const typical = {
   tables: ["data", "groups"], roles: ["group"], hidesIdentity: true, refusesPopulations: true,
   check(manifest, tables) {
@@ -153,7 +153,7 @@ export function bucketView(manifest, main, hidden, bucket, times = hidden.times)
   return new View(manifest.named("quasi"), groups, labelsOfBuckets(manifest, main, bucket, numbers));
 }
 
-// Who looks like whom by labels alone, without sensitive values.
+// Equivalence classes by labels alone, without sensitive values.
 export function labelView(manifest, table) {
   const quasi = manifest.named("quasi"), { ids, count, firsts } = table.numbered(quasi);
   const labels = quasi.map((name) => [...firsts].map((run) => labelIn(manifest.column(name), table)(table.value(name, run))));
@@ -188,7 +188,7 @@ const bucketize = {
   attested: (manifest) => (same(manifest.details, {}) ? null : "Mechanism attested, not checkable from files: how people were drawn into their buckets or batches."),
 };
 
-// Section 7.6: generalized rows with a batch, and sensitive values by batch. Who looks like whom is judged by labels, the rest by batches.
+// Section 7.6: generalized rows with a batch, and sensitive values by batch. Equivalence classes are judged by labels, the rest by batches.
 const angelize = {
   ...bucketize, tables: ["generalized", "sensitive"], hidesIdentity: true, shows: "labels",
   alike: (manifest, tables) => labelView(manifest, tables.get("generalized")),

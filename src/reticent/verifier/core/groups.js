@@ -1,8 +1,8 @@
-// Groups: what definitions judge (docs/reference/release-format.md, section 8). Rows that an adversary cannot tell apart, and the sensitive values among them.
+// Groups, the input of definitions (docs/reference/release-format.md, section 8): rows that an adversary cannot distinguish, and their sensitive values.
 
 import { need, sameSet } from "./canonical.js";
 
-// Groups of rows. `sizes[g]` rows, of which `histograms[g].get(j)` have the joint sensitive value j; `joint[j]` lists the value of each sensitive column by its place in `columns[c].values`.
+// Groups of rows. `sizes[g]` rows, of which `histograms[g].get(j)` have the joint sensitive value j; `joint[j]` lists the value of each sensitive column by its index in `columns[c].values`.
 // A column is {name, type, values, ordered, levels, counts}: `counts` is the histogram with which claims compare (section 8.3).
 export class Groups {
   constructor(sizes, histograms, columns, joint) {
@@ -23,7 +23,7 @@ export class Groups {
     return new Groups(sizes, histograms, columns, joint.length ? joint : [[]]).withOwnReference();
   }
 
-  // One group of one column, for those left out (section 8.4).
+  // One group of one column, for suppressed records (section 8.4).
   static single(column, counts) {
     const histogram = new Map();
     counts.forEach((count, value) => { if (count > 0) histogram.set(value, count); });
@@ -45,7 +45,7 @@ export class Groups {
     return this;
   }
 
-  // The same groups with the domains and histograms that the certificate declares, where it does (section 8.3).
+  // The same groups with the domains and histograms that the certificate declares, if any (section 8.3).
   boundTo(reference) {
     if (!this.columns.some((column) => reference.has(column.name))) return this;
     const places = [];
@@ -63,10 +63,10 @@ export class Groups {
     return new Groups(this.sizes, this.histograms, columns, joint);
   }
 
-  // The same groups with the number of people of a population who fit each (section 8.5).
+  // The same groups with the number of matching people of a population (section 8.5).
   beside(people) { return Object.assign(new Groups(this.sizes, this.histograms, this.columns, this.joint), { people }); }
 
-  // Groups put together by number.
+  // Groups merged by number.
   merged(ids, count) {
     const sizes = new Array(count).fill(0), histograms = Array.from({ length: count }, () => new Map());
     ids.forEach((id, group) => {
@@ -82,7 +82,7 @@ export class Groups {
     return found;
   }
 
-  // Section 8.2: the groups cut by the values of the `known` sensitive columns; each slice is {group, size, counts}, counts by joint value of the `secret` ones.
+  // Section 8.2: the groups split by the values of the `known` sensitive columns; each slice is {group, size, counts}, counts by joint value of the `secret` ones.
   slices(known, secret) {
     const others = known.map((name) => this.place(name)), own = secret.map((name) => this.place(name));
     const single = own.length === 1 ? this.columns[own[0]] : null, numbers = new Map();
@@ -108,14 +108,14 @@ export class Groups {
   }
 }
 
-// What an adversary sees: groups, and where rows show their labels and their sensitive values together, the labels of every group.
-// `labels[c][g]` is the label of group g in column c; null where labels do not tell the groups (section 8.1).
+// The adversary view: groups, and, if rows show labels and sensitive values together, the labels of every group.
+// `labels[c][g]` is the label of group g in column c; null if labels do not identify the groups (section 8.1).
 export class View {
   constructor(names, groups, labels, { boxes = true } = {}) {
     Object.assign(this, { names, groups, labels, boxes });
   }
 
-  // Somebody who knows some of the columns only: groups with the same labels there are one (section 8.1).
+  // An adversary who knows only some of the columns: groups with the same labels in them are merged (section 8.1).
   known(columns) {
     for (const name of columns) need(this.names.includes(name), `There is no quasi column "${name}".`);
     if (this.labels === null || sameSet(columns, this.names)) return this;
@@ -141,6 +141,6 @@ export class View {
     return { ids, count: known.size, firsts };
   }
 
-  // Whether definitions that look at labels column by column may be judged: cells are boxes of labels.
+  // Whether definitions that use labels column by column may be judged: cells are boxes of labels.
   get showsLabels() { return this.labels !== null && this.boxes && this.names.length > 0; }
 }

@@ -15,7 +15,7 @@ async function rootOf(leaves) {
   let level = leaves;
   while (level.length > 1) {
     const next = [];
-    // The last node of an odd level rises as it is.
+    // The last node of an odd level moves up unchanged.
     for (let at = 0; at < level.length; at += 2) next.push(at + 1 < level.length ? await nodeHash(level[at], level[at + 1]) : level[at]);
     level = next;
   }
@@ -37,12 +37,12 @@ export async function isIncluded(leaf, index, size, path, root) {
   return last === 0 && isSame(found, root);
 }
 
-// Whether `path` shows that the tree of `size` leaves begins with that of `oldSize`.
+// Whether `path` proves that the tree of `size` leaves extends that of `oldSize`.
 export async function isConsistent(oldSize, oldRoot, size, root, path) {
   if (oldSize === 0) return path.length === 0 && isSame(oldRoot, await rootOf([]));
   if (!(oldSize > 0 && oldSize <= size)) return false;
   if (oldSize === size) return path.length === 0 && isSame(oldRoot, root);
-  // A whole old tree is a node of the new one, and its root is not repeated in the path.
+  // A complete old tree is a node of the new one, and its root is not repeated in the path.
   const isWholeTree = Number.isInteger(Math.log2(oldSize)), steps = isWholeTree ? [oldRoot, ...path] : path;
   if (steps.length === 0) return false;
   let place = oldSize - 1, last = size - 1, [before] = steps, after = before;
@@ -91,13 +91,13 @@ export class ReleaseLog {
   get name() { return `the log "${this.header.name}"`; }
   get size() { return this.entries.length; }
 
-  // The entry of a certificate with its place, or null.
+  // The entry of a certificate with its index, or null.
   async find(certificate) {
     for (const [index, entry] of this.entries.entries()) if (same(entry, await entryOf(certificate, entry.added))) return { index, entry };
     return null;
   }
 
-  // Section 14.5: the log begins with what an older head covers.
+  // Section 14.5: the log is consistent with an older head.
   async checkBeside(older) {
     const [old, now] = [older.signed, this.head.signed];
     need(old.log === now.log, "The remembered head belongs to another log.");
@@ -108,7 +108,7 @@ export class ReleaseLog {
   releasesOf(dataset) { return this.entries.filter((entry) => entry.dataset === dataset); }
 }
 
-// Section 14.4: a proof that stands for the log: one entry, and the path from it to the root of a head.
+// Section 14.4: an inclusion proof: one entry, and the path from it to the root of a head.
 export class InclusionProof {
   static async read(bytes, name) {
     const json = readDocument(bytes, name);
@@ -127,7 +127,7 @@ export class InclusionProof {
   async find(certificate) { return same(this.entry, await entryOf(certificate, this.entry.added)) ? { index: this.index, entry: this.entry } : null; }
 }
 
-// Section 14.4: a proof that the log of an older head is the beginning of that of a newer one.
+// Section 14.4: a consistency proof: the log of an older head is a prefix of that of a newer one.
 export class ConsistencyProof {
   static async read(bytes, name) {
     const json = readDocument(bytes, name);

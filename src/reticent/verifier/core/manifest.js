@@ -1,4 +1,4 @@
-// The manifest (docs/reference/release-format.md, section 3) and the certificate (section 5): read strictly, so that nothing stands in them that is not checked.
+// The manifest (docs/reference/release-format.md, section 3) and the certificate (section 5): parsed strictly, so that they contain nothing unchecked.
 
 import { isObject, isWhole, need, needKeys, Problem, sameSet } from "./canonical.js";
 import { isTime } from "./signatures.js";
@@ -76,7 +76,7 @@ function readColumn(json, where) {
   return { ...column, published: json.published, labels: json.labels, meanings };
 }
 
-// Section 3.2: a declared domain is all its values, or the ends of a run of at least three whole numbers.
+// Section 3.2: a declared domain lists all its values, or the ends of a range of at least three consecutive integers.
 function checkDomain(domain, type, where) {
   if (domain === null) return;
   if (isObject(domain) && Object.keys(domain).sort().join() === "from,to") {
@@ -157,7 +157,7 @@ function checkReferenceEntry(entry, where) {
   need(entry.levels === null || (Array.isArray(entry.levels) && entry.levels.every((level) => Array.isArray(level) && level.every(isCount))), `${where}: levels must list the category of every value.`);
 }
 
-// Section 5.3: the histograms with which claims compare, by column.
+// Section 5.3: the reference histograms of claims, by column.
 export function readReference(json, manifest) {
   const found = new Map();
   if (json === null) return found;

@@ -1,4 +1,4 @@
-// Where a certificate comes from (docs/reference/release-format.md, sections 6.3, 13 and 14), by what the recipient knows of the publisher: nothing, a key, or trust files; and whether a log has it.
+// Where a certificate comes from (docs/reference/release-format.md, sections 6.3, 13 and 14), given what the recipient knows about the publisher: nothing, a key, or trust files; and whether a log contains it.
 
 import { need, parsed, same } from "./canonical.js";
 import { holdersOf, TrustFile } from "./trust.js";
@@ -10,7 +10,7 @@ const MOST_NAMED = 10;
 const check = (id, status, detail) => ({ id, name: id, status, detail, claim: false });
 const listed = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
 
-// `known`: {key, documents, now}; `documents` is a Map from names to bytes: trust files, a log or a proof, a remembered head. The answer: {checks, signed, refused}.
+// `known`: {key, documents, now}; `documents` is a Map from names to bytes: trust files, a log or a proof, a remembered head. Returns {checks, signed, refused}.
 export async function judgeOrigin(certificate, { key = null, documents = new Map(), now = currentTime() }) {
   let known;
   try {
@@ -31,7 +31,7 @@ export async function judgeOrigin(certificate, { key = null, documents = new Map
 
 export const currentTime = () => new Date().toISOString().replace(/\.\d+Z$/, "Z");
 
-// Which document is which, by its own words. Several trust files are versions of one: each must be vouched for by the one before (section 13.4).
+// Classifies documents by their content. Several trust files are versions of one: each must be signed by the root keys of the one before (section 13.4).
 async function readKnown(documents, now) {
   const known = { trust: null, log: null, head: null, consistency: null }, trusted = [];
   for (const [name, bytes] of documents) {
@@ -73,7 +73,7 @@ async function judgeByTrust(certificate, body, signatures, trust, logged, now) {
   return check("origin", "fails", `Signatures of ${needed} holders are needed, and ${holders.length} count.${refusals.length ? ` Not counted: ${refusals.join("; ")}.` : ""}`);
 }
 
-// Section 14.5: since when a log has had the certificate, where its keys are trusted, and what was checked.
+// Section 14.5: since when a log contains the certificate, if its keys are trusted, and what was checked.
 async function judgeLog(certificate, known, key, now) {
   const { log, trust } = known;
   try {
@@ -87,7 +87,7 @@ async function judgeLog(certificate, known, key, now) {
   }
 }
 
-// Whether the log continues what the recipient remembers of it.
+// Whether the log is consistent with the head that the recipient remembers.
 async function judgeHistory({ log, head, consistency }) {
   if (head === null) return check("log history", "not re-checked", "No head is remembered, so a changed history is not found: keep the head of the log, and give it next time.");
   if (log instanceof ReleaseLog) await log.checkBeside(head);
@@ -99,7 +99,7 @@ async function judgeHistory({ log, head, consistency }) {
   return check("log history", "holds", `The log is consistent with the remembered head: ${wordsOf(head)}.`);
 }
 
-// Whose word the head of a log is.
+// Who signed the head of a log.
 async function headSigners(head, key, trust, now) {
   const signers = await signersOf(head.signatures, head.signed);
   if (trust !== null && trust.body.log.keys.length) {

@@ -1,4 +1,4 @@
-// Formats whose rows were drawn (docs/reference/release-format.md, sections 7.9 to 7.11): what is judged is the plan that they were drawn by, exactly.
+// Formats with sampled rows (docs/reference/release-format.md, sections 7.9 to 7.11): the sampling plan is judged, exactly.
 
 import { exact, exceedsLogarithm, ONE, whole } from "./exact.js";
 import { isObject, isWhole, need, needKeys, same, sameSet } from "./canonical.js";
@@ -7,7 +7,7 @@ import { fromText, isTemporal, TYPES } from "./values.js";
 const LARGEST_EPSILON = whole(50);
 const ADVERSARIES = ["independent", "exclusive", "both", "record"];
 
-// A fraction in its one spelling.
+// A fraction in canonical spelling.
 function fraction(value, name) {
   need(typeof value === "string" && String(exact(value)) === value, `manifest.json, details: ${name} must be a fraction, written as such.`);
   return exact(value);
@@ -15,7 +15,7 @@ function fraction(value, name) {
 
 // ---- The public domain (section 7.9) ----
 
-// A column of the domain: its type, its size, and the place of a value in it (undefined if it is not there).
+// A column of the domain: its type, its size, and the index of a value in it (undefined if absent).
 function readAttribute(json, name) {
   const wrong = `manifest.json, details: the domain of column "${name}" cannot be understood.`;
   need(isObject(json), wrong);
@@ -42,7 +42,7 @@ function readAttribute(json, name) {
 
 function domainValue(type, json, wrong) {
   if (json === null) return null;
-  // Numbers and truth values as in section 2.3; days and moments as labels are.
+  // Numbers and Booleans as in section 2.3; dates and timestamps as in labels.
   const plain = { text: "string", boolean: "boolean", real: "number" }[type];
   need(plain ? typeof json === plain : type === "integer" ? isWhole(json) || (typeof json === "string" && !Number.isSafeInteger(Number(json))) : typeof json === "string", wrong);
   const value = fromText(type, type === "real" && Number.isInteger(json) ? `${json}.0` : String(json));
@@ -50,7 +50,7 @@ function domainValue(type, json, wrong) {
   return value;
 }
 
-// Whole numbers at equal steps are written by their ends.
+// Integers at equal steps are written by their ends.
 function isRun(type, values) {
   if (type !== "integer" || values.length < 2 || values.includes(null)) return false;
   const numbers = values.map(BigInt), step = numbers[1] - numbers[0];
@@ -64,7 +64,7 @@ function readDomain(json, names) {
   return { columns, size: columns.reduce((product, column) => product * column.size, 1n) };
 }
 
-// Rows lie in the domain and stand in its order; `isSet`: none occurs twice.
+// Rows must be in the domain and in its order; `isSet`: without duplicates.
 function checkInDomain(table, domain, isSet, name) {
   const places = domain.columns.map((column) => table.column(column.name).distinct.map((value) => {
     const at = column.place(value);
@@ -80,7 +80,7 @@ function checkInDomain(table, domain, isSet, name) {
   }
 }
 
-// ---- What a plan can tell an adversary (section 9.10): the largest and the smallest likelihood ratio ----
+// ---- What a plan discloses (section 9.10): the largest and the smallest likelihood ratio ----
 
 // One or several views of one table (section 7.9), each tuple shown with probability s if it is true, and with beta if it is not.
 class ViewRates {
@@ -137,7 +137,7 @@ const smallest = (...given) => given.reduce((least, each) => (each.compare(least
 // ---- Definitions of plans (section 9.10) ----
 
 export const PLAN_DEFINITIONS = {
-  // Whoever gives a tuple at most d before gives it at most gamma after, and does not lose more than the factor d/gamma.
+  // A prior of at most d becomes a posterior of at most gamma, and falls at most by the factor d/gamma.
   BoundedBelief: {
     read({ d, gamma, adversary = "independent", over_time = false, ...rest }) {
       const p = { d: exact(d), gamma: exact(gamma), adversary, overTime: over_time };
@@ -235,7 +235,7 @@ const perturbed = {
   },
 };
 
-// What a plan says that it promises, it must keep.
+// A plan must satisfy the guarantee that it states.
 function needOwnPromise(promise, plan) {
   const { read, failure } = PLAN_DEFINITIONS.BoundedBelief, wrong = failure(read(promise), plan);
   need(wrong === null, `manifest.json, details: the rates do not keep the promise. ${wrong}`);

@@ -1,4 +1,4 @@
-// A population that the recipient brings along (docs/reference/release-format.md, section 8.5): how many of its people fit each group.
+// A population supplied by the recipient (docs/reference/release-format.md, section 8.5): how many of its people match each group.
 
 import { need, Problem } from "./canonical.js";
 import { cellValue, CsvFields, NotRead } from "./tables.js";
@@ -6,7 +6,7 @@ import { covers, fromText } from "./values.js";
 
 const MOST_COMPARED = 2e8;
 
-// The people as {values, many}: those with the same quasi values stand together. `file` is {name, bytes()}.
+// The people as {values, many}: those with the same quasi-identifiers are merged. `file` is {name, bytes()}.
 export async function readPopulation(file, manifest, readParquet) {
   const columns = manifest.columns.filter((column) => column.role === "quasi"), bytes = await file.bytes();
   if (/\.parquet$/i.test(file.name)) return fromParquet(await readParquet(bytes), columns, file.name);
@@ -43,7 +43,7 @@ class Counted {
     for (const { name } of columns) need(header.includes(name), `The population has no column "${name}".`);
   }
 
-  // A value of a column; the same cell is read once.
+  // A value of a column; equal cells are parsed once.
   read(column, cell, value) {
     const { name, type } = this.columns[column], known = this.known[column];
     if (!known.has(cell)) {
@@ -65,7 +65,7 @@ class Counted {
     this.many[this.places.get(key)]++;
   }
 
-  // How many people fit each group of a view: every label covers their value. Whoever fits several groups counts in each.
+  // How many people match each group of a view: every label covers their value. A person who matches several groups counts in each.
   fitting(view, manifest) {
     const counts = new Array(view.groups.sizes.length).fill(0), places = view.names.map((name) => this.columns.findIndex((column) => column.name === name));
     const byLabels = new Map();

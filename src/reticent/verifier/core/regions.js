@@ -1,4 +1,4 @@
-// Nested regions (docs/reference/release-format.md, section 7.8): every point belongs to the innermost region that holds it, and the table of regions says so consistently.
+// Nested regions (docs/reference/release-format.md, section 7.8): every point belongs to the innermost region that contains it, and the table of regions must be consistent.
 
 import { isObject, isWhole, need, same, sameSet } from "./canonical.js";
 import { compareValues, fromJson, labelText, listed } from "./values.js";
@@ -49,7 +49,7 @@ function checkDetails(manifest) {
   return has;
 }
 
-// The columns of plain bounds of a quasi column: two, and a third where values may be missing; extents stand behind all bounds in the same order.
+// The columns of plain bounds of a quasi column: two, and a third where values may be missing; extents follow all bounds in the same order.
 function boundColumns(manifest, at) {
   const bounds = manifest.named("bound"), missing = manifest.named("missing"), columns = manifest.tables.get("regions").columns;
   need(bounds.length === 2 * manifest.named("quasi").length, 'manifest.json: the table "regions" has two columns of bounds for each quasi column.');
@@ -61,7 +61,7 @@ function boundColumns(manifest, at) {
   return { bounds: widths[at] === 3 ? [low, high, third] : [low, high], extents: extents.slice(start, start + widths[at]) };
 }
 
-// Plain bounds say what labels say, and rows show the range from the first to the last region of their class. Returns ranges of steps (section 7.8).
+// Plain bounds must agree with labels, and rows show the range from the first to the last region of their class. Returns ranges of steps (section 7.8).
 function checkBounds(manifest, places, rows, classes, name, at) {
   const column = manifest.column(name), [owner, value, place] = manifest.named("place");
   const mine = expanded(places, [owner, value, place]).filter((row) => row.get(owner) === name).sort((a, b) => Number(a.get(place)) - Number(b.get(place)));
@@ -85,7 +85,7 @@ function checkBounds(manifest, places, rows, classes, name, at) {
   return { regions: ranges.slice(0, rows.length), extents: ranges.slice(rows.length), steps };
 }
 
-// Where a label begins and before what it ends (null: no end), and whether missing values are under it.
+// The start and the exclusive end of a label (null: no end), and whether it covers missing values.
 function boundsOf(column, meaning, order) {
   if (order !== null) {
     const values = listed(meaning);
@@ -106,7 +106,7 @@ function boundsOf(column, meaning, order) {
 
 const endText = (type, json) => fromJson(type, type === "datetime" && /^\d{4}-\d\d-\d\d$/.test(json) ? `${json}T00:00:00` : json);
 
-// The ends of all ranges cut a column into steps; a range of values becomes a range of steps. Missing values are a step of their own, the first.
+// The ends of all ranges split a column into steps; a range of values becomes a range of steps. Missing values are a separate step, the first.
 function stepped(type, order, ranges) {
   if (order !== null) return { ranges: ranges.map(([low, high]) => [Number(low), Number(high)]), steps: order.length };
   const cuts = [...new Set(ranges.flatMap(([low, high]) => [low, high]).filter((each) => each !== null))].sort((a, b) => compareValues(type, a, b));
@@ -118,7 +118,7 @@ function stepped(type, order, ranges) {
   return { ranges: found, steps: cuts.length + 1 + spared };
 }
 
-// Of two regions that meet one lies inside the other and has the greater level; together they cover everything; a region of level l has 2^-l of the space.
+// Of two intersecting regions one is inside the other and has the greater level; together they cover everything; a region of level l has 2^-l of the space.
 function checkNesting(columns, levels, groups, steps) {
   const many = levels.length;
   need(levels.every((level) => level <= MOST_HALVINGS * columns.length), 'The table "regions" has a level that no region has.');

@@ -1,4 +1,4 @@
-// Releases of a series (docs/reference/release-format.md, section 7.12): groups with counterfeits, and the chain of certificates. Who is in which group is not public: files show one part of what is claimed.
+// Releases of a series (docs/reference/release-format.md, section 7.12): groups with counterfeits, and the chain of certificates. Group membership is not public: the files prove only a part of the claim.
 
 import { isWhole, need, same, sameSet } from "./canonical.js";
 import { makeDefinition } from "./definitions.js";
@@ -84,7 +84,7 @@ const batches = {
 
 export const SERIES_FORMATS = { series, "batch-series": batches };
 
-// Section 7.12: where a release does not follow the one before it; null if all do. A release is {certificate, manifest, view}.
+// Section 7.12: the first release that does not follow the one before it; null if all do. A release is {certificate, manifest, view}.
 export async function brokenChain(releases) {
   for (const [at, { manifest: { details } }] of releases.entries()) {
     if (at === 0) continue;
@@ -100,7 +100,7 @@ export function historyFailure({ m }, releases) {
   return found ? `Release ${found.manifest.details.number}: a group does not show at least ${m} values, each of them once.` : null;
 }
 
-// Section 6.13: whether several releases are one series in its order; that none is missing is the ledger's word.
+// Section 6.13: whether several releases are one series in its order; that none is missing is only stated by the ledger.
 export function seriesCheck(certificates) {
   const ledgers = certificates.map(({ ledger }) => ledger), numbers = ledgers.map(({ release }) => release), check = (status, detail) => ({ id: "series", name: "series", status, detail, claim: false });
   if (!ledgers.every(({ dataset }) => same(dataset, ledgers[0].dataset))) return check("fails", "The folders are releases of different data sets.");

@@ -1,4 +1,4 @@
-// Signatures and hashes (docs/reference/release-format.md, sections 5.5 and 13.1): Ed25519 and SHA-256 of the browser itself, over canonical JSON.
+// Signatures and hashes (docs/reference/release-format.md, sections 5.5 and 13.1): the browser's own Ed25519 and SHA-256, over canonical JSON.
 
 import { canonical, isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
 
@@ -27,14 +27,14 @@ async function isSignature(signature, body) {
   }
 }
 
-// Section 13.1: a document that is vouched for, in written form. What it must hold is checked by whoever reads it.
+// Section 13.1: a signed document in serialized form. Its contents are checked by the caller.
 export function readDocument(bytes, name) {
   const document = parsed(bytes, name);
   need(isWrittenSo(document, bytes), `${name} is not in the form that Reticent writes: it was changed.`);
   return document;
 }
 
-// Times have one spelling, so that their texts sort by time.
+// Times have a canonical spelling, so that their texts sort by time.
 export const isTime = (text) => typeof text === "string" && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text) && !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text.replace("Z", ".000Z");
 export const isDigest = (text) => unhex(text, 32) !== null;
 export const isName = (text) => typeof text === "string" && text.length > 0 && [...text].length <= 200;

@@ -3,7 +3,7 @@
 import { need, Problem, same } from "./canonical.js";
 import { compareValues, fromText, realText } from "./values.js";
 
-// A table: `columns` by name, each {type, distinct, codes}, `times[r]` rows show the values of run r. Equal rows stand together in sorted tables, so runs are few.
+// A table: `columns` by name, each {type, distinct, codes}, `times[r]` rows show the values of run r. Equal rows are adjacent in sorted tables, so runs are few.
 export class PublishedTable {
   constructor(names, columns, times) {
     this.names = names;
@@ -69,7 +69,7 @@ export class PublishedTable {
   }
 }
 
-// Section 4: the type of a column in a table. Quasi columns are text where they show labels.
+// Section 4: the type of a column in a table. Quasi columns are text if they show labels.
 export function typeIn(column, table) {
   const labelled = column.published === "labels" || (column.published === "typical" && table === "groups");
   return column.role === "quasi" && labelled ? "text" : column.type;
@@ -86,7 +86,7 @@ export function fileKind(table, files) {
 
 export class NotRead extends Error {}
 
-// All files of a table, one after the other. `readParquet(bytes)` gives {name: values} and belongs to the surroundings, since it takes a library.
+// All files of a table, one after the other. `readParquet(bytes)` gives {name: values} and is passed in, because it needs a library.
 export async function readTable(name, manifest, files, surroundings) {
   const table = manifest.tables.get(name), kind = fileKind(name, table.files);
   const types = table.columns.map((column) => typeIn(manifest.column(column), name));
@@ -128,13 +128,13 @@ class TableBuilder {
   }
 }
 
-// Section 4.4: text that a spreadsheet would run as a formula; in CSV it stands behind one more apostrophe.
+// Section 4.4: text that a spreadsheet would run as a formula; in CSV it is prefixed with one more apostrophe.
 const BEGINNING = "'*(?:[=@\\t\\r\\n＝＋－＠]|[+-].*[^\\p{Nd}., %])";
 const FORMULA = new RegExp(`^${BEGINNING}`, "su");
 const ESCAPED = new RegExp(`^'(?=${BEGINNING})`, "su");
 const unescaped = (text) => text.replace(ESCAPED, "");
 
-// Section 4.1. Lines are compared with the line before first: equal rows stand together, and need not be taken apart again.
+// Section 4.1. Lines are compared with the line before first: equal rows are adjacent, and need not be parsed again.
 function readCsv(bytes, builder, file, progress) {
   let text;
   try {
@@ -145,7 +145,7 @@ function readCsv(bytes, builder, file, progress) {
   const fields = new CsvFields(text, file);
   const header = fields.next(builder.names.length).map((field) => field && unescaped(field));
   need(same(header, builder.names), `${file} begins with other columns than the manifest lists.`);
-  // The same text in the same column is the same value, so each is read once.
+  // The same text in the same column is the same value, so each is parsed once.
   const read = builder.names.map(() => new Map());
   const width = builder.names.length;
   let from = -1, to = -1, row = 0;
@@ -185,7 +185,7 @@ export class CsvFields {
 
   get done() { return this.at >= this.text.length; }
 
-  // The fields of the next record; of a header that may have any columns `width` is not said.
+  // The fields of the next record; for a header with any number of columns `width` is omitted.
   next(width = null) {
     const { text } = this, found = [];
     for (;;) {

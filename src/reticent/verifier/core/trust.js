@@ -19,7 +19,7 @@ export class TrustFile {
 
   get name() { return `The trust file of "${this.body.publisher}", version ${this.body.version},`; }
 
-  // Section 13.3: enough root keys have signed it, those before too where it replaces them, and it has not expired.
+  // Section 13.3: enough root keys have signed it, including the previous ones if it replaces them, and it has not expired.
   async check(now) {
     const roots = [this.body.root, ...(this.body.former_root === null ? [] : [this.body.former_root])];
     let missing = 0;
@@ -34,7 +34,7 @@ export class TrustFile {
     return Math.max(role.threshold - role.keys.filter(({ key }) => signers.includes(key)).length, 0);
   }
 
-  // Section 13.4: `newer`, if the root keys of this version vouch for it.
+  // Section 13.4: `newer`, if the root keys of this version signed it.
   async updated(newer, now) {
     await newer.check(now);
     const [mine, theirs] = [this.body, newer.body];
@@ -59,7 +59,7 @@ export class TrustFile {
   }
 }
 
-// Section 13.5. Of a key that somebody else may have, the times that it signs prove nothing: only a log, signed with other keys, shows what existed before.
+// Section 13.5. The times signed by a compromised key prove nothing: only a log, signed with other keys, shows what existed before.
 function refusal({ holder, valid_from, valid_until, revoked }, stated, logged) {
   if (stated < valid_from) return `the key of ${holder} is valid from ${valid_from} on, and the certificate states ${stated}`;
   if (stated >= valid_until) return `the key of ${holder} expired at ${valid_until}, and the certificate states ${stated}`;

@@ -1,4 +1,4 @@
-// Typical values (docs/reference/release-format.md, section 7.4): a value that its label covers and, where that is a range, one on the range's grid.
+// Typical values (docs/reference/release-format.md, section 7.4): a value that its label covers and, if that is a range, one on the range's grid.
 
 import { need } from "./canonical.js";
 import { covers, listed, place, stretch } from "./values.js";
@@ -11,7 +11,7 @@ export function checkTypical(column, value, label) {
   need(fits, `Column "${column.name}" shows the typical value ${value} for a group whose label is "${label}"; that value is not covered by the label, or not rounded as the label requires.`);
 }
 
-// The two ends of a range, both of which belong to it; null where an end is open or the label is no range.
+// The two inclusive ends of a range; null if an end is open or the label is not a range.
 function closedRange(meaning, type) {
   const part = stretch(meaning, type);
   if (part === null || part.low === null || part.high === null) return null;
@@ -32,7 +32,7 @@ const onGrid = (type, range, at) => at === (range.low === range.high ? range.low
 
 const floorDivide = (a, b) => (a % b !== 0n && a < 0n !== b < 0n ? a / b - 1n : a / b);
 
-// Whole numbers lie on multiples of the largest of 1, 2, 5, 10, 20, 50 ... that is at most a quarter of the range; of two as near the even multiple.
+// Integers are multiples of the largest of 1, 2, 5, 10, 20, 50 ... that is at most a quarter of the range; of two as near the even multiple.
 function nearestWhole({ low, high }, at) {
   const quarter = (high - low) / 4n;
   let step = 1n;
@@ -73,7 +73,7 @@ function nearestReal({ low, high }, at) {
 const DAY = 86_400_000_000n;
 const UNITS = [["year", 366n * DAY], ["month", 31n * DAY], ["day", DAY], ["hour", 3_600_000_000n], ["minute", 60_000_000n], ["second", 1_000_000n], ["microsecond", 1n]];
 
-// Dates and moments lie on beginnings of the largest unit of the calendar that fits into a quarter of the range; of two the nearer one inside it.
+// Dates and timestamps are starts of the largest calendar unit that fits into a quarter of the range; of two the nearer one inside it.
 function nearestBeginning(type, range, at) {
   const scale = type === "date" ? DAY : 1n, [low, high, moment] = [range.low, range.high, at].map((each) => each * scale);
   const quarter = floorDivide(high, 4n) - floorDivide(low, 4n), unit = UNITS.find(([, longest]) => quarter >= longest);

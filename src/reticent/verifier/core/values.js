@@ -1,5 +1,5 @@
 // Values and what labels mean (docs/reference/release-format.md, sections 2.3 and 3.3).
-// Inside the verifier a value is its one text, or null where it is missing: two values are equal if their texts are.
+// Inside the verifier a value is its canonical text, or null if it is missing: two values are equal if their texts are.
 
 import { exact, Fraction } from "./exact.js";
 import { isObject, isWhole, need, Problem, same } from "./canonical.js";
@@ -11,7 +11,7 @@ const isWholeType = (type) => type === "integer" || type === "unsigned";
 export const isNumeric = (type) => isWholeType(type) || type === "real";
 export const isTemporal = (type) => type === "date" || type === "datetime";
 
-// Section 2.3: a value of a type from JSON; the only spelling of it is accepted.
+// Section 2.3: a value of a type from JSON; only the canonical spelling is accepted.
 export function fromJson(type, json) {
   if (json === null) return null;
   if (type === "text" || type === "boolean") {
@@ -33,7 +33,7 @@ export function toJson(type, value) {
   return Number.isFinite(number) ? number : value;
 }
 
-// A value of a type from the text of a CSV field (section 4.1); null if it is no such value.
+// A value of a type from the text of a CSV field (section 4.1); null if it is not a valid value.
 export function fromText(type, text) {
   switch (type) {
     case "text": return text;
@@ -61,7 +61,7 @@ function wholeText(text) {
   return number >= -(2n ** 63n) && number < 2n ** 64n ? String(number) : null;
 }
 
-// Section 2.3: the shortest digits that give the number back; with a point from 1e-5 up to 1e16, with an exponent elsewhere.
+// Section 2.3: the shortest digits that round-trip; with a point from 1e-5 up to 1e16, with an exponent elsewhere.
 export function realText(number) {
   if (number === 0) return "0.0";
   if (!Number.isFinite(number)) return Number.isNaN(number) ? null : number > 0 ? "inf" : "-inf";
@@ -82,7 +82,7 @@ export const toNumber = (value) => (value === "inf" ? Infinity : value === "-inf
 
 const DAY = 86_400_000_000n;
 
-// Where a value stands on the line of its type: days, microseconds, or the number itself (section 3.3).
+// The coordinate of a value on the scale of its type: days, microseconds, or the number itself (section 3.3).
 export function place(type, value) {
   if (isWholeType(type)) return BigInt(value);
   if (type === "real") return toNumber(value);
@@ -92,7 +92,7 @@ export function place(type, value) {
   return day * DAY + ((hour * 60n + minute) * 60n + second) * 1_000_000n + BigInt(value.slice(20) || 0);
 }
 
-// Section 4.3: text by code points, everything else by its place.
+// Section 4.3: text by code points, everything else by its coordinate.
 export function compareValues(type, one, other) {
   if (one === other) return 0;
   if (type === "text") return compareText(one, other);
@@ -106,7 +106,7 @@ export function compareText(one, other) {
   for (let at = 0; at < length; at++) {
     let a = one.charCodeAt(at), b = other.charCodeAt(at);
     if (a === b) continue;
-    // A surrogate stands for a character beyond U+FFFF, so it comes after all others.
+    // A surrogate encodes a character beyond U+FFFF, so it sorts after all others.
     if (a >= 0xd800 && a <= 0xdfff) a += 0x10000;
     if (b >= 0xd800 && b <= 0xdfff) b += 0x10000;
     return a < b ? -1 : 1;
@@ -114,7 +114,7 @@ export function compareText(one, other) {
   return one.length - other.length;
 }
 
-// The exact number that a value is, for definitions that measure distances: dates count as days (section 9.6).
+// The exact number of a value, for definitions that measure distances: dates count as days (section 9.6).
 export function exactNumber(type, value) {
   if (type === "date") return new Fraction(place("date", value));
   need(isNumeric(type), `A column of type ${type} has no numbers to measure distances between.`);
@@ -166,7 +166,7 @@ function meaningOf(json, type) {
   }
 }
 
-// An end of an interval: for whole numbers it may lie between two of them, so it is a fraction there.
+// An end of an interval: for integers it may be between two of them, so it is a fraction.
 function boundPlace(type, json) {
   if (isWholeType(type)) {
     need(typeof json === "number" || (typeof json === "string" && !Number.isSafeInteger(Number(json))), "an end is no number");
@@ -179,7 +179,7 @@ function boundPlace(type, json) {
 const below = (a, b) => (a instanceof Fraction ? a.compare(b) < 0 : a < b);
 const equal = (a, b) => (a instanceof Fraction ? a.compare(b) === 0 : a === b);
 
-// The stretch of the line that a label stands for, with closed ends for all types but reals; null if it is none (section 3.3).
+// The interval that a label covers, with closed ends for all types except reals; null if it is not an interval (section 3.3).
 export function stretch(meaning, type) {
   if (meaning.kind === "prefix" && isWholeType(type)) {
     const unit = 10n ** BigInt(meaning.length - meaning.prefix.length), first = BigInt(meaning.prefix || "0") * unit;
@@ -200,7 +200,7 @@ export function stretch(meaning, type) {
   return { low, high, lowClosed: true, highClosed: true };
 }
 
-// Whether a value (null: a missing one) is under a label.
+// Whether a label covers a value (null: a missing one).
 export function covers(meaning, type, value) {
   if (meaning.kind === "anything") return true;
   if (value === null)
@@ -221,7 +221,7 @@ export function covers(meaning, type, value) {
 // The values that a meaning lists one by one, or null (section 3.3).
 export const listed = (meaning) => (meaning.kind === "value" ? [meaning.value] : meaning.kind === "values" ? meaning.values : meaning.kind === "missing" ? [null] : null);
 
-// Whether two labels certainly stand for different values; false where that is not known (section 9.9).
+// Whether two labels certainly cover disjoint values; false if that is not known (section 9.9).
 export function areDisjoint(one, other) {
   const missing = (meaning) => meaning.kind === "anything" || covers(meaning, "text", null);
   if (missing(one) && missing(other)) return false;
@@ -241,7 +241,7 @@ function endsBefore(one, other) {
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-// The one text of a label with this meaning, or null where there are several (section 3.3).
+// The unique text of a label with this meaning, or null if there are several (section 3.3).
 function labelOf(meaning, type) {
   switch (meaning.kind) {
     case "value": return meaning.value === null ? null : labelText(type, meaning.value);
@@ -258,7 +258,7 @@ function labelOf(meaning, type) {
   }
 }
 
-// Labels of a column are written as their meanings are, and no two mean the same (section 3.3).
+// Labels of a column must be spelled according to their meanings, and no two have the same meaning (section 3.3).
 export function checkLabels(column) {
   const unmarked = (text) => text.replace(/'+$/, "");
   const texts = Object.keys(column.labels);

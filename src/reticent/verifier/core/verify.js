@@ -1,4 +1,4 @@
-// Verification (docs/reference/release-format.md, section 6): every check in its order, and the verdict in one word.
+// Verification (docs/reference/release-format.md, section 6): every check in order, and the verdict in one word.
 
 import { isObject, isWrittenSo, need, parsed, Problem, same } from "./canonical.js";
 import { judgeOrigin } from "./origin.js";
@@ -21,14 +21,14 @@ const HOLDS = "holds", FAILS = "fails", UNCHECKED = "not re-checked";
 
 // `files`: a Map from name to {size, bytes()}, everything in the public folder. `surroundings`: {readParquet, progress, key, documents, now, population}: the publisher's key in
 // hexadecimal digits, or a Map of documents by name (trust files, a log or a proof, a remembered head); the time, for tests; and a file {name, bytes()} of a population.
-// `earlier`: what the releases of a series before this one were, from their answers. The answer: {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
+// `earlier`: the earlier releases of a series, from their results. Returns {checks: [{id, name, status, detail, claim}], headline: {state, reasons}, certificate, manifest}.
 export async function verify(files, surroundings = {}) {
   const run = new Run(files, surroundings);
   await run.all();
   return { checks: run.checks, headline: headlineOf(run.checks, run.reservations), certificate: run.certificate ?? null, manifest: run.manifest ?? null, signed: run.signed, shown: run.shown, reservations: run.reservations };
 }
 
-// Section 6.13: several releases of one data set, first to last, each beside those before it. `releases`: a list of such Maps.
+// Section 6.13: several releases of one data set, first to last, each together with those before it. `releases`: a list of such Maps.
 export async function verifySeries(releases, surroundings = {}) {
   const checks = [], reasons = [], earlier = [], answers = [];
   for (const [at, files] of releases.entries()) {
@@ -50,7 +50,7 @@ class Run {
     Object.assign(this, { files, surroundings, checks: [], reservations: [], signed: false });
   }
 
-  // What a later release of a series is judged beside.
+  // The context for judging later releases of a series.
   get shown() { return { certificate: this.certificate, manifest: this.manifest, view: this.view }; }
 
   add(id, status, detail, more = {}) { this.checks.push({ id, name: id, status, detail, claim: false, ...more }); }
@@ -112,7 +112,7 @@ class Run {
     return true;
   }
 
-  // A format, or a kind of file, that this verifier does not read: nothing fails, and nothing is shown.
+  // A format or file type that this verifier does not support: nothing fails, and nothing is proved.
   giveUp(reason) {
     this.add("consistency", UNCHECKED, reason);
     this.certificate.claims.forEach((claim, at) => this.add(`claim ${at + 1}`, UNCHECKED, reason, { name: `claim ${isObject(claim) ? claim.definition : at + 1}`, claim: true }));
@@ -149,7 +149,7 @@ class Run {
     this.checkWording();
   }
 
-  // Section 6.4: on what manifest and certificate do not agree; null if they do.
+  // Section 6.4: where manifest and certificate disagree; null if they agree.
   disagreement(json, bytes) {
     const { certificate: said, manifest } = this;
     if (!isWrittenSo(json, bytes)) return "manifest.json is not in the form that Reticent writes: it was changed.";
@@ -193,7 +193,7 @@ class Run {
     if (manifest.unit !== "row" && !linked) this.add("people", UNCHECKED, "The published files show rows, not how many people they are about.");
   }
 
-  // A claim by what the format shows: a plan, a series, or groups.
+  // Judges a claim by the kind of format: a plan, a series, or groups.
   async judgeClaim(claim, context) {
     const { format } = context, { definition, planned, history } = claim;
     if (!claim.known) return [UNCHECKED, "This verifier does not know the definition."];
@@ -215,7 +215,7 @@ class Run {
   // The releases of a series up to this one.
   get chain() { return [...(this.surroundings.earlier ?? []), this.shown]; }
 
-  // Section 9.11: what files show of a claim about a series.
+  // Section 9.11: what files prove of a claim about a series.
   judgedHistory(history) {
     try {
       const failure = historyFailure(history, this.chain);
@@ -225,7 +225,7 @@ class Run {
     }
   }
 
-  // Section 8.5: the population that was given as `people`, or why it is of no use; that is no fault of the release.
+  // Section 8.5: the population that was given as `people`, or why it cannot be used; that is not a defect of the release.
   async population() {
     const { population, readParquet } = this.surroundings;
     if (!population) return { noPeople: "It compares with a population, and none was given." };
@@ -260,7 +260,7 @@ class Run {
     return true;
   }
 
-  // Section 6.9: how many records each declared column tells apart.
+  // Section 6.9: how many records each declared column distinguishes.
   checkDeclared(format) {
     const { manifest, certificate: said, tables } = this, names = manifest.named("declared");
     const k = this.definitions.reduce((most, each) => Math.max(most, each.crowd ?? 0), 0) || 5;
@@ -281,7 +281,7 @@ class Run {
     else if (names.length) this.add("declared columns", HOLDS, "Recounted in the published rows.");
   }
 
-  // Section 6.10: columns that an adversary computes make no class of records fail a claim.
+  // Section 6.10: columns that an adversary can compute must not make a class of records violate a claim.
   checkComputable(format) {
     const { manifest, tables } = this, named = manifest.columns.filter((column) => column.computable.length).map((column) => column.name);
     if (named.length === 0) return;
@@ -322,7 +322,7 @@ class Run {
     if (definitions.some((each) => !whole.has(about(each)))) reservations.push("The promises are about an adversary who knows some of the published columns, not all of them.");
   }
 
-  // Section 6.11: the headline that the certificate states is decided; its sentences are left to Reticent.
+  // Section 6.11: the headline in the certificate is checked; its sentences are left to Reticent.
   checkWording() {
     const { state } = this.certificate.headline, found = this.reservations.length ? "holds, but" : "holds";
     if (this.allKnown && state !== found) this.add("wording", FAILS, `The certificate states the headline "${state}", and what its claims leave open makes it "${found}".`);
@@ -348,7 +348,7 @@ function readClaims(listed) {
   });
 }
 
-// Section 5.3: how many rows have each value of a column and are not published.
+// Section 5.3: the number of suppressed rows by value of a column.
 function unpublished(column, groups) {
   const place = groups.place(column.name), missing = [...column.counts];
   groups.totals(place).forEach((count, value) => {
@@ -361,7 +361,7 @@ function unpublished(column, groups) {
   return missing;
 }
 
-// Section 9.10: a claim about how rows are drawn.
+// Section 9.10: a claim about how rows are sampled.
 function judgedPlan({ name, p }, plan) {
   try {
     const failure = PLAN_DEFINITIONS[name].failure(p, plan);
@@ -371,7 +371,7 @@ function judgedPlan({ name, p }, plan) {
   }
 }
 
-// Section 6.8: one claim, for each set of columns that an adversary may know, and for those left out.
+// Section 6.8: one claim, for each set of columns that an adversary may know, and for suppressed records.
 function judged(definition, context) {
   const { manifest, reference, format } = context, kind = definition.kind;
   if (definition.hidesIdentity && !format.hidesIdentity) return [FAILS, "It requires that quasi values single out nobody, but this format publishes them exactly."];
@@ -431,7 +431,7 @@ function judgeLeftOut(definition, remainder, context) {
   }
 }
 
-// Section 6.9: values that stand in few rows each, of several classes, may be numbers of people.
+// Section 6.9: values that occur in few rows each, of several classes, may be identifiers of people.
 function mayLink(rows, classes) {
   if (rows.length < 10) return false;
   const sorted = [...rows].sort((a, b) => a - b), middle = sorted.length / 2;

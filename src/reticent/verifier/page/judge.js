@@ -1,4 +1,4 @@
-// The worker of the page: reads files, judges, and reports progress, so that the page itself never waits.
+// The web worker of the page: reads files, verifies, and reports progress, so that the page stays responsive.
 
 import { parsed } from "../core/canonical.js";
 import { verify, verifySeries } from "../core/verify.js";
@@ -7,7 +7,7 @@ import { ALWAYS, guarantee, leftOpen } from "./words.js";
 
 const opened = (file) => ({ name: file.name, size: file.size, bytes: async () => new Uint8Array(await file.arrayBuffer()) });
 
-// Releases of a series in the order of their numbers, or of the times that they state where they have none; verifying tells whether that is right.
+// Releases of a series in the order of their numbers, or of the times that they state if they have none; the verification checks this order.
 async function inOrder(releases) {
   const stated = await Promise.all(releases.map(async (files) => {
     try {

@@ -1,4 +1,4 @@
-// The page: takes files, asks the worker, and shows what it found. Everything that comes from a release is put in as text, never as markup.
+// The page: takes files, calls the worker, and shows the result. Everything from a release is inserted as text, never as markup.
 
 const $ = (id) => document.getElementById(id);
 const TITLES = { holds: "Holds", "holds, but": "Holds, but", "does not hold": "Does not hold", "not shown": "Not shown to hold" };
@@ -35,7 +35,7 @@ function keyDigits(text) {
   throw new Error("The key is neither 64 hexadecimal digits nor the text of a .pub file.");
 }
 
-// The releases among chosen files, by folder: those of public/, or of the folder itself where it is one; anything deeper is no part of a release. Each is a list of {name, file}.
+// The releases among chosen files, by folder: those of public/, or of the folder itself if it is one; anything deeper is not part of a release. Each is a list of {name, file}.
 function releasesIn(entries) {
   const inside = entries.filter(({ path }) => /(^|\/)public\/[^/]+$/.test(path));
   const chosen = inside.length ? inside : entries.filter(({ path }) => path.split("/").length <= 2), folders = new Map();

@@ -1,4 +1,4 @@
-// What a claim guarantees and what it does not, in plain words. They are this verifier's own, made from the definition that was decided: a forger's sentences are never shown.
+// What a claim guarantees and what it does not, in plain words. They are the verifier's own, generated from the checked definition: sentences from the release are never shown.
 
 import { PLAN_DEFINITIONS } from "../core/plans.js";
 
@@ -9,7 +9,7 @@ const percent = (fraction) => {
 const below = (c) => percent(c.over(c.plus({ n: c.d, d: c.d })));
 const values = (list) => list.map((each) => (each === null ? "(missing)" : `"${each}"`)).join(", ");
 
-// [what an adversary achieves at most, what is left open]; `of` names the confidential column.
+// [the most that an adversary achieves, what is not covered]; `of` names the confidential column.
 const SENTENCES = {
   KAnonymity: (p) => [`finds at least ${p.k} matching records`, "Records that look alike may share a confidential value, which is then known of all of them."],
   DistinctLDiversity: (p, of) => [`cannot narrow ${of} to fewer than ${p.l} values`, "How likely the most frequent of these values is, is not bounded."],
@@ -17,8 +17,8 @@ const SENTENCES = {
   EntropyLDiversity: (p, of) => [`finds ${of} as open, measured by entropy, as ${p.l} equally likely values`, "Entropy is an average: a single value may be likelier."],
   RecursiveLDiversity: (p, of) => [`is less than ${below(p.c)} sure of ${of}, even after ruling out ${Math.max(p.l - 2, 0)} values`, "An adversary who can rule out more values is not covered."],
   NegativePositiveDiversity: (p, of) => [`is less than ${below(p.c1)} sure of ${of}, even after ruling out ${Math.max(p.l - 2, 0)} values, and cannot rule out ${values(p.must_keep)}`, "An adversary who can rule out more values is not covered."],
-  WorstCaseKnowledge: (p, of) => [`and any ${p.k} facts of the form "if these people have those values, then one of those has one of those", is less than ${percent(p.c)} sure of anybody's ${of}`, "Knowledge that is only likely, and correlations between people, are not covered."],
-  NegatedKnowledge: (p, of) => [`and can rule out any ${p.k} values of people, is less than ${percent(p.c)} sure of anybody's ${of}`, "Facts that link people can disclose more."],
+  WorstCaseKnowledge: (p, of) => [`and any ${p.k} facts of the form "if these people have those values, then one of those has one of those", is less than ${percent(p.c)} sure of anyone's ${of}`, "Knowledge that is only likely, and correlations between people, are not covered."],
+  NegatedKnowledge: (p, of) => [`and can rule out any ${p.k} values of people, is less than ${percent(p.c)} sure of anyone's ${of}`, "Facts that link people can disclose more."],
   TCloseness: (p, of) => [`finds the values of ${of} distributed as in the whole table, up to a distance of ${p.t}`, "What holds for the whole table is not hidden."],
   NTCloseness: (p, of) => [`finds the values of ${of} among fewer than ${p.n} records that look alike distributed as in the whole table, up to a distance of ${p.t}`, `What ${p.n} or more records that look alike have in common is not hidden.`],
   AlphaKAnonymity: (p, of) => [`finds at least ${p.k} matching records, and is right about ${of} for at most ${percent(p.alpha)} of them`, "An adversary who can rule out values may be right more often."],
@@ -34,9 +34,9 @@ const SENTENCES = {
   MUnique: (p, of) => [`sees at least ${p.m} different values of ${of}, each of them once`, "An adversary who compares several releases is not covered."],
   MEligible: (p, of) => [`is right about ${of} for at most 1 in ${p.m} of the records that look alike`, "An adversary who can rule out values may be right more often."],
   XYPrivacy: (p, of) => [`cannot narrow ${p.y ? p.y.join(" and ") : of} to fewer than ${p.k} values, and is right about it for at most ${percent(p.h)} of the records that look alike`, "An adversary who can rule out values may be right more often."],
-  KMap: (p) => [`and the same of everybody in the population finds at least ${p.k} people of it who fit each record`, "Whoever knows that a person is in the table finds the person's group. The promise holds for the population that you gave."],
-  DeltaPresence: (p) => [`and the same of everybody in the population is at least ${percent(p.low)} and at most ${percent(p.high)} sure that somebody who fits a published record is in the table`, "The promise holds for the population that you gave."],
-  AverageRisk: (p) => [`and picks a record for everybody is right for at most ${percent(p.limit)} of them`, "A bound on the average protects nobody in particular: single people may be unique."],
+  KMap: (p) => [`and the same of everyone in the population finds at least ${p.k} people of it who match each record`, "An adversary who knows that a person is in the table finds the person's group. The guarantee holds for the population that you supplied."],
+  DeltaPresence: (p) => [`and the same of everyone in the population is at least ${percent(p.low)} and at most ${percent(p.high)} sure that a person who matches a published record is in the table`, "The guarantee holds for the population that you supplied."],
+  AverageRisk: (p) => [`and picks a record for everyone is right for at most ${percent(p.limit)} of them`, "A bound on the average protects no one in particular: single people may be unique."],
 };
 
 export function guarantee(definition, facts) {
@@ -56,13 +56,13 @@ function sentence(definition, facts, known) {
 
 export function leftOpen(definition) {
   if (Object.hasOwn(PLAN_DEFINITIONS, definition.name)) return [PLAN_DEFINITIONS[definition.name].open];
-  if (definition.m) return ["That people keep the values of their group from release to release is the publisher's word: who is in which group is not public."];
+  if (definition.m) return ["That people keep the values of their group from release to release is only stated by the publisher: who is in which group is not public."];
   const inner = definition.isWrapper ? definition.p.inner : [definition];
   const more = definition.name === "AnyColumns" ? [`An adversary who knows more than ${definition.p.known} columns may find fewer records or learn more.`] : [];
   return [...more, ...inner.map((each) => SENTENCES[each.name]?.(each.p, "a value")[1] ?? "")];
 }
 
 export const ALWAYS = [
-  "Whoever knows that a person is in the table finds the person's group: that somebody is in the table is not hidden.",
+  "An adversary who knows that a person is in the table finds the person's group: membership in the table is not hidden.",
   "Other data about the same people, earlier and later releases among them, were not judged together with this one.",
 ];
