@@ -43,7 +43,7 @@ def test_a_sum_that_would_tell_a_value_is_denied_and_its_reason_names_no_value(p
     assert not denied.ok
     assert rules(denied) == ["exposes"]
     assert denied.rows[0].answers[0].reason == (
-        "Together with the answers given before, it would determine somebody's value."
+        "Together with the answers given before, it would determine a person's value."
     )
 
 

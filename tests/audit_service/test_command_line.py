@@ -55,7 +55,7 @@ def test_json_has_everything(audit):
     assert told.pop("decision") > 0
     assert told == {
         "label": "SUM(salary)", "answered": True, "value": 15100, "decimal": "15100", "noisy": False, "size": 4, "rule": "safe",
-        "reason": "Together with the answers given before, it determines nobody's value.",
+        "reason": "Together with the answers given before, it determines no value.",
     }  # fmt: skip
     code, said = audit("log", "audit.toml", "--json")
     assert code == 0

@@ -2,13 +2,13 @@
 Source: [Kenthapadi2005].
 
 Let mu_j be the smallest answer of a query with member j, infinity if there is none. Person j is *extreme* for query k
-if j is a member and mu_j is its answer: only extreme people can attain the answer. Answers are
-consistent iff every query has an extreme person, and a value is determined iff some query has only one.
+if j is a member and mu_j is its answer: only extreme people can attain the answer. Answers are consistent iff every
+query has an extreme person, and a value is determined iff some query has only one.
 
-Where values change, a person has several variables, and it is public that they differ. So at most one of them has a
-given value, and two queries with the same answer cannot both be attained by the same person. Such queries are
-*rivals*. As long as every query has two extreme people more than it has rivals, each can be given a holder of its own,
-whoever else is left out: then nobody is determined.
+If values change, a person has several variables, and it is public that they differ. So at most one of them has a given
+value, and two queries with the same answer cannot both be attained by the same person. Such queries are *rivals*. As
+long as every query has two more extreme people than rivals, each query can be assigned its own holder even if any one
+person is excluded: then no value is determined.
 """
 
 from __future__ import annotations
