@@ -66,7 +66,7 @@ REFUSED = {
     "SELECT SUM(salary) FROM staff WHERE age / 0 = 1": "this is not a column, a number or a text",
     "SELECT SUM(salary) FROM staff WHERE city ~ 'B.*'": "",
     "SELECT SUM(salary) FROM staff WHERE age = 'Bonn'": "column 'age' holds numbers, but 'Bonn' is a text",
-    "SELECT SUM(salary) FROM staff WHERE 1": "not a condition",
+    "SELECT SUM(salary) FROM staff WHERE 1": "kind of condition is not supported",
     "SELECT SUM(salary) FROM staff WHERE city = \"Bonn\"": "If it is a text value, put it in single quotes: 'Bonn'",
     "SELECT SUM(salary) FROM staff; DROP TABLE staff": "one statement is expected",
     "SELECT SUM(salary) FROM staff -- WHERE age > 3": "comments are not supported",

@@ -31,18 +31,22 @@ class DatabaseSection(Section):
     """``[database]``: the table, the person key, and the public columns."""
 
     source: str = Field(description="where the rows are, such as source = 'people.csv' or 'env:DATABASE_URL'")
-    table: str | None = None
-    name: str | None = None
+    table: str | None = Field(default=None, description="The table of a database.")
+    name: str | None = Field(default=None, description="The name of the table in queries. Default: that of the source.")
     key: str = Field(description="the column that identifies a person, such as key = 'id'")
-    public: Names = Field(default_factory=list)
-    delimiter: str | None = None
-    encoding: str | None = None
-    null_values: Names = Field(default_factory=list)
-    types: dict[str, str] = Field(default_factory=dict)
-    sheet: str | None = None
-    labels: Literal["text", "codes"] | None = None
-    header: bool | None = None
-    skip_rows: int | None = None
+    public: Names = Field(default_factory=list, description="Public columns, which conditions may use.")
+    delimiter: str | None = Field(default=None, description="The delimiter of a text file. Default: detected.")
+    encoding: str | None = Field(default=None, description="The encoding of a text file. Default: detected.")
+    null_values: Names = Field(default_factory=list, description="Spellings of a missing value.")
+    types: dict[str, str] = Field(default_factory=dict, description="Types of columns, as in a policy for releases.")
+    sheet: str | None = Field(default=None, description="The sheet of a spreadsheet.")
+    labels: Literal["text", "codes"] | None = Field(
+        default=None, description="How columns with value labels are read from files of SPSS, Stata and SAS."
+    )
+    header: bool | None = Field(
+        default=None, description="Whether the first line has the column names. Default: detected."
+    )
+    skip_rows: int | None = Field(default=None, description="How many lines precede the table. Default: detected.")
 
 
 class PriorSection(Section):
@@ -61,7 +65,9 @@ class NoiseSection(Section):
     epsilon: Any = Field(description="the total budget, such as epsilon = 1")
     each: Any = Field(description="the cost of one answer, such as each = 0.1")
     range: list[Any] = Field(description="the smallest and the largest value, such as range = [0, 100]")
-    when: Literal["denied", "always"] = "denied"
+    when: Literal["denied", "always"] = Field(
+        default="denied", description="Whether only denied queries get a noisy answer, or every query."
+    )
 
 
 class SensitiveSection(Section):
@@ -69,13 +75,13 @@ class SensitiveSection(Section):
 
     bounds: Any = Field(
         default=None,
-        description="The bounds that everybody knows of the values, such as [0, 100]; with bounds every exact answer is refused. 'ignored' answers all the same.",
+        description="The publicly known bounds of the values, such as [0, 100]; with bounds every exact answer is denied. 'ignored': queries are answered, for users who do not use bounds.",
     )
     duplicates: Literal["allowed", "distinct"] = Field(
         default="allowed", description="Whether two people may have the same value."
     )
     changes: Literal["known", "any", "unknown"] = Field(
-        default="known", description="What is known of changes of the table between queries."
+        default="known", description="What users may know about changes of values between queries."
     )
     auditor: Literal["classical", "probabilistic"] = Field(
         default="classical",
@@ -100,14 +106,12 @@ class SensitiveSection(Section):
         description="Probabilistic auditing: beliefs about intervals of prior probability 1/beta are protected.",
     )
     delta: Any = Field(
-        default=None, description="Probabilistic auditing: the chance that the auditor fails over all rounds."
+        default=None, description="Probabilistic auditing: the probability that the auditor fails over all rounds."
     )
     rounds: int | None = Field(
         default=None, description="Probabilistic auditing: the number of queries; denied queries count."
     )
-    prior: PriorSection | None = Field(
-        default=None, description="Probabilistic auditing: what everybody believes of a value."
-    )
+    prior: PriorSection | None = Field(default=None, description="Probabilistic auditing: the public prior of a value.")
     noise: NoiseSection | None = Field(default=None, description="Noisy answers from a budget.")
 
 
@@ -124,7 +128,7 @@ class ReservedSection(Section):
 
     queries: Names = Field(
         default_factory=list,
-        description="Statements that are answered before all others, so that they are never refused.",
+        description="Statements that are answered before all others, so that they are never denied.",
     )
 
 
@@ -132,9 +136,15 @@ class AuditSections(Section):
     """The whole file."""
 
     dataset: str = Field(description="the name of the data set in the ledger, such as dataset = 'staff'")
-    ledger: str | None = None
-    newest: str | None = None
-    beside: Literal["refuse", "allow"] = "refuse"
+    ledger: str | None = Field(
+        default=None, description="The file of the ledger. Default: RETICENT_LEDGER, or the user's own."
+    )
+    newest: str | None = Field(
+        default=None, description="A second file that holds the newest position of the ledger, against rollback."
+    )
+    beside: Literal["refuse", "allow"] = Field(
+        default="refuse", description="Whether queries are answered after other disclosures about the same data set."
+    )
     database: DatabaseSection = Field(description="[database] with source, key and public")
     sensitive: dict[str, SensitiveSection] = Field(default_factory=dict, description="The protected columns.")
     roles: dict[str, RoleSection] = Field(default_factory=dict, description="What groups of users may query.")
