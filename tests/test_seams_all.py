@@ -364,7 +364,7 @@ def test_a_folder_that_is_interrupted_at_any_file_is_not_there_and_its_entry_is_
 ):
     policy, book = _policy(tmp_path), tmp_path / "ledger.sqlite"
     _interrupted(monkeypatch, "reticent.release.release.write_new", number)
-    with pytest.raises(Cancelled, match="which is withdrawn"):
+    with pytest.raises(Cancelled, match="was withdrawn"):
         publish_policy(policy, tmp_path / "release", ledger=book)
     assert not (tmp_path / "release").exists()
     with Ledger(book) as ledger:

@@ -82,7 +82,7 @@ def test_bcf_is_refused_for_tables_that_do_not_only_grow():
     changed[1].value_of[:] = 1
     with pytest.raises(rt.DataError, match="'x' has another sensitive value"):
         bcf_of_releases(*changed)
-    with pytest.raises(rt.DataError, match="Nobody is in both"):
+    with pytest.raises(rt.DataError, match="No person is in both"):
         bcf_of_releases(release_of(1, {}, [], [], {}), release_of(2, {}, [], [], {}))
 
 
@@ -138,7 +138,7 @@ def test_holders_of_a_permanent_value_need_decoys_of_different_cohorts():
     crowded = hd_composition(series[:1], "hiv", {"h": 0, "d1": 1, "d2": 1})
     assert crowded.crowded == ((1, 0),)
     assert not crowded.holds(1)
-    with pytest.raises(rt.DataError, match="'h' holds 'hiv', against the cohort"):
+    with pytest.raises(rt.DataError, match="'h' holds 'hiv', contrary to the given cohort"):
         hd_composition(series, "hiv", {"h": 1})
     with pytest.raises(rt.PolicyError, match="'HIV' is not a value"):
         hd_composition(series, "HIV", {})

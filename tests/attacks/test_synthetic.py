@@ -228,13 +228,13 @@ def test_the_command_takes_a_file_that_somebody_else_made(files: Path) -> None:
     assert "are hit because of what was published" in limited.stdout.replace("\n", " ")
     harmless = run(files / "new.csv", *given, "--limit", "0.05")
     assert harmless.exit_code == 0
-    assert "learns nothing about single people" in harmless.stdout.replace("\n", " ")
+    assert "learns nothing about individual people" in harmless.stdout.replace("\n", " ")
 
 
 def test_the_command_says_what_does_not_go_together(files: Path) -> None:
     for given, words in [
         (["--control", files / "others.csv"], "--original"),
-        (["--original", files / "patients.csv", "--raw", "policy.toml"], "leave out --raw"),
+        (["--original", files / "patients.csv", "--raw", "policy.toml"], "remove --raw"),
         (["--sensitive", "job"], "add --original"),
         (["--original", files / "missing.csv"], "missing.csv"),
     ]:

@@ -198,7 +198,7 @@ def test_a_series_that_contradicts_itself_is_an_error_in_every_mode():
     for mode in ("exact", "fixpoint"):
         with pytest.raises(rt.DataError, match="no assignment of values fits the group of x"):
             rt.attacks.series(series, mode=mode)
-    with pytest.raises(rt.DataError, match="not everybody fits"):
+    with pytest.raises(rt.DataError, match="not every person can be assigned"):
         rt.attacks.series(series, mode="join")
 
 

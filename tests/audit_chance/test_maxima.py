@@ -155,5 +155,5 @@ def test_contradictions_and_answers_outside_the_prior_are_refused():
         auditor.record(range(60, 100), "9.9")
     with pytest.raises(DataError, match="outside the support of the prior"):
         auditor.record(range(60, 90), -3)
-    with pytest.raises(PolicyError, match="prior must be a law"):
+    with pytest.raises(PolicyError, match="prior must be a distribution"):
         ProbabilisticMaxAuditor(3, "normal", GAME)

@@ -257,7 +257,9 @@ def test_the_page_says_when_answers_stop_and_when_they_go_on_again(simple, funct
     assert not is_stopped("age > 0")
     told = " ".join(service.guarantee("salary"))
     stops = "changes, no further query is answered until it is restored" in told
-    stops_when_gone = "while a value that was part of an answer is gone, no maxima or minima are answered" in told
+    stops_when_gone = (
+        "while a value that was part of an answer is missing from the table, no maxima or minima are answered" in told
+    )
     simple.run("UPDATE staff SET salary = salary + 1 WHERE id = 8")
     assert is_stopped("age > 0") == (stops or stops_when_gone)
     simple.run("UPDATE staff SET salary = salary - 1 WHERE id = 8")

@@ -114,8 +114,8 @@ FAULTS = {
     ("[reserved]", "[reserve]"): ("a policy has no setting 'reserve'. Did you mean 'reserved'?",),
     ("[users]", "[users"): ("this is not TOML",),
     ("SELECT SUM(salary) FROM staff", "SELECT SUM(wage) FROM staff"): ("audit.toml:39:12:", "there is no column 'wage'"),
-    ('source = "staff.csv"', 'source = "my staff.csv"'): ("name the table as questions call it",),
-    ('source = "staff.csv"', 'source = "env:STAFF"'): ("name the table as questions call it",),
+    ('source = "staff.csv"', 'source = "my staff.csv"'): ("name the table for queries",),
+    ('source = "staff.csv"', 'source = "env:STAFF"'): ("name the table for queries",),
     ('source = "staff.csv"', 'source = "staff.csv"\ntable = "x"'): ("audit.toml:6:1: table= is for databases",),
 }  # fmt: skip
 

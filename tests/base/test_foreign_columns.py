@@ -172,7 +172,7 @@ def test_what_cannot_be_judged_is_proposed_for_nothing_and_refused_by_its_name(w
 def test_objects_of_polars_are_refused_where_they_are_looked_at() -> None:
     odd = frame([Thing()] * ROWS, pl.Object)
     assert rt.read(odd, quasi=["age"]).rows == ROWS
-    with pytest.raises(DataError, match="Column 'x' holds objects of Python"):
+    with pytest.raises(DataError, match="Column 'x' holds Python objects"):
         rt.inspect(odd)
 
 

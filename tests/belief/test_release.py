@@ -164,7 +164,7 @@ def test_beliefs_about_everybody_add_up_whatever_was_published(method: Any, tmp_
 
 def test_a_population_that_contradicts_a_bucket_is_an_error() -> None:
     model = PopulationModel.of({"q1": {"a": 1}, "q2": {"a": 2}})
-    with pytest.raises(DataError, match="No world fits a bucket"):
+    with pytest.raises(DataError, match="No possible world fits a bucket"):
         bucket_posterior(model, {"q1": 1, "q2": 1}, {"a": 1, "b": 1})
     with pytest.raises(DataError, match="2 people but 3 sensitive values"):
         bucket_posterior(model, {"q1": 1, "q2": 1}, {"a": 3})

@@ -140,7 +140,7 @@ def test_what_cannot_be_signed_or_logged_publishes_nothing(keys: Path, reticent:
         (("--log", "log.json"), "name its private key with --log-key"),
         (("--log", "log.json", "--sign", "ann.key"), "Use that key"),
         (("--log", "nowhere.json", "--sign", "ann.key"), "cannot be read"),
-        (("--log-key", "notary.key"), "name the log with --log"),
+        (("--log-key", "notary.key"), "name it with --log"),
     ):
         refused = reticent("publish", "policy.toml", "-o", "release", *options)
         assert (refused.code, words in refused.err) == (2, True), refused.err

@@ -213,7 +213,7 @@ def test_a_release_without_its_private_side_does_not_say_who_is_in_it(call, rele
     shutil.rmtree(release / "private")
     code, text = call("whatif", release, "--ask", "Ed=Flu")
     assert code == 2
-    assert "does not say who is in it" in text.replace("\n", " ")
+    assert "does not name its people" in text.replace("\n", " ")
 
 
 def test_errors_are_one_json_object_when_asked_for(call, policy):

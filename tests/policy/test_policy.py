@@ -186,7 +186,10 @@ def test_a_misspelled_role_is_blamed_and_not_the_hierarchy_that_is_right(tmp_pat
             'dataset = "x"\n[database]\nsource = "x.csv"\n',
             r"\[database\] needs a setting 'key': the column that tells people",
         ),
-        ('[database]\nsource = "x.csv"\nkey = "id"\n', "the policy needs a setting 'dataset': the name under which"),
+        (
+            '[database]\nsource = "x.csv"\nkey = "id"\n',
+            "the policy needs a setting 'dataset': the name of the data set",
+        ),
         ('dataset = "x"\n', "the policy needs a setting 'database'"),
     ],
 )

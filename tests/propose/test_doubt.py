@@ -371,4 +371,4 @@ def test_the_steward_is_told_what_only_its_neighbours_call_sensitive() -> None:
         )
         for note in many.notes
     )
-    assert not any(note.startswith("Only the columns") for note in propose(_people(**ill)).notes)
+    assert not any(note.startswith("Only neighbouring columns") for note in propose(_people(**ill)).notes)

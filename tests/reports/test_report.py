@@ -403,8 +403,8 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--public", "--policy", "policy.toml"], "A public report tells nothing about the table"),
-        (["--people", "people.csv"], "needs the table: add --policy"),
+        (["--public", "--policy", "policy.toml"], "A public report must not use the table"),
+        (["--people", "people.csv"], "needs the original table: add --policy"),
         (["--policy", "policy.toml", "--who", "name"], "add --people"),
     ],
 )

@@ -17,12 +17,12 @@ from reticent.errors import DataError, PolicyError
 from reticent.release import adversary_view_of
 
 _NO_GROUPS = "has no groups of people who look alike"
-_NO_CHANNEL = "does not say how likely a record is shown"
+_NO_CHANNEL = "does not state the probability that a record is shown"
 _TRUE_ROWS = "this is not a randomized release"
 _NOTHING_DECLARED = "declares no histogram of the whole table"
-_NO_LABELS = "does not show its labels row by row"
-_SEVERAL_SETS = "does not know releases for several sets"
-_MANY_WORLDS = "more than .* worlds|tried out for|tables drawn at random"
+_NO_LABELS = "does not publish labels per row"
+_SEVERAL_SETS = "does not support releases for several sets"
+_MANY_WORLDS = "more than .* worlds|supported for small groups|randomly sampled tables"
 
 
 def _adversaries(people: pl.DataFrame, table: rt.Table) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _reason(name: str, seen: AdversaryView) -> str | None:
         return _NO_LABELS
     if name == "ColumnInTurn" and seen.groups is not None:
         labels = seen.labelled_groups.labels
-        return "does not show labels of several columns" if labels is None or len(labels.columns) < 2 else None
+        return "does not publish labels of several columns" if labels is None or len(labels.columns) < 2 else None
     if name == "Minimality" and len(seen.sets) > 1:
         return _SEVERAL_SETS
     return None if seen.groups is not None else _NO_GROUPS
@@ -84,7 +84,7 @@ def _unfollowed(release: rt.Release, seen: AdversaryView, people: pl.DataFrame) 
         return "judges how a release is made"
     if release.private.suppressed and "suppression" not in seen.made.method:
         # Who was left out may fit a published cell all the same, where cells overlap.
-        return "does not say that it leaves people out|groups overlap|does not fill the published groups"
+        return "does not declare suppression|groups overlap|does not fill the published groups"
     return "groups overlap" if (seen.place(people) == SEVERAL).any() else _MANY_WORLDS
 
 

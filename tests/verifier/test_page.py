@@ -162,7 +162,7 @@ def test_a_trust_file_a_log_and_a_population_are_taken(chromium, page_file, tmp_
     assert state.startswith("holds")
     assert "Signed by alice and bob; 2 of 3 are needed" in text
     assert 'entry 1 of 1 in the log "office"' in text
-    assert "finds at least 3 people of it who fit each record" in text
+    assert "finds at least 3 people of it who match each record" in text
     assert all(url.startswith(("file:", "blob:")) for url in requests)
     state, text, _ = asked(chromium, page_file, folder, documents=documents[:1])
     assert state == "not shown"

@@ -403,7 +403,7 @@ def test_what_is_removed_from_a_policy_file_is_revoked_on_record(tmp_path: Path)
     second = tmp_path / "second.toml"
     second.write_text(policy.read_text().replace("'x'", "'y'").replace("[secrets]", 'dataset = "access"\n[secrets]', 1))
     with (
-        pytest.raises(PolicyError, match="another text already"),
+        pytest.raises(PolicyError, match="another text exists already"),
         open_policy(second, policy.with_suffix(".ledger")),
     ):
         pass

@@ -358,7 +358,7 @@ def test_a_collation_that_the_schema_makes_may_find_anything_equal() -> None:
 
 
 def test_a_policy_of_an_unknown_table_is_refused() -> None:
-    with pytest.raises(PolicyError, match="comes later or not at all"):
+    with pytest.raises(PolicyError, match="is declared later or not at all"):
         views.load_schema("CREATE POLICY p ON r USING (a = 1); CREATE TABLE r (a INT)")
 
 

@@ -63,7 +63,7 @@ def test_each_engine_says_what_it_lacks() -> None:
     assert "ALGORITHM = TEMPTABLE" in _grant(dialect="mysql").sql
     assert "no security barrier" in " ".join(_grant(dialect="tsql").warnings)
     for dialect in ("duckdb", "sqlite"):
-        with pytest.raises(PolicyError, match="no users and no rights"):
+        with pytest.raises(PolicyError, match="no users and no privileges"):
             _grant(dialect=dialect)
     with pytest.raises(PolicyError, match="Grants are written for"):
         _grant(dialect="oracle")

@@ -61,7 +61,7 @@ def test_ddl_says_what_it_says() -> None:
         ("SELECT p.nme\nFROM P p", "p has no column 'nme' at line 1, column 8. Did you mean 'name'?"),
         ("SELECT name\nFROM Q", "There is no table or view 'Q' at line 2, column 6."),
         ("SELECT pid FROM P, D", "The column 'pid' at line 1, column 8 is ambiguous; it may belong to P or D."),
-        ("SELECT name FROM P, P", "The name 'P' stands for two tables"),
+        ("SELECT name FROM P, P", "The name 'P' denotes two tables"),
         ("SELECT name FROM", "cannot be read as SQL"),
         ("SELECT 'a FROM P", "cannot be read as SQL"),
         ("DELETE FROM P", "is a DELETE statement; only a SELECT"),

@@ -148,7 +148,7 @@ def test_an_audited_table_is_asked_and_its_log_is_shown_and_checked(page: Any, f
         )
     )
     told = answered(page, "log", path=folder / "log.jsonl")
-    assert "Nobody is exposed" not in told
+    assert "No one is exposed" not in told
     assert "10" in told
 
 

@@ -102,7 +102,7 @@ def test_a_monitor_warns_before_the_threshold_is_reached():
 
 def test_a_monitor_refuses_a_departure_of_nobody_and_bad_parameters():
     monitor = Monitor({"men": {"flu": 2, "mumps": 2}}, "0.9", 0)
-    with pytest.raises(DataError, match="nobody can leave"):
+    with pytest.raises(DataError, match="who could leave"):
         monitor.apply([], [("men", "gout")])
     with pytest.raises(PolicyError):
         Monitor({"men": {"flu": 2}}, "1.5", 0)

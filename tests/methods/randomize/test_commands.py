@@ -194,5 +194,5 @@ def test_perturbed_records_and_series_answer_sums_averages_and_groups(run):
     series.save("s")
     found = run("estimate", "s/view-1", "s/view-2", "true", "--group-by", "nationality", "--queries", "3")["groups"]
     assert found == series.views[-1].group_by("nationality", queries=3).to_dicts()
-    with pytest.raises(PolicyError, match="one thing at a time"):
+    with pytest.raises(PolicyError, match="Pass only one of"):
         run("estimate", "records", "true", "--sum", "score", "--group-by", "nationality")
