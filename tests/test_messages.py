@@ -33,15 +33,30 @@ REPAIRED = {
 }
 
 ROOMS = (
+    "attacks",
+    "audit",
     "base",
+    "belief",
+    "checks",
+    "cli",
     "conditions",
     "core",
     "definitions",
+    "demo",
     "engine",
+    "gates",
     "io",
+    "knowledge",
     "ledger",
+    "mcp",
+    "policy",
+    "postgres",
+    "propose",
     "table",
     "utility",
+    "verifier",
+    "views",
+    "web",
     "worst_case",
 )
 """The rooms whose docstrings were read one by one; a room joins the list when that was done."""

@@ -46,7 +46,7 @@ def test_people_who_stand_alone_are_all_given_away() -> None:
     table = Table(ten_people(), quasi=["zip", "age", "sex"], sensitive="disease")
     findings = attack(table, Homogeneity())[0]
     assert findings.hits == 10
-    assert findings.example.startswith("Each affected person stands alone")
+    assert findings.example.startswith("Each affected person is unique")
 
 
 def test_each_sensitive_column_can_be_attacked() -> None:

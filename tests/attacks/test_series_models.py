@@ -142,5 +142,5 @@ def test_holders_of_a_permanent_value_need_decoys_of_different_cohorts():
         hd_composition(series, "hiv", {"h": 1})
     with pytest.raises(rt.PolicyError, match="'HIV' is not a value"):
         hd_composition(series, "HIV", {})
-    with pytest.raises(rt.DataError, match="Nobody holds 'd'"):
+    with pytest.raises(rt.DataError, match="No one holds 'd'"):
         hd_composition(series[:0], "d", {})

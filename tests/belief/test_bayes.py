@@ -110,7 +110,7 @@ def test_a_release_that_contradicts_the_population_is_an_error():
     with pytest.raises(DataError, match="The release shows 's3', but the stated population has no one"):
         posterior(G5, "q1", ["q1", "q2"], {"s3": 1})
     certain = PopulationModel.of({"q1": {"a": 1}, "q2": {"b": 1}})
-    with pytest.raises(DataError, match="Nobody with 'q1' can have any of the released values"):
+    with pytest.raises(DataError, match="no one with 'q1' can have any of the released values"):
         posterior(certain, "q1", ["q1", "q2"], {"b": 1})
     with pytest.raises(PolicyError, match="'q1' does not fall into the group"):
         posterior(G5, "q1", ["q2"], {"s1": 1})

@@ -155,7 +155,7 @@ def test_nodes_are_ranked_by_a_utility_with_a_fixed_tie_break():
 
 def test_a_chain_whose_steps_do_not_nest_is_refused():
     require_nested([flu_labels(node) for node in LATTICE.chain((0, 1, 2))])
-    with pytest.raises(PolicyError, match=r"cuts bucket 'x' of step 0 into 'p' and 'q'"):
+    with pytest.raises(PolicyError, match=r"splits bucket 'x' of step 0 into 'p' and 'q'"):
         require_nested([["x", "x", "y"], ["p", "q", "q"]])
     with pytest.raises(PolicyError, match="labels 2 people"):
         require_nested([["x", "x", "y"], ["p", "q"]])
