@@ -108,6 +108,9 @@ def test_every_command_is_in_the_reference_with_its_options() -> None:
     for path in ("reticent publish", "reticent audit ask", "reticent ledger list"):
         assert f"\n## {path}\n" in page
     assert "`--suppression`" in page
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    assert len(sections) > 80
+    assert [section.partition("\n")[0] for section in sections if "```bash\n" not in section] == []
 
 
 @pytest.mark.parametrize("model", [Sections, AuditSections])

@@ -124,7 +124,10 @@ def check(
     certificate: Annotated[Path | None, typer.Option("--certificate", help="Write a certificate here.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Decide whether the view discloses anything about the secret query. Exits with 0 only if it is proved PRIVATE."""
+    """Decide whether the view discloses anything about the secret query. Exits with 0 only if it is proved PRIVATE.
+
+    Example: reticent views check --schema schema.sql --secret secret.sql --view view.sql
+    """
     from reticent.views import jointly
 
     texts = {**setting.queries(secret, "secret", single=True)}
@@ -161,7 +164,10 @@ def matrix(
     replay: Annotated[bool, typer.Option("--replay", help="Replay every disclosing pair in SQLite or DuckDB.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Decide all secrets against all views, for CI. Exits with 0 only if every pair is proved PRIVATE."""
+    """Decide all secrets against all views, for CI. Exits with 0 only if every pair is proved PRIVATE.
+
+    Example: reticent views matrix --schema schema.sql --secrets secrets.sql --views views.sql --report report.md
+    """
     from reticent.views import Matrix
     from reticent.views.sql import read_queries
 
@@ -192,7 +198,10 @@ def grant(
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Write the SQL that grants a view safely, if it is PRIVATE against every secret: with a security barrier and no other privileges."""
+    """Write the SQL that grants a view safely, if it is PRIVATE against every secret: with a security barrier and no other privileges.
+
+    Example: reticent views grant --schema schema.sql --secret secret.sql --view view.sql --name flu --to analyst
+    """
     from reticent.views import grant as make_grant
 
     texts = setting.queries(view, "view", single=True)
@@ -211,7 +220,10 @@ def explain(
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Explain a disclosure: table and pattern, the witness as small tables, and repairs that are proved private."""
+    """Explain a disclosure: table and pattern, the witness as small tables, and repairs that are proved private.
+
+    Example: reticent views explain --schema schema.sql --secret secret.sql --view view.sql
+    """
     from reticent.views import causes, possible_repairs
 
     texts = {**setting.queries(secret, "secret", single=True), **setting.queries(view, "view", single=True)}
@@ -235,7 +247,10 @@ def classify(
     setting: SchemaOptions,
     as_json: Json = False,
 ) -> None:
-    """Show the class of each query, which determines the cost of its check."""
+    """Show the class of each query, which determines the cost of its check.
+
+    Example: reticent views classify --schema schema.sql view.sql
+    """
     texts: dict[str, str] = {}
     for item in queries:
         texts.update(setting.queries(item, f"query {len(texts) + 1}"))
@@ -265,7 +280,10 @@ def critical(
     row: Annotated[str | None, typer.Option("--row", help="One row to test: \"D(135,'flu')\".")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show which rows can change the query's answer (critical tuples); with --row, whether this row can."""
+    """Show which rows can change the query's answer (critical tuples); with --row, whether this row can.
+
+    Example: reticent views critical-rows --schema schema.sql view.sql
+    """
     from reticent.views import critical_rows, is_critical
 
     checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
@@ -292,7 +310,10 @@ def witness(
     proof: ProofOptions,
     as_json: Json = False,
 ) -> None:
-    """Write the two databases that prove a disclosure, without and with the critical row, to a SQLite file."""
+    """Write the two databases that prove a disclosure, without and with the critical row, to a SQLite file.
+
+    Example: reticent views witness --schema schema.sql --secret secret.sql --view view.sql --sqlite witness.db
+    """
     from reticent.views import write_sqlite
 
     if sqlite.exists():
@@ -313,7 +334,10 @@ def verify(
     certificate: Annotated[Path, typer.Argument(help="A certificate written by `check --certificate`.")],
     as_json: Json = False,
 ) -> None:
-    """Verify a certificate from its own text alone."""
+    """Verify a certificate from its own text alone.
+
+    Example: reticent views verify certificate.json
+    """
     from reticent.views import read_certificate, read_text
     from reticent.views import verify as check_again
 
@@ -376,7 +400,10 @@ def decide(
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Decide whether a user may see a view. Decided from the queries alone, never from data, and recorded in the ledger."""
+    """Decide whether a user may see a view. Decided from the queries alone, never from data, and recorded in the ledger.
+
+    Example: reticent views decide --policy access.toml --user ann --view view.sql
+    """
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
@@ -390,7 +417,10 @@ def collusion(
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Find what these users would learn together that one of them must not know."""
+    """Find what these users would learn together that one of them must not know.
+
+    Example: reticent views collusion ann ben --policy access.toml
+    """
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
@@ -407,7 +437,10 @@ def log(
     ledger: LedgerOption = None,
     as_json: Json = False,
 ) -> None:
-    """Show every authorization that was granted or revoked, and every decision that was returned."""
+    """Show every authorization that was granted or revoked, and every decision that was returned.
+
+    Example: reticent views log --policy access.toml
+    """
     from reticent.views import open_policy
 
     with open_policy(policy, ledger) as control:
