@@ -11,7 +11,7 @@ from typing import Any
 from reticent.errors import did_you_mean
 from reticent.registry import PUBLIC, ROOMS
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 __all__ = ["__version__", *PUBLIC, *ROOMS]
 
