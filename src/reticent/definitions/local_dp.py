@@ -51,7 +51,7 @@ class LocalDP(PlanDefinition):
     def assess(self, plan: MechanismPlan) -> Assessment:
         """Judge a mechanism's plan. The value is its epsilon."""
         ratio, epsilon = cast(Mechanism, plan).ratios("record").highest, self._epsilon
-        text = f"A shown value can be {float(ratio):.6g} times as likely for one true value as for another, more than e^{float(epsilon):.6g}."
+        text = f"A published value can be {float(ratio):.6g} times as likely for one true value as for another, more than e^{float(epsilon):.6g}."
         witness = Witness(0, text) if exceeds_exponential(ratio, epsilon) else None
         return Assessment(self, witness is None, math.log(ratio), witness, {"highest_ratio": ratio})
 

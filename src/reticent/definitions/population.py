@@ -92,8 +92,8 @@ class KMap(PopulationDefinition):
         smallest = int(filled[np.argmin(people[filled])])
         achieved = int(people[smallest])
         text = (
-            f"{int(failing.sum())} of {len(groups)} groups are fitted by fewer than {self.k} people of the population; the smallest "
-            f"is fitted by {achieved}."
+            f"{int(failing.sum())} of {len(groups)} groups match fewer than {self.k} people of the population; the smallest "
+            f"match is {achieved}."
         )
         witness = Witness(smallest, text) if failing.any() else None
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
@@ -161,8 +161,8 @@ class DeltaPresence(PopulationDefinition):
         value = {"low": smallest, "high": largest}
         worst = highest if not isinstance(largest, Fraction) or largest > Fraction(self.high) else lowest
         text = (
-            f"{int(failing.sum())} of {len(groups)} groups have a share outside {shown(self.low)} to {shown(self.high)} of the people who fit "
-            f"them; shares reach from {_said(smallest)} to {_said(largest)}."
+            f"{int(failing.sum())} of {len(groups)} groups have a share outside {shown(self.low)} to {shown(self.high)} of the people who match "
+            f"them; the shares range from {_said(smallest)} to {_said(largest)}."
         )
         witness = Witness(int(filled[worst]), text) if failing.any() else None
         return Assessment(self, witness is None, value, witness, failures(groups, failing))
