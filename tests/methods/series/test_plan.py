@@ -81,7 +81,7 @@ def test_the_first_release_in_blocks_is_planned_exactly(planned, frame):
     priced = sum(len(block) * max(count[value] for value in block) - sum(count[value] for value in block) for block in blocks)  # fmt: skip
     price = planned["blocks"]
     assert (price.expected[0], price.least[0], price.most[0]) == (priced, priced, priced)
-    assert f"less 800 people = {priced:,}" in price.arithmetic[0]
+    assert f"minus 800 people = {priced:,}" in price.arithmetic[0]
     assert planned["blind"].expected[0] == planned["filled"].expected[0] == 0
     assert planned["blind"].worst == (0, *(6 * each for each in planned.people[1:]))
     assert planned["blocks"].worst == tuple(4 * each for each in planned.people)
