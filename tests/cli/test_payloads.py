@@ -19,8 +19,8 @@ from reticent.cli.console import run
 from tests.audit_service.conftest import PEOPLE
 from tests.audit_service.conftest import POLICY as AUDIT_POLICY
 from tests.cli.conftest import PATIENTS, POLICY
+from tests.cli.test_synthesize import MARGINALS, TOWNS
 from tests.cli.test_synthesize import POLICY as SYNTHETIC_POLICY
-from tests.cli.test_synthesize import TOWNS
 from tests.methods.series.test_commands import FRAMES
 from tests.methods.series.test_commands import POLICY as SERIES_POLICY
 from tests.views.test_command_line import ACCESS, CANCER, DDL
@@ -85,6 +85,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "index publish": ("publish", "policy.toml", "-o", "regions", "--method", "Bang", "--ledger", "regions.sqlite"),
     "index flat": ("index", "flat", "regions", "-o", "flat.csv"),
     "synthesize plan": ("synthesize", "plan", "--groups", "12,40", "--domain", "100", "--epsilon", "2"),
+    "synthesize choose": ("synthesize", "choose", "marginals.toml", "--epsilon", "1", "--measure"),
     "synthesize publish": ("publish", "synthetic.toml", "-o", "drawn", "--ledger", "drawn.sqlite"),
     "synthesize audit": ("synthesize", "audit", "drawn", "--policy", "synthetic.toml"),
     "synthesize compare": ("synthesize", "compare", "drawn", "--policy", "synthetic.toml"),
@@ -157,6 +158,7 @@ def write_inputs() -> None:
         + 'domain = { disease = ["flu", "cold", "ulcer", "asthma"] }\n',
         "series.toml": SERIES_POLICY,
         "synthetic.toml": SYNTHETIC_POLICY,
+        "marginals.toml": MARGINALS,
         "audit.toml": AUDIT_POLICY.replace("{source}", "staff.csv").replace("{table}", ""),
         "access.toml": ACCESS,
         "limits.toml": '[definitions]\nhold = ["KAnonymity(4)"]\n[loss]\ntotal = 0\n',

@@ -98,3 +98,42 @@ def test_a_policy_with_probabilities_is_published_verified_counted_and_audited(r
     found = reticent("synthesize", "audit", "out", "--policy", "policy.toml", "--epsilon", "0.01", "--json").json
     assert (found["private"], found["groups"], found["in_disclosure_set"]) == (True, 2, 2)
     assert "For the steward only" in reticent("synthesize", "audit", "out", "--policy", "policy.toml").out
+
+
+MARGINALS = """
+dataset = "jobs"
+[data]
+source = "jobs.csv"
+[roles]
+quasi = ["work"]
+sensitive = "home"
+[[definition]]
+name = "UnboundedDP"
+epsilon = 1
+delta = "1e-6"
+[method]
+name = "Marginals"
+select = [["work", "home"]]
+domain = { work = ["mill", "port"], home = ["Aix", "Apt", "Arles", "Gap"] }
+"""
+
+
+def test_selections_of_marginals_are_compared_before_anything_is_spent(reticent, files):
+    pytest.importorskip("opendp")
+    Path("policy.toml").write_text(MARGINALS)
+    asked = ["synthesize", "choose", "policy.toml", "--epsilon", "0.5", "--epsilon", "2", "--select", "mst"]
+    expected = reticent(*asked, "--json").json["draws"]
+    assert [(each["method"], each["epsilon"]) for each in expected] == [
+        (method, epsilon) for epsilon in ("0.5", "2") for method in ("the policy", "mst")
+    ]
+    assert all(each["measured"] is None for each in expected)
+    assert expected[0]["expected"]["error of home"] > 2 * expected[2]["expected"]["error of home"]
+    shown = reticent(*asked, "--measure")
+    assert "for the steward alone" in " ".join(shown.out.split())
+    assert not Path("release").exists()
+
+
+def test_a_method_without_marginals_cannot_be_given_another_selection(reticent, files):
+    refused = reticent("synthesize", "choose", "policy.toml", "--epsilon", "1", "--select", "mst")
+    assert refused.code == 2
+    assert "select" in refused.err + refused.out

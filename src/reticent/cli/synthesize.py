@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
         app,
         "synthesize",
         "Synthetic data: the rows of each group are replaced by as many sampled ones, with a proven bound.",
-        {"plan": plan, "audit": audit, "compare": compare},
+        {"plan": plan, "choose": choose, "audit": audit, "compare": compare},
     )
 
 
@@ -77,6 +77,35 @@ def plan(
                 )
     plans = {"plans": [each.describe() for each in made]}
     answer(PlainResult(plans, made[0].card() if len(made) == 1 else _compared(made)), as_json)
+
+
+def choose(
+    policy: Annotated[Path, typer.Argument(help="A policy whose method adds noise by a plan, such as Marginals.")],
+    epsilon: Annotated[list[str], typer.Option("--epsilon", help="An epsilon to compare; repeat it.")],
+    delta: Annotated[str, typer.Option(help="The delta of all of them.")] = "1e-6",
+    select: Annotated[
+        list[str],
+        typer.Option("--select", help="aim or mst: choose marginals in this way instead of the policy's; repeat it."),
+    ] = [],  # noqa: B006  # typer copies it
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Draw each once and show its error. For the steward alone.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the error to be expected of the policy's method, and of other selections of marginals, at several epsilons. Nothing is spent or published.
+
+    Example: reticent synthesize choose policy.toml --epsilon 0.5 --epsilon 1 --select aim --select mst
+    """
+    from reticent.methods.synthesize import compare as beside_one_another
+    from reticent.policy import Policy
+
+    described = Policy.read(policy)
+    with working("Comparing ...", as_json) as context:
+        table = described.table()
+        others = {each: described.method(table, described.definition, select=each) for each in select}
+        methods = {"the policy": described.method(table, described.definition), **others}
+        found = beside_one_another(table, epsilon, methods, delta=delta, measure=measure, context=context)
+    answer(found, as_json)
 
 
 def audit(

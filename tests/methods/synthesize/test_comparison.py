@@ -11,7 +11,7 @@ import pytest
 import reticent as rt
 from reticent.errors import PolicyError
 
-pytest.importorskip("mbi")
+pytest.importorskip("opendp")
 DOMAIN = {"sex": ["f", "m"], "ill": ["no", "yes"]}
 
 
