@@ -25,9 +25,6 @@ _MEGABYTE = 2**20
 _LOOK_EVERY = 25
 _STILL = 1e-5
 """Descent ends when so many rounds have lowered the loss by no more than this share of it."""
-_NEAR_ENOUGH = 0.3
-"""The loss of a cell at which a descent that began with the uniform distribution ends. Noise alone costs the truth half of one in expectation, and what a model has less it owes to following the noise: on
-Adult and on tracts of Rhode Island errors were least at 0.25 to 0.35, and grew again after."""
 
 
 @dataclass(frozen=True)
@@ -232,9 +229,10 @@ def fitted(
     before: GraphicalModel | None = None,
     rounds: int = 1000,
     context: Context | None = None,
+    near: float = 0.0,
 ) -> GraphicalModel:
     """The model that fits noisy ``measurements`` best by weighted least squares, from the model ``before`` on, after at most ``rounds`` of mirror descent; ``total`` where the number of records is
-    public. ``excluded`` combinations get no records."""
+    public. ``excluded`` combinations get no records. Descent ends early when a cell costs no more than ``near``; noise alone costs the truth half of one."""
     context = context or Context()
     means = _together(sizes, measurements)
     count = _estimated_total(means) if total is None else max(total, 1.0)
@@ -257,7 +255,7 @@ def fitted(
         return sum(float(np.vdot(slope[each], missed[each])) for each in means) / 2, found, slope
 
     step = 2 / (count * sum(mean.precision for mean in means.values()))
-    grown, near = 2.0, _NEAR_ENOUGH * sum(mean.counts.size for mean in means.values())
+    grown, cells = 2.0, sum(mean.counts.size for mean in means.values())
     loss, found, slope = judged(factors)
     seen = loss
     for done in range(1, rounds + 1):
@@ -271,7 +269,7 @@ def fitted(
             step, grown = step / 2, 1.1
         if done % _LOOK_EVERY == 0:
             context.check("fitting a model")
-            if seen - loss <= _STILL * loss or (before is None and loss <= near):
+            if seen - loss <= _STILL * loss or loss <= near * cells:
                 break
             seen = loss
     return GraphicalModel(sizes, count, factors, tuple(excluded))
