@@ -167,7 +167,7 @@ const bucketize = {
     need(same(manifest.details, {}) || same(manifest.details, { people: "drawn" }), "manifest.json: the details of a bucketized release are empty or say that buckets were drawn.");
     const bucket = only(manifest, "bucket"), count = manifest.named("count"), [main, hidden] = this.tables.map((name) => tables.get(name));
     need(count.length <= 1 && main.has(bucket) && hidden.has(bucket), "manifest.json: both tables need the bucket column, and there is at most one count column.");
-    need(sameSet(hidden.names, [bucket, ...manifest.named("sensitive"), ...count]) && main.names.filter((name) => hidden.has(name)).length === 1, `manifest.json: the table "${this.tables[1]}".`);
+    need(sameSet(hidden.names, [bucket, ...manifest.named("sensitive"), ...count]) && main.names.filter((name) => hidden.has(name)).length === 1, `manifest.json: the table "${this.tables[1]}" must have exactly the sensitive columns.`);
     const people = new Map(), values = new Map();
     for (const { values: [number], rows } of main.counted([bucket])) people.set(number, rows);
     for (const { values: [number, times = "1"], rows } of hidden.counted([bucket, ...count])) {
