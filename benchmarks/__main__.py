@@ -10,6 +10,7 @@ from benchmarks.adult import SHARED
 MODULES = (
     "search",
     "local",
+    "gaps",
     "bang",
     "suppression",
     "clustering",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,17 @@ import reticent as rt
 from reticent.definitions import GroupDefinition
 from reticent.engine import count_table
 from reticent.release.group_demands import bound_under
-from reticent.utility import GroupDemand, MeasuredUtility, bound_sentence, loss_bound, lower_bound
-from tests.oracles.loss_optimum import least_loss
+from reticent.utility import (
+    GroupDemand,
+    LabelSpace,
+    MeasuredUtility,
+    bound_sentence,
+    dual_certificate,
+    loss_bound,
+    lower_bound,
+)
+from reticent.utility._kernels import cheapest_boxes
+from tests.oracles.loss_optimum import group_loss, least_loss
 
 SEXES = ["f", "m", "x"]
 
@@ -79,18 +89,16 @@ def test_few_records_are_solved_exactly(
 @settings(max_examples=80, deadline=None)
 @given(small_tables(), st.booleans())
 def test_the_general_bound_is_never_above_the_optimum(
-    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], compiled: bool
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], thorough: bool
 ) -> None:
     frame, quasi, _, k, diversity = drawn
     counted = count_table(table_of(frame, quasi))
     demand = GroupDemand(tuple(range(len(quasi))), max(k, diversity), {"s": diversity})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lower_bound, "_ARRAYS", 0 if compiled else lower_bound._ARRAYS)
-        for ranges in (False, True):
-            if ranges and not all(frame[name].dtype.is_numeric() for name in quasi):
-                continue
-            found = loss_bound(counted, [demand], ranges=ranges)
-            assert Fraction(found.value) <= optimum(frame, quasi, k, diversity, ranges)
+    for ranges in (False, True):
+        if ranges and not all(frame[name].dtype.is_numeric() for name in quasi):
+            continue
+        found = loss_bound(counted, [demand], ranges=ranges, thorough=thorough)
+        assert Fraction(found.value) <= optimum(frame, quasi, k, diversity, ranges)
 
 
 def random_table(size: int = 60, seed: int = 1) -> rt.Table:
@@ -166,13 +174,76 @@ def test_what_cannot_be_published_costs_everything() -> None:
 
 def test_compiled_loops_and_arrays_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     counted, demand = count_table(random_table(200)), GroupDemand((0, 1, 2), 5, {"s": 3})
-    by_arrays = [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)]
-    monkeypatch.setattr(lower_bound, "_ARRAYS", 0)
-    assert [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)] == pytest.approx(by_arrays)
+    by_arrays = [loss_bound(counted, [demand], ranges=ranges, thorough=False).value for ranges in (False, True)]
+    monkeypatch.setattr(lower_bound, "_MOST_BOXED", 0)
+    by_loops = [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)]
+    assert by_loops == pytest.approx(by_arrays)
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_tables(8), st.booleans(), st.sampled_from([0, 5, 1000]))
+def test_boxes_are_the_cheapest_that_cover_a_record_and_k(
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], ranges: bool, effort: int
+) -> None:
+    frame, quasi, _, k, _ = drawn
+    if frame.height < k or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
+        return
+    counted = count_table(table_of(frame, quasi))
+    space = LabelSpace.of(counted, tuple(range(len(quasi))), ranges)
+    boxes = np.empty(len(counted))
+    cheapest_boxes(space.codes, space.weights, space.spanned, counted.sizes, np.arange(len(counted)), k, effort, boxes)
+    rows = frame.select(quasi).rows()
+    leaves = [sorted(set(column), key=lambda value: (value is None, value)) for column in zip(*rows, strict=True)]
+    # Points are compared by their costs: the records of one have the same cheapest box.
+    expected = sorted(
+        min(
+            group_loss([rows[place] for place in group], leaves, ranges)
+            for group in combinations(range(len(rows)), k)
+            if record in group
+        )
+        for record in range(len(rows))
+    )
+    found = sorted(np.repeat(boxes, counted.sizes).tolist())
+    assert all(mine <= float(least) + 1e-12 for mine, least in zip(found, expected, strict=True))
+    if effort == 1000:
+        assert found == pytest.approx([float(least) for least in expected])
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_tables(8), st.booleans())
+def test_dual_prices_are_certified_by_fractions(
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], ranges: bool
+) -> None:
+    """Every group of any size is worth at most what it costs, in fractions, and the prices add up to more than the cheapest boxes give."""
+    frame, quasi, _, k, _ = drawn
+    if frame.height < k or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
+        return
+    counted = count_table(table_of(frame, quasi))
+    space = LabelSpace.of(counted, tuple(range(len(quasi))), ranges)
+    point_of = np.repeat(np.arange(len(counted)), counted.sizes)
+    certificate = dual_certificate(space, point_of, k)
+    labels = [hierarchy.leaves.to_list() for hierarchy in counted.hierarchies]
+    rows = [tuple(values[codes[p]] for values, codes in zip(labels, counted.codes, strict=True)) for p in point_of]
+    prices = [Fraction(price, certificate.scale) for price in certificate.prices]
+    assert all(0 <= price <= 1 for price in prices)
+    for size in range(k, len(rows) + 1):
+        for group in combinations(range(len(rows)), size):
+            worth = sum((prices[place] for place in group), Fraction(0))
+            assert worth <= size * group_loss([rows[place] for place in group], labels, ranges)
+    boxes = np.empty(len(counted))
+    cheapest_boxes(space.codes, space.weights, space.spanned, counted.sizes, np.arange(len(counted)), k, 1000, boxes)
+    assert float(certificate.value) >= float(counted.sizes @ boxes) / counted.rows - 1e-6
+
+
+def test_some_dozens_of_records_are_bounded_by_linear_programming(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = random_table(18)
+    priced = bound_under(table, rt.KAnonymity(4), count_table(table))
+    monkeypatch.setattr(lower_bound, "is_affordable", lambda records, rows: False)
+    assert bound_under(table, rt.KAnonymity(4), count_table(table)).value < priced.value < 1
 
 
 def test_a_sampled_bound_states_its_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted, demand = count_table(random_table(3000)), GroupDemand((0, 1, 2), 40, {})
+    counted, demand = count_table(random_table(3000)), GroupDemand((0, 1, 2), 10, {})
     whole = loss_bound(counted, [demand])
     monkeypatch.setattr(lower_bound, "_WHOLE", 3 * len(counted) * 400)
     sampled = loss_bound(counted, [demand])

@@ -32,14 +32,20 @@ def measured_utility(table: Table, definition: Definition, draft: Draft) -> tupl
     return MeasuredUtility(figures, bounded, is_quick(counted)), losses
 
 
-def bound_under(table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False) -> LowerBound:
-    """The lower bound on the loss of a release by groups of a counted table under a definition; with ``ranges``, of one that publishes numbers and dates as ranges."""
+def bound_under(
+    table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False, thorough: bool = True
+) -> LowerBound:
+    """The lower bound on the loss of a release by groups of a counted table under a definition; with ``ranges``, of one that publishes numbers and dates as ranges; ``thorough`` as in :func:`loss_bound`."""
     judged = _judged_alone(table, definition, counted)
     failing = None if judged is None else partial(_failing, judged)
-    return loss_bound(counted, list(_demands(table, definition, counted)), ranges=ranges, failing=failing)
+    return loss_bound(
+        counted, list(_demands(table, definition, counted)), ranges=ranges, failing=failing, thorough=thorough
+    )
 
 
-def _nothing_lost(table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False) -> LowerBound:
+def _nothing_lost(
+    table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False, thorough: bool = True
+) -> LowerBound:
     return LowerBound(0.0, exact=True)
 
 

@@ -172,7 +172,7 @@ class Preview(ShownAsCard):
             "rows": self.rows,
             "suppressed": self.suppressed,
             "groups": None if groups is None else {"count": len(groups), "smallest": int(groups.people.min())},
-            "utility": dict(self.utility),
+            "utility": dict(self.utility.items()),
             "loss_by_column": dict(self.loss_by_column),
             "proven": self.search.get("proven"),
         }
@@ -250,7 +250,7 @@ class MechanismPreview(ShownAsCard):
             "rows": None,
             "suppressed": None,
             "groups": None,
-            "utility": dict(self.utility),
+            "utility": dict(self.utility.items()),
             "error": {"figures": dict(self.error.figures), "words": self.error.words},
             "loss_by_column": {},
             "proven": None,

@@ -3,7 +3,7 @@
 ``cells``         what a release reveals of a column; ``summary`` a whole release with the table that it was made from
 ``measures``      loss, entropy, divergence, penalties and group sizes of a summary
 ``measurements``  all of them by name, computed lazily
-``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the minimum loss of small tables
+``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the minimum loss of small tables, ``dual_bound`` linear programming for some dozens of records
 ``flows``         sampled rows by group compared with true ones: total variation, counts, distances by group size
 ``regression``    models fitted before and after, and the conclusions that change
 ``workload``      the error of many counting queries
@@ -12,6 +12,7 @@ Every figure is computed from the original table and stays with the steward.
 """
 
 from reticent.utility.cells import Cells
+from reticent.utility.dual_bound import DualCertificate, dual_certificate
 from reticent.utility.flows import (
     CodedFlows,
     DistanceBin,
@@ -58,6 +59,7 @@ __all__ = [
     "ConclusionChange",
     "DesignColumn",
     "DistanceBin",
+    "DualCertificate",
     "Flows",
     "GeoPoints",
     "GroupDemand",
@@ -80,6 +82,7 @@ __all__ = [
     "cp",
     "discernibility",
     "distances_by_size",
+    "dual_certificate",
     "fit_model",
     "height",
     "is_binary",

@@ -8,6 +8,9 @@ import numpy as np
 
 from reticent.base.compiled import compiled
 
+_MOST_CANDIDATES = 5_000_000
+"""Candidates of a box times its records: branch and bound is not begun where there are more."""
+
 
 @compiled
 def column_difference(mine: int, other: int, spanned: bool) -> int:
@@ -63,3 +66,126 @@ def value_distances(
             if cost < limit:
                 nearest[values[cell]] = cost
         radius[number] = np.sort(nearest)[needed - 1]
+
+
+@compiled
+def box_cost(codes: Any, weights: Any, spanned: Any, members: Any, count: int, added: int, limit: float) -> float:
+    """The cost of labels that cover ``count`` members and one more point; infinite as soon as it reaches ``limit``."""
+    cost = 0.0
+    for c in range(len(weights)):
+        value = codes[added, c]
+        if spanned[c]:
+            low, high, missing = 1 << 30, -1, 0
+            for place in range(count + 1):
+                other = value if place == count else codes[members[place], c]
+                if other < 0:
+                    missing = 1
+                else:
+                    low, high = min(low, other), max(high, other)
+            covered = max(high - low + 1, 0) + missing
+        else:
+            covered = 1
+            for place in range(count):
+                other, new = codes[members[place], c], codes[members[place], c] != value
+                for before in range(place):
+                    if codes[members[before], c] == other:
+                        new = False
+                covered += new
+        cost += weights[c] * (covered - 1)
+        if cost >= limit:
+            return np.inf
+    return cost
+
+
+@compiled
+def reached_cost(costs: Any, candidates: Any, sizes: Any, first: int, count: int, needed: int) -> float:
+    """The cost up to which candidates from ``first`` on, by rising cost, have ``needed`` records; infinite where all have fewer."""
+    rows = 0
+    for place in range(first, count):
+        rows += sizes[candidates[place]]
+        if rows >= needed:
+            cost: float = costs[place]
+            return cost
+    return np.inf
+
+
+@compiled
+def cheapest_boxes(
+    codes: Any, weights: Any, spanned: Any, sizes: Any, chosen: Any, rows: int, effort: int, found: Any
+) -> None:
+    """For each chosen point a lower bound of the cost of labels that cover it and ``rows`` records: their least cost, unless more than ``effort`` boxes are compared, each counted by the points in it.
+
+    Branch and bound over sets of points. A set that must still gain some records costs at least as much as the box up to which single points bring them; candidates that alone widen
+    the box beyond the best one known are dropped. Where the effort is spent, the least of what is still open is returned.
+    """
+    points = len(sizes)
+    members, held = np.zeros(rows + 1, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
+    position, count = np.zeros(rows + 1, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
+    close, distances = np.empty(points, dtype=np.int64), np.empty(points)
+    nearest, near = np.empty(rows), np.empty(rows, dtype=np.int64)
+    for number in range(len(chosen)):
+        point = chosen[number]
+        if sizes[point] >= rows:
+            found[number] = 0.0
+            continue
+        members[0], held[0] = point, sizes[point]
+        # The box of the nearest points is the first one known.
+        nearest[:], kept = np.inf, 0
+        for other in range(points):
+            if other != point:
+                cost = box_cost(codes, weights, spanned, members, 1, other, nearest[rows - 1])
+                if cost < nearest[rows - 1]:
+                    place = rows - 1
+                    while place > 0 and nearest[place - 1] > cost:
+                        nearest[place], near[place] = nearest[place - 1], near[place - 1]
+                        place -= 1
+                    nearest[place], near[place] = cost, other
+                    kept = min(kept + 1, rows)
+        best, gained = np.inf, sizes[point]
+        for place in range(kept):
+            if gained < rows:
+                best = box_cost(codes, weights, spanned, members, place + 1, near[place], np.inf)
+                members[place + 1] = near[place]
+                gained += sizes[near[place]]
+        if gained < rows:
+            best = np.inf
+        size = 0
+        for other in range(points):
+            if other != point:
+                cost = box_cost(codes, weights, spanned, members, 1, other, best)
+                if cost < best:
+                    close[size], distances[size] = other, cost
+                    size += 1
+        levels = rows + 1 if size * rows <= _MOST_CANDIDATES else 1
+        candidates, costs = np.empty((levels, size), dtype=np.int64), np.empty((levels, size))
+        order = np.argsort(distances[:size])
+        candidates[0], costs[0] = close[:size][order], distances[:size][order]
+        count[0], position[0], depth, compared = size, 0, 0, 0
+        while depth >= 0 and compared <= effort and levels > 1:
+            start = position[depth]
+            if reached_cost(costs[depth], candidates[depth], sizes, start, count[depth], rows - held[depth]) >= best:
+                depth -= 1
+                continue
+            position[depth] = start + 1
+            taken = candidates[depth, start]
+            if held[depth] + sizes[taken] >= rows:
+                best = min(best, costs[depth, start])
+                continue
+            members[depth + 1], held[depth + 1], size = taken, held[depth] + sizes[taken], 0
+            for place in range(start + 1, count[depth]):
+                other = candidates[depth, place]
+                cost = box_cost(codes, weights, spanned, members, depth + 2, other, best)
+                compared += depth + 1
+                if cost < best:
+                    candidates[depth + 1, size], costs[depth + 1, size] = other, cost
+                    size += 1
+            depth += 1
+            order = np.argsort(costs[depth, :size])
+            candidates[depth, :size], costs[depth, :size] = candidates[depth, :size][order], costs[depth, :size][order]
+            count[depth], position[depth] = size, 0
+        for level in range(depth + 1):
+            still = reached_cost(
+                costs[level], candidates[level], sizes, position[level], count[level], rows - held[level]
+            )
+            best = min(best, still)
+        found[number] = best

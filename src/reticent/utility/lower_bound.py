@@ -12,15 +12,16 @@ a missing value, which lies in no range). ``D = sum_c w_c delta_c``.
 order: ``delta_c`` is at most the difference of these numbers, whose range is the number of distinct values less one. A missing value adds one leaf and, beside ``a`` numbers, ``a (s - a)``
 pairs.
 
-*Radius bound.* A group that holds a record lies within ``D <= cost(G)`` of it, hence so do ``k`` records and as many sensitive values as the definition demands. The mean over all records of the
-smallest distance that reaches so many is a lower bound of the loss.
+*Box bound.* The group of a record holds ``k`` records, so it costs at least as much as the cheapest labels that cover the record and ``k`` records; these are found by branch and bound. It also lies within
+``D <= cost(G)`` of the record, hence so do as many different sensitive values as the definition demands. The mean over all records of the larger of the two is a lower bound of the loss.
 
 *Pair bound.* By the lemma ``s * cost(G) >= s / floor(s^2 / 4) * (sum of D over the pairs of G)``. Split the cost of a pair between its two records in the ratio of any positive prices
 ``p_i : p_j``, fixed beforehand. The ``s - 1`` shares of a record are on average at least the mean of its ``k - 1`` smallest shares in the whole table, and ``s (s - 1) / floor(s^2 / 4)`` does not
 fall with ``s``. So a record's part of the cost of its group is at least ``y_i = k / floor(k^2 / 4) * (sum of its k - 1 smallest shares)``, and the mean of ``min(y_i, 1)`` is a lower bound
 of the loss, suppressed records included. Equal prices are the first choice; prices proportional to ``y`` then charge outliers more for their pairs, which raises the bound.
 
-Where adversaries know several sets of columns, each column is counted for one set, and the bounds of the sets add up. Tables of few records are solved exactly (:mod:`.partition_optimum`).
+Where adversaries know several sets of columns, each column is counted for one set, and the bounds of the sets add up. Tables of few records are solved exactly (:mod:`.partition_optimum`), those of
+some dozens are also bounded by linear programming (:mod:`.dual_bound`), which finds the best prices of records for groups as they are.
 Every sum has terms that are not negative, so that the relative error of floats is known, and the result is rounded down by more than that.
 
 For tables with too many points for all pairs, records are sampled at random and compared with all points; the mean of the table is then bounded from below with a stated confidence by the
@@ -41,6 +42,7 @@ from numpy.typing import NDArray
 
 from reticent.core import FrequencySet, leaves_in_order
 from reticent.utility import _kernels
+from reticent.utility.dual_bound import dual_certificate, is_affordable
 from reticent.utility.partition_optimum import MOST_RECORDS, least_loss
 
 Floats = NDArray[np.float64]
@@ -55,6 +57,10 @@ _ARRAYS = 20_000_000
 """Pairs of points times columns up to which array operations are as fast as compiled loops with the time to load these."""
 _WHOLE = 4_000_000_000
 """Pairs of points times columns up to which all points are compared with all; above it records are sampled."""
+_BOXES = 20_000
+"""Boxes that are compared for one record before the least of what is open is taken."""
+_MOST_BOXED = 50
+"""Groups of more records are bounded by distances: with so many, branch and bound does not end."""
 _SWEEPS = 3
 _BLOCK = 1 << 21
 _LEAST_SAMPLE = 200
@@ -90,10 +96,12 @@ def loss_bound(
     *,
     ranges: bool = False,
     failing: Failing | None = None,
+    thorough: bool = True,
 ) -> LowerBound:
     """The largest lower bound that is known for the loss of a release by groups that meet the ``demands``; with ``ranges``, of one that publishes numbers and dates as ranges.
 
-    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly.
+    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly. What is not ``thorough`` has distances in place of boxes, which is weaker and needs no
+    compiled loop.
     """
     if not counted.rows or not counted.hierarchies:
         return LowerBound(0.0)
@@ -103,7 +111,8 @@ def loss_bound(
         return LowerBound(_rounded_down(least_loss(points, spaces[0], failing), 0), exact=True)
     size = len(points.hierarchies)
     bounds = [
-        _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size) for demand in _disjoint(demands)
+        _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size, thorough)
+        for demand in _disjoint(demands)
     ]
     confidence = 1 - sum(1 - each.confidence for each in bounds)
     sampled = min((each.sampled for each in bounds if each.sampled is not None), default=None)
@@ -169,12 +178,14 @@ def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
             yield GroupDemand(own, demand.rows, demand.values)
 
 
-def _set_bound(points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int) -> LowerBound:
+def _set_bound(
+    points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, thorough: bool
+) -> LowerBound:
     """The bound for the groups that an adversary sees who knows some columns; ``columns`` is the number of all."""
     most, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
     if points.rows < demand.rows:
         return LowerBound(_rounded_down(most, 0), exact=True)
-    search = _Nearest(points, demand, space, compiled=work > _ARRAYS)
+    search = _Nearest(points, demand, space, compiled=thorough or work > _ARRAYS)
     every = np.arange(len(points))
     if work <= _WHOLE:
         best, prices = 0.0, np.ones(len(points))
@@ -182,8 +193,12 @@ def _set_bound(points: FrequencySet, demand: GroupDemand, space: LabelSpace, col
             shares, radii = search.of(every, prices)
             best = max(best, _mean(points, np.minimum(shares, most)))
             if sweep == 0:
-                best = max(best, _mean(points, np.minimum(np.maximum(radii, search.value_radii(every)), most)))
+                boxes = np.maximum(search.boxes(every, radii), search.value_radii(every))
+                best = max(best, _mean(points, np.minimum(boxes, most)))
             prices = np.maximum(shares, 1e-9)
+        if is_affordable(points.rows, demand.rows):
+            record = np.repeat(every, points.sizes)
+            best = max(best, float(dual_certificate(space, record, demand.rows).value))
         return LowerBound(_rounded_down(best, len(points)))
     return _sampled(points, search, most)
 
@@ -216,6 +231,14 @@ class _Nearest:
             for block in self._blocks(chosen):
                 sums[block], last[block] = self._shares(chosen[block], prices, others)
         return self._factor * sums, 2 * last
+
+    def boxes(self, chosen: Ids, radii: Floats) -> Floats:
+        """For each chosen point the cost of the cheapest labels that cover it and as many records as are demanded, or less; at least its radius."""
+        found = radii.copy()
+        if self.compiled and self.demand.rows <= _MOST_BOXED:
+            given = (self.space.codes, self.space.weights, self.space.spanned, self.points.sizes, chosen)
+            _kernels.cheapest_boxes(*given, self.demand.rows, _BOXES, found)
+        return np.maximum(found, radii)
 
     def value_radii(self, chosen: Ids) -> Floats:
         """For each chosen point the distance that reaches as many sensitive values as are demanded."""
@@ -271,7 +294,8 @@ def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
     def drawn(size: int) -> tuple[Floats, Floats]:
         chosen = np.searchsorted(upto, chance.integers(0, points.rows, size), side="right").astype(np.int64)
         shares, radii = search.of(chosen, prices)
-        return np.minimum(shares, most), np.minimum(np.maximum(radii, search.value_radii(chosen)), most)
+        boxes = np.maximum(search.boxes(chosen, radii), search.value_radii(chosen))
+        return np.minimum(shares, most), np.minimum(boxes, most)
 
     pilot = drawn(count // 4)
     better = int(pilot[1].mean() > pilot[0].mean())

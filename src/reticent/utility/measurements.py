@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from functools import cached_property
 
 from reticent.core import Draft
@@ -13,6 +13,8 @@ from reticent.utility.summary import ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, workload_error
 
 Measure = Callable[[ReleaseSummary, Weights | None], float]
+Bounded = Callable[[bool, bool], LowerBound]
+"""A lower bound on loss: whether for ranges, and whether thorough."""
 
 _ALWAYS: dict[str, Measure] = {
     "loss": measures.loss,
@@ -107,45 +109,42 @@ class UtilityMeasures(Mapping[str, float]):
 
 
 class MeasuredUtility(Mapping[str, float]):
-    """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition: computed when first read, or listed where that is ``quick``.
+    """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition.
 
     ``loss_bound`` holds whatever the labels are; ``loss_bound_ranges`` for releases that publish numbers and dates as ranges; ``loss_bound_confidence`` is there where records were
-    sampled. Never public: a bound is computed from the confidential table. Mutable: it remembers what it has computed.
+    sampled. They are computed when first read. Where that is ``quick``, a weaker bound is listed before. Never public: a bound is computed from the confidential table.
+    Mutable: it remembers what it has computed.
     """
 
-    def __init__(
-        self,
-        figures: Mapping[str, float],
-        bounded: Callable[[bool], LowerBound] | None = None,
-        quick: bool = False,
-    ) -> None:
+    def __init__(self, figures: Mapping[str, float], bounded: Bounded | None = None, quick: bool = False) -> None:
         self._figures, self._bounded, self._quick = dict(figures), bounded, quick
 
     def __getitem__(self, name: str) -> float:
-        if name not in self._figures and name in _BOUNDS:
-            self._bound()
+        if name in _BOUNDS and self._bounded is not None:
+            self._bound(self._bounded, thorough=True)
+            self._bounded = None
         return self._figures[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._figures or (name in _BOUNDS[:2] and self._bounded is not None)
 
     def __iter__(self) -> Iterator[str]:
-        if self._quick:
-            self._bound()
+        if self._quick and self._bounded is not None and "loss_bound" not in self._figures:
+            self._bound(self._bounded, thorough=False)
         return iter(self._figures)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return repr(dict(self.items()))
 
-    def _bound(self) -> None:
-        """Compute the bounds, once."""
-        if self._bounded is None:
-            return
-        any_labels, by_ranges = self._bounded(False), self._bounded(True)
-        self._bounded = None
+    def items(self) -> ItemsView[str, float]:
+        """The figures that are listed, as they are: nothing is computed but a quick bound."""
+        return {name: self._figures[name] for name in self}.items()
+
+    def _bound(self, bounded: Bounded, thorough: bool) -> None:
+        any_labels, by_ranges = bounded(False, thorough), bounded(True, thorough)
         # What holds whatever the labels are holds for ranges too.
         self._figures |= {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
         confidence = min(any_labels.confidence, by_ranges.confidence)
@@ -158,7 +157,7 @@ _BOUNDS = ("loss_bound", "loss_bound_ranges", "loss_bound_confidence")
 
 def bound_sentence(utility: Mapping[str, float]) -> str | None:
     """The loss of a release beside the least that is possible, for the steward; None where no bound is listed."""
-    listed = dict(utility)
+    listed = dict(utility.items())
     if "loss_bound" not in listed:
         return None
     loss, bound, ranges = listed["loss"], listed["loss_bound"], listed["loss_bound_ranges"]
