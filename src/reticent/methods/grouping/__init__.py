@@ -1,12 +1,12 @@
-"""What methods that group rows share.
+"""Shared parts of methods that group records.
 
-``method``       the one way from a table to a draft, by what a method refuses and how it groups
-``refusal``      how methods refuse people with several rows
-``suppression``  which groups are left out, and what may be told about the people in them
-``quasi_sets``   what each adversary sees, where there are several sets of quasi columns
-``buckets``      what methods that publish buckets have in common
-``scales``       the order in which a column is cut; ``stage`` groups while they are cut; ``column_cells`` what is published of a group in one column
-``recoding``     rows of one point in several groups; ``shown_groups`` what a local recoding shows; ``local_groups`` its grouping
+``method``       the template from a table to a draft; a method adds what it refuses and how it groups
+``refusal``      refusal of tables in which people have several rows
+``suppression``  choice of the suppressed groups, and what their absence discloses
+``quasi_sets``   adversary views, where there are several sets of quasi columns
+``buckets``      shared parts of methods that publish buckets
+``scales``       split order of a column; ``stage`` groups during splitting; ``column_cells`` the labels of a column
+``recoding``     records of one point in several groups; ``shown_groups`` labels of a local recoding; ``local_groups`` its grouping
 ``format``       the format ``generalize``: one table of generalized rows
 """
 

@@ -1,4 +1,4 @@
-"""From groups with their cells to a grouping: what every local recoding does in the end."""
+"""The last step of every local recoding: from groups with their labels to a grouping."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def local_grouping(
     left_out: SuppressedGroups,
     order: Ids | None = None,
 ) -> Grouping:
-    """The grouping of what is shown, without the groups that are left out; ``order`` has the rows that were cut one by one, where ties were divided."""
+    """The grouping of the published groups, without the suppressed ones; ``order`` lists the rows that were split one by one, where ties were divided."""
     units, kept = shown.units, ~left_out.mask
     group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
     columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
@@ -63,7 +63,7 @@ def _recoding(
 
 
 def _drawn(run: GroupRun, hierarchy: BoundHierarchy, cells: ColumnCells) -> ColumnCells:
-    """The cells with a value drawn within each instead of a typical one."""
+    """The cells with a value sampled uniformly from each instead of a typical one."""
     values = drawn_values(hierarchy, cells.leaves, cells.meanings, cells.of_group, run.context.randomness)
     return replace(cells, typical=values)
 

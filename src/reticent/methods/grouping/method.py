@@ -1,4 +1,4 @@
-"""The one way of grouping methods from a table to a draft: what is asked, groups, recoded rows."""
+"""The template of grouping methods: from a table and a definition over groups and recoded rows to a draft."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from reticent.table import Meaning, Table
 
 
 class GroupMethod(ABC):
-    """A method that puts rows into groups. It says what it refuses and how it groups; the rest of the way to a draft is the same for all.
+    """A method that partitions records into groups. Subclasses define what they refuse and how they group; the rest of the way to a draft is shared.
 
-    ``judges_columns`` says that it judges what is shown of every set of columns, so that a definition about some columns is kept as it is asked for; others keep it for all columns together.
-    ``knows_raw_values`` says that its groups know the values of quasi columns behind their labels.
+    ``judges_columns``: the method judges the view of every set of columns, so that a definition about some columns is satisfied as stated; other methods satisfy it for all columns together.
+    ``knows_raw_values``: groups keep the quasi values behind their labels.
     """
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"groups"})

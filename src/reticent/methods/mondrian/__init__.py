@@ -1,9 +1,9 @@
-"""Local recoding by repeated cuts, and by a search for better groups.
+"""Multidimensional local recoding by recursive splits [LeFevre2006], refined by local search.
 
 ``method``        Mondrian, the method that ``publish`` takes
-``partition``     the rounds of cuts, all groups of a generation at once
-``allowed_cuts``  which cuts a definition allows
-``local_search``  groups that are gathered anew while the loss falls; ``box_points`` is what its compiled loops see of the units
+``partition``     recursive splits, all groups of one depth at once
+``allowed_cuts``  which splits a definition allows
+``local_search``  local search over groups after the splits; ``box_points`` is the input of its compiled loops
 
 Scales, stages and cells, which other local recodings use too, are in ``methods/grouping``.
 """

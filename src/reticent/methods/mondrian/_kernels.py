@@ -1,7 +1,7 @@
-"""Compiled loops of the local search: gathering units to groups, exchanging them between groups, and both for many neighbourhoods.
+"""Compiled loops of the local search: greedy construction of groups, exchange of units between groups, and both for many neighbourhoods.
 
-A *box* is what a group shows, as a row of ``low``, ``high`` and ``bits``. It is made of the units' rows of the same arrays by minimum, maximum and union
-(:class:`reticent.methods.mondrian.box_points.BoxPoints`, the ``points`` here; unit -1 is nobody, who widens no box). A group costs its rows times
+A *box* is the label combination of a group, as a row of ``low``, ``high`` and ``bits``: minimum, maximum and union of its units' rows of the same arrays
+(``points``, a :class:`reticent.methods.mondrian.box_points.BoxPoints`; unit -1 is empty and widens no box). A group costs its rows times
 the cost of its box.
 """
 
@@ -41,7 +41,7 @@ def ones(word: int) -> int:
 
 @compiled
 def empty_boxes(points: Any, count: int) -> Any:
-    """So many groups that hold nobody."""
+    """``count`` empty groups."""
     columns, words = points.low.shape[1], points.bits.shape[1]
     return GroupBoxes(
         np.full((count, columns), NOBODY_LOW, dtype=np.int32),
@@ -92,7 +92,7 @@ def join(points: Any, groups: Any, group: int, unit: int) -> None:
 
 @compiled
 def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> bool:
-    """Whether the units of a group and one more, who have so many rows, may be a group as far as can be told here."""
+    """Whether a group together with a unit, ``rows`` rows in all, meets the necessary conditions that are known here."""
     if rows < points.least:
         return False
     for c in range(len(points.needed)):
@@ -106,7 +106,7 @@ def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> boo
 
 @compiled
 def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
-    """Whether a unit has a value that a group lacks and needs, or makes up for values that it has too much of."""
+    """Whether a unit adds a sensitive value that a group still needs, or lowers a share that exceeds its limit."""
     for c in range(len(points.needed)):
         held = groups.bits[group, c]
         if points.needed[c] > 0 and points.bits[unit, c] & ~held and ones(held) < points.needed[c]:
@@ -119,10 +119,10 @@ def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
 
 @compiled
 def gather(points: Any, pool: Any, start: int, label: Any) -> int:
-    """Put the units of a pool into groups, one group after the other: it begins with the unit farthest from the group before (the first with that at
-    ``start``) and takes the unit that widens it least until it has enough. Units that are left over join the groups that they widen least.
+    """Group the units of a pool greedily: each group starts with the unit farthest from the previous group (the first with the unit at
+    ``start``) and adds the unit that widens it least until it is large enough. Remaining units join the groups that they widen least.
 
-    ``label`` becomes the group of every unit of the pool. Returns the number of groups; 0 where not even one could be made.
+    Fills ``label`` with the group of every unit of the pool. Returns the number of groups; 0 if not even one is possible.
     """
     size = len(pool)
     groups = empty_boxes(points, min(size, points.rows[pool].sum() // points.least) + 1)
@@ -169,7 +169,7 @@ def gather(points: Any, pool: Any, start: int, label: Any) -> int:
 
 @compiled
 def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
-    """What units in so many groups cost."""
+    """The cost of a partition of a pool into ``count`` groups."""
     groups, total = empty_boxes(points, count), 0.0
     for place in range(len(pool)):
         join(points, groups, label[place], pool[place])
@@ -180,14 +180,14 @@ def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
 
 @compiled
 def clear(groups: Any, group: int) -> None:
-    """Make a group hold nobody."""
+    """Empty a group."""
     groups.low[group], groups.high[group], groups.bits[group] = NOBODY_LOW, -1, 0
     groups.rows[group], groups.slack[group] = 0, 0
 
 
 @compiled
 def renew(points: Any, pool: Any, label: Any, group: int, groups: Any, others: Any) -> None:
-    """Work out the box of a group and, at the place of each of its units in ``others``, that of its other units; the last of the ``groups`` is room to do so."""
+    """Recompute the box of a group and, for each of its units, the box of its other units (``others``); the last of the ``groups`` is scratch space."""
     behind = len(groups.rows) - 1
     clear(groups, group)
     clear(groups, behind)
@@ -206,7 +206,7 @@ def renew(points: Any, pool: Any, label: Any, group: int, groups: Any, others: A
 
 @compiled
 def exchange(points: Any, pool: Any, label: Any, count: int) -> float:
-    """Move units of a pool to another group, or swap two, as long as that lowers the cost and leaves enough in both groups. Returns the cost in the end."""
+    """Move units of a pool between groups, or swap two, while that lowers the cost and both groups stay large enough. Returns the final cost."""
     size = len(pool)
     groups, others = empty_boxes(points, count + 1), empty_boxes(points, size)
     for group in range(count):
@@ -264,10 +264,10 @@ def rebuild(
     pool_of: Any,
     label_of: Any,
 ) -> None:
-    """Gather neighbourhoods anew: the group of each unit of ``seeds`` and those next to it, unless they are in an earlier neighbourhood.
+    """Rebuild neighbourhoods: the group of each unit of ``seeds`` and its nearest groups, unless an earlier neighbourhood has them.
 
-    Group ``g`` has the units ``order[starts[g]:starts[g + 1]]``. Neighbourhood ``n`` has up to ``1 + widths[n]`` groups and ``most`` units. Where the groups
-    made of its units cost less than those that there were, ``pool_of`` becomes ``n`` for these units and ``label_of`` their group in it.
+    Group ``g`` has the units ``order[starts[g]:starts[g + 1]]``. Neighbourhood ``n`` has up to ``1 + widths[n]`` groups and ``most`` units. Where the new groups
+    cost less than the old ones, ``pool_of`` is set to ``n`` for their units and ``label_of`` to their group in it.
     """
     count, widest = len(starts) - 1, np.max(widths)
     groups, taken = empty_boxes(points, count), np.zeros(count, dtype=np.bool_)
@@ -313,7 +313,7 @@ def rebuild(
 
 @compiled
 def pair_up(points: Any, group: Any, count: int, chosen: Any, into: Any) -> None:
-    """Merge each of the ``chosen`` groups with the group that this costs least, two and two: ``into`` becomes the group that each is merged into, if any."""
+    """Merge each of the ``chosen`` groups with the group for which this costs least, in disjoint pairs: ``into`` is the group that each is merged into, if any."""
     groups, both, taken = empty_boxes(points, count), empty_boxes(points, 1), np.zeros(count, dtype=np.bool_)
     for unit in range(len(group)):
         join(points, groups, group[unit], unit)

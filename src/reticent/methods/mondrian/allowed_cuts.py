@@ -1,4 +1,4 @@
-"""Which cuts a definition allows."""
+"""Splits that a definition allows."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class CutJudge:
     """A definition in its three parts, each of which limits the cuts in its own way.
 
     ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
-    ``wavering`` parts may hold for parts of a group that fails: they are not monotone, or the whole table fails and rows ``may_suppress``. A
-    group that passes them is cut only into halves that pass. One that fails is cut as long as halves may still have parts that pass: both, or one where
-    the other may be left out. What fails in the end has to be suppressed.
-    ``together`` parts judge all groups at once: cuts are made one after the other, in the order of the groups, as long as they hold.
+    ``wavering`` parts may hold for parts of a failing group: they are not monotone, or the whole table fails and rows ``may_suppress``. A
+    passing group is split only into halves that pass. A failing group is split further while a part of it could still pass: of both halves, or of one where
+    the other may be suppressed. What fails in the end is suppressed.
+    ``together`` parts judge all groups at once: splits are made one by one, in the order of the groups, while they hold.
     """
 
     def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:

@@ -1,8 +1,8 @@
-"""Local search over groups: neighbourhoods of groups are gathered anew as long as that lowers the loss.
+"""Local search over groups: neighbourhoods of groups are rebuilt and their units exchanged while that lowers the loss.
 
-A cut is one line through a whole group, and with dozens of columns it separates units that are alike in all columns but one. The groups that are found here may be any sets of
-units, and their boxes may overlap. Definitions judge the records that show the same labels, and every group that is made here is judged by the definition itself: what the
-compiled loops know of it only saves work. So no group fails that did not fail before, and the loss is never above that of the cuts.
+A split is one hyperplane through a whole group; with dozens of columns it separates units that differ in one column only. The groups of the search may be any sets of
+units, and their boxes may overlap. The guarantee is not affected: definitions judge the records that have the same labels, and every new group is judged by the definition itself; what the
+compiled loops check of it only saves work. No group fails that did not fail before, and the loss is never above that of the splits.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PATIENCE = 20
 
 @dataclass(frozen=True)
 class LocalSearch:
-    """A search for groups of ``units`` of which ``values`` are published; ``weights`` says how much the loss of each column counts.
+    """A search for groups of ``units`` that are published as ``values``; ``weights`` are the weights of the columns in the loss.
 
-    ``choice`` is how the cuts were chosen that it starts from.
+    ``choice`` is the split criterion of the partition that it starts from.
     """
 
     units: FrequencySet
@@ -54,9 +54,9 @@ class LocalSearch:
     context: Context
 
     def run(self, group: Ids, rounds: int, seconds: float | None = None) -> Ids:
-        """Groups that cost at most as much as those of ``group``, after so many ``rounds`` or, if ``seconds`` are given, when these are over.
+        """Return groups that cost at most as much as those of ``group``, after ``rounds`` rounds or, if given, after ``seconds``.
 
-        What is found in a number of rounds is the same in every run.
+        Deterministic if the number of rounds is given.
         """
         context = replace(self.context, deadline=self.context.until(seconds))
         points = BoxPoints.of(self.units, self.values, self.judge.definition, self.weights)
@@ -74,7 +74,7 @@ class LocalSearch:
         return min(group, found, key=lambda each: _worth(points, np.arange(len(self.units)), each, self.judge))
 
     def _blocks(self, points: BoxPoints, group: Ids, context: Context) -> Iterator[GroupBlock]:
-        """Blocks of units that lie together, each with groups to start from: those of the cuts, or gathered ones where these are better."""
+        """Blocks of neighbouring units, each with initial groups: those of the splits, or greedy ones where these cost less."""
 
         def cut(start: tuple[Ids, int] | None, least: int) -> Ids:
             way = (self.choice, False, self.values, context)
@@ -89,14 +89,14 @@ class LocalSearch:
 
 
 class GroupBlock:
-    """Some units (``members``) and the groups that they are in now. Mutable: it is a running search."""
+    """Some units (``members``) and their current groups. Mutable: state of a running search."""
 
     def __init__(self, points: BoxPoints, members: Ids, group: Ids) -> None:
         self.points, self.members, self.group = points, members, group
 
     @classmethod
     def of(cls, points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> GroupBlock:
-        """Groups that are cut, or gathered ones where these are better."""
+        """The groups of the splits, or greedy ones where these cost less."""
         known, gathered = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
         ways = [known.astype(np.int64)]
         if _kernels.gather(points, np.arange(len(members)), 0, gathered):
@@ -104,7 +104,7 @@ class GroupBlock:
         return cls(points, members, min(ways, key=lambda each: _worth(points, members, each, judge)))
 
     def round(self, judge: CutJudge, chance: np.random.Generator) -> bool:
-        """Gather disjoint neighbourhoods of groups anew, all at once, and take what costs less and passes; whether anything was."""
+        """Rebuild disjoint neighbourhoods of groups and accept those that cost less and satisfy the definition; return whether any was."""
         size, count = len(self.group), int(self.group.max()) + 1
         order = np.argsort(self.group, kind="stable")
         starts = np.searchsorted(self.group[order], np.arange(count + 1))
@@ -124,7 +124,7 @@ class GroupBlock:
 
 
 def _mended(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids:
-    """The groups, of which those that fail are merged with the nearest ones until none does or there is one group."""
+    """Merge failing groups with their nearest groups until none fails or one group is left."""
     count = int(group.max()) + 1
     while count > 1:
         failing = np.flatnonzero(judge.failing(members, group, count))
@@ -138,7 +138,7 @@ def _mended(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids
 
 
 def _worth(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> tuple[int, float]:
-    """Of two partitions that is better which has fewer rows in failing groups and, with as many, costs less."""
+    """Sort key of partitions: rows in failing groups, then cost."""
     count = int(group.max()) + 1
     failing = judge.failing(members, group, count)[group]
     return int(points.rows[:-1][failing].sum()), _kernels.partition_cost(points, np.arange(len(group)), group, count)

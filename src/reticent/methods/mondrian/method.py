@@ -1,4 +1,4 @@
-"""The method ``Mondrian``: local recoding, where the same value may be coarsened differently in different rows."""
+"""The method ``Mondrian``: local recoding, where the same value may be generalized differently in different records."""
 
 from __future__ import annotations
 
@@ -45,18 +45,23 @@ from reticent.utility import column_weights
 
 @dataclass(frozen=True)
 class Mondrian(GroupMethod):
-    """Multidimensional local recoding: groups are cut in two as long as both halves satisfy the definition.
+    """Multidimensional local recoding [LeFevre2006]: groups are split in two along one column while both halves satisfy the definition.
 
-    ``split`` chooses the column of a cut: the one of which the group covers most (``span``), or the one that leaves the least loss (``loss``, slower).
-    ``ties="keep"`` never separates people with the same quasi values (strict); ``"divide"`` may (relaxed; who goes where is
-    drawn by the operating system). ``values`` says what is published of a group: ``ranges`` of numbers (and the exact sets of other values), the exact ``sets`` of all values, nodes of
-    the ``hierarchy``, or one ``typical`` value in the column's own type, with a column that numbers the groups and a table of the ranges behind;
-    ``drawn`` values lie anywhere in the range instead.
+    Guarantee: that of the definition, for records with the same labels; every group is judged by it. Adversary: knows the quasi values of a person, for every set of columns that the table names.
+    Definitions that are not monotone, or that the whole table fails, may hold for parts of a failing group: such groups are split further, and what still fails in the end is suppressed, at most
+    ``suppression`` of all rows. Beside a population, groups cover its people as well as the rows.
 
-    Any definition of groups can be asked for. One that is not monotone, or that the whole table fails, may hold for parts of a group that fails: then
-    cuts go on below it, and what still fails in the end is left out, at most ``suppression`` of all rows. Beside a population, groups cover its
-    people as well as the rows. ``effort="best"`` searches for groups that lose less than those that are cut (:class:`.local_search.LocalSearch`), for a number of rounds or for ``seconds``,
-    ``"good"`` for a few rounds; their boxes may overlap. ``weights`` says how much the loss of a column counts where cuts and groups are chosen. With several sets of quasi columns, those that share no column are cut apart from each other.
+    Cost: about ``log2(rows / k)`` passes over the points; the local search of ``effort="best"`` grows with the square of a block of 10,000 rows. ``utility["loss_bound"]`` bounds the loss of every method of this kind from below.
+
+    Parameters:
+        split: criterion for the column of a split: the widest (``"span"``), or the one with the least loss afterwards (``"loss"``, slower).
+        ties: ``"keep"`` never separates records with equal quasi values (strict partitioning); ``"divide"`` may (relaxed; assignment by the operating system's randomness).
+        values: labels of a group: ``"ranges"`` of numbers and sets of other values, ``"sets"`` of all values, nodes of the ``"hierarchy"``, or one ``"typical"`` or randomly ``"drawn"`` value in the column's
+            own type, with the number of the group and a table of the ranges.
+        suppression: the largest share of rows that may be suppressed.
+        effort: ``"quick"`` splits only; ``"good"`` and ``"best"`` continue with a local search (:class:`.local_search.LocalSearch`), whose boxes may overlap.
+        seconds: time limit of the local search; by default a fixed number of rounds, so that results are reproducible.
+        weights: weights of columns in the loss that splits and groups minimize.
 
     Example:
         >>> import reticent as rt
