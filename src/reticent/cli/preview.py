@@ -102,7 +102,7 @@ def _card(
     from reticent.cli.screens import ROWS_SHOWN, columns_table, conclusions, how_many, rows_table
     from reticent.propose import poor_worth
     from reticent.release import methods_table
-    from reticent.utility import bound_sentence
+    from reticent.utility import bound_sentence, listed_utility
 
     losses, loss = found.loss_by_column, found.utility.get("loss")
     worth = poor_worth(found.table, found.definition, found.method, loss, losses)
@@ -123,7 +123,9 @@ def _card(
             columns_table(losses, found.recoding, found.table, loss),
             rows_table(found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN)),
             *([] if compared is None else [methods_table(compared)]),
-            CardTable(("measure", "value"), list(found.utility.items()), "Information loss", detail=True),
+            CardTable(
+                ("measure", "value"), list(listed_utility(found.utility).items()), "Information loss", detail=True
+            ),
             CardTable(("adversary", "before", "after", "anyway", "succeeds"), hits, "Attacks"),
             *_others_table(others),
         ],

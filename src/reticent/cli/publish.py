@@ -116,6 +116,8 @@ def _source(policy: Policy, location: str | None, named: str | None) -> Source |
 
 
 def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
+    from reticent.utility import listed_utility
+
     release, private = found.release, found.release.private
     return {
         "headline": release.headline.as_json(),
@@ -135,7 +137,7 @@ def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, 
         "bound": private.search.get("bound"),
         "methods": compared,
         "of_little_use": None if worth is None else worth.as_dict(),
-        "utility": dict(release.utility.items()),
+        "utility": listed_utility(release.utility),
         "unpublished": list(found.table.unpublished),
         "read_as_missing": {column: dict(codes) for column, codes in found.table.codebook.missing.items()},
         "certificate": dict(release.certificate),
@@ -145,6 +147,7 @@ def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, 
 def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
     from reticent.cli.screens import ROWS_SHOWN, columns_table, how_many, rows_table
     from reticent.release import DeclaredColumns, covers, methods_table, promised_by
+    from reticent.utility import listed_utility
 
     release, private = found.release, found.release.private
     groups = release.groups if private.evidence.groups else None
@@ -163,7 +166,7 @@ def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any
             CardTable(("column", "level"), levels, "Levels", detail=True),
             CardTable(
                 ("measure", "value"),
-                list(release.utility.items()),
+                list(listed_utility(release.utility).items()),
                 "Information loss (internal; do not publish)",
                 detail=True,
             ),

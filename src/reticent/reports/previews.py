@@ -39,7 +39,7 @@ from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.facts import Comparison
 from reticent.reports.utility_figure import save_utility_chart
 from reticent.table import Table
-from reticent.utility import WorkloadError, utility_of
+from reticent.utility import WorkloadError, listed_utility, utility_of
 
 _ROWS_SHOWN = 20
 
@@ -172,7 +172,7 @@ class Preview(ShownAsCard):
             "rows": self.rows,
             "suppressed": self.suppressed,
             "groups": None if groups is None else {"count": len(groups), "smallest": int(groups.people.min())},
-            "utility": dict(self.utility.items()),
+            "utility": listed_utility(self.utility),
             "loss_by_column": dict(self.loss_by_column),
             "proven": self.search.get("proven"),
         }

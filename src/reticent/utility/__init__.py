@@ -25,7 +25,14 @@ from reticent.utility.flows import (
     total_variation,
 )
 from reticent.utility.lower_bound import GroupDemand, LabelSpace, LowerBound, is_quick, loss_bound
-from reticent.utility.measurements import MeasuredUtility, UtilityMeasures, bound_sentence, measure_all, utility_of
+from reticent.utility.measurements import (
+    MeasuredUtility,
+    UtilityMeasures,
+    bound_sentence,
+    listed_utility,
+    measure_all,
+    utility_of,
+)
 from reticent.utility.measures import (
     average_group_size,
     column_losses,
@@ -89,6 +96,7 @@ __all__ = [
     "is_quick",
     "kl",
     "kl_mixture",
+    "listed_utility",
     "log_ratio",
     "loss",
     "loss_bound",

@@ -112,8 +112,8 @@ class MeasuredUtility(Mapping[str, float]):
     """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition.
 
     ``loss_bound`` holds whatever the labels are; ``loss_bound_ranges`` for releases that publish numbers and dates as ranges; ``loss_bound_confidence`` is there where records were
-    sampled. They are computed when first read. Where that is ``quick``, a weaker bound is listed before. Never public: a bound is computed from the confidential table.
-    Mutable: it remembers what it has computed.
+    sampled. They are computed when first read, and listed from then on: whoever lists or saves figures does not wait. :meth:`with_bound` lists a weaker bound where that is ``quick``.
+    Never public: a bound is computed from the confidential table. Mutable: it remembers what it has computed.
     """
 
     def __init__(self, figures: Mapping[str, float], bounded: Bounded | None = None, quick: bool = False) -> None:
@@ -129,19 +129,23 @@ class MeasuredUtility(Mapping[str, float]):
         return name in self._figures or (name in _BOUNDS[:2] and self._bounded is not None)
 
     def __iter__(self) -> Iterator[str]:
-        if self._quick and self._bounded is not None and "loss_bound" not in self._figures:
-            self._bound(self._bounded, thorough=False)
-        return iter(self._figures)
+        return iter(dict(self._figures))
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._figures)
 
     def __repr__(self) -> str:
         return repr(dict(self.items()))
 
     def items(self) -> ItemsView[str, float]:
-        """The figures that are listed, as they are: nothing is computed but a quick bound."""
-        return {name: self._figures[name] for name in self}.items()
+        """The figures that are listed, as they are: nothing is computed."""
+        return dict(self._figures).items()
+
+    def with_bound(self) -> dict[str, float]:
+        """The figures, with a bound where one was read before or is quickly computed."""
+        if self._quick and self._bounded is not None and "loss_bound" not in self._figures:
+            self._bound(self._bounded, thorough=False)
+        return dict(self._figures)
 
     def _bound(self, bounded: Bounded, thorough: bool) -> None:
         any_labels, by_ranges = bounded(False, thorough), bounded(True, thorough)
@@ -155,9 +159,14 @@ class MeasuredUtility(Mapping[str, float]):
 _BOUNDS = ("loss_bound", "loss_bound_ranges", "loss_bound_confidence")
 
 
+def listed_utility(utility: Mapping[str, float]) -> dict[str, float]:
+    """The figures of a release for a screen of the steward, with a bound on the loss where that takes no time."""
+    return utility.with_bound() if isinstance(utility, MeasuredUtility) else dict(utility)
+
+
 def bound_sentence(utility: Mapping[str, float]) -> str | None:
     """The loss of a release beside the least that is possible, for the steward; None where no bound is listed."""
-    listed = dict(utility.items())
+    listed = listed_utility(utility)
     if "loss_bound" not in listed:
         return None
     loss, bound, ranges = listed["loss"], listed["loss_bound"], listed["loss_bound_ranges"]
