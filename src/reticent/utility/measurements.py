@@ -112,7 +112,7 @@ class MeasuredUtility(Mapping[str, float]):
     """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition.
 
     ``loss_bound`` holds whatever the labels are; ``loss_bound_ranges`` for releases that publish numbers and dates as ranges; ``loss_bound_confidence`` is there where records were
-    sampled. They are computed when first read, and listed from then on: whoever lists or saves figures does not wait. :meth:`with_bound` lists a weaker bound where that is ``quick``.
+    sampled. They are computed when first read, and listed from then on: listing and saving figures does not wait for them. :meth:`with_bound` lists a weaker bound where that is ``quick``.
     Never public: a bound is computed from the confidential table. Mutable: it remembers what it has computed.
     """
 
