@@ -102,7 +102,7 @@ def _card(
     from reticent.cli.screens import ROWS_SHOWN, columns_table, conclusions, how_many, rows_table
     from reticent.propose import poor_worth
     from reticent.release import methods_table
-    from reticent.utility import bound_sentence, listed_utility
+    from reticent.utility import listed_utility
 
     losses, loss = found.loss_by_column, found.utility.get("loss")
     worth = poor_worth(found.table, found.definition, found.method, loss, losses)
@@ -132,7 +132,6 @@ def _card(
         sentences=[*headline.lines(), *found.sentences],
         notes=[
             *(() if worth is None else worth.words),
-            *(() if (told := bound_sentence(found.utility)) is None else (told,)),
             *conclusions(found.analysis),
             *_problems(others),
             "Nothing was recorded or written. `reticent publish` publishes it.",

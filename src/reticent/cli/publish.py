@@ -178,20 +178,10 @@ def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any
         ],
         notes=[
             *(() if worth is None else worth.words),
-            *_bound_notes(release.utility),
             *_search_notes(private.search),
             *_farewell(found, groups is None),
         ],
     )
-
-
-def _bound_notes(utility: Mapping[str, float]) -> Iterator[str]:
-    """The loss beside the least that is possible, where that is known already or quickly found."""
-    from reticent.utility import bound_sentence
-
-    told = bound_sentence(utility)
-    if told is not None:
-        yield told
 
 
 def _search_notes(search: Mapping[str, Any]) -> Iterator[str]:
