@@ -185,7 +185,7 @@ class _Transfer:
             if self._is_too_large:
                 person = tracks.people[int(tracks.owner[members[0]])]
                 raise PolicyError(
-                    f"There are too many possible worlds around {person!r} to count: {len(self._component.allowed):,} tracks are connected by {len(self._constraints):,} groups. Use mode='fixpoint', or attack fewer releases.",
+                    f"The possible worlds around {person!r} are too many to count: {len(self._component.allowed):,} tracks are connected by {len(self._constraints):,} groups. Use mode='fixpoint', or attack fewer releases.",
                     setting=("mode",),
                     value="exact",
                 )
