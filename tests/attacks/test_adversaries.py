@@ -172,7 +172,7 @@ def test_three_illnesses_of_the_stomach_are_one_kind() -> None:
     findings = attack(view, Similarity(categories=kinds))[0]
     assert findings.hits == 3
     assert "have a value of secret of the kind 'stomach'" in findings.example
-    with pytest.raises(PolicyError, match="pass the values that are alike"):
+    with pytest.raises(PolicyError, match="pass the values that are similar"):
         attack(view, Similarity())
 
 
