@@ -184,7 +184,7 @@ def test_a_misspelled_role_is_blamed_and_not_the_hierarchy_that_is_right(tmp_pat
     [
         (
             'dataset = "x"\n[database]\nsource = "x.csv"\n',
-            r"\[database\] needs a setting 'key': the column that tells people",
+            r"\[database\] needs a setting 'key': the column that identifies a person",
         ),
         (
             '[database]\nsource = "x.csv"\nkey = "id"\n',
