@@ -27,9 +27,9 @@ def test_people_are_shown_figures_verdicts_and_the_most_exposed(patients: Path, 
     assert found.out.startswith("Not safe to publish unchanged: an attacker who knows age, zip of every person sees")
     for text in ("smallest group (k)", "does not hold", "Most identifying columns", "no role is set: note."):
         assert text in found.out
-    assert "The most exposed" not in found.out
+    assert "Most exposed groups" not in found.out
     assert found.out.count("\n") < 30
-    assert "The most exposed" in reticent("assess", "policy.toml", "--details").out
+    assert "Most exposed groups" in reticent("assess", "policy.toml", "--details").out
 
 
 def test_a_data_file_is_assessed_without_a_policy(patients: Path, reticent: Command) -> None:
