@@ -61,7 +61,7 @@ PROMISES = {
     "window": rf"is less than (?P<c>{NUMBER}) sure that {COLUMN} lies between x - (?P<below>{NUMBER}) and x \+ (?P<above>{NUMBER}), for any x",
     "wish": rf"concludes what the person asked to have guarded of {COLUMN} with a chance of at most (?P<c>{NUMBER}|what the person allows \({NUMBER} where nothing was said\))",
     "population": r"finds at least (?P<k>\d+) people of the population who fit each record",
-    "presence": rf"is at least (?P<low>{NUMBER}) and at most (?P<high>{NUMBER}) sure that somebody who fits a published record is in the table",
+    "presence": rf"is at least (?P<low>{NUMBER}) and at most (?P<high>{NUMBER}) sure that a person who matches a published record is in the table",
     "average": rf"and picks a record for each is right for at most (?P<c>{NUMBER}) of the (?:records|people|households)",
     "facts": rf"and any (?P<k>\d+) facts? of the form '[^']*', is less than (?P<c>{NUMBER}) sure of anybody's {COLUMN}",
     "negations": rf"and can rule out any (?P<k>\d+) values? of people, is less than (?P<c>{NUMBER}) sure of anybody's {COLUMN}",

@@ -149,7 +149,7 @@ class BoundedBelief(PlanDefinition):
             more = ""
         if self.over_time:
             more += (
-                "Somebody who gives a record more than that at one time, such as one who is nearly sure that it was in the table once and has left, "
+                "An attacker who gives a record more than that at one time, such as one who is nearly sure that it was in the table once and has left, "
                 "may learn more about other times. "
             )
         return (

@@ -171,7 +171,7 @@ class DeltaPresence(PopulationDefinition):
         return f"{scope.known()}, and the same of everybody in the population,"
 
     def promise(self, scope: ClaimScope) -> str:
-        return f"is at least {shown(self.low)} and at most {shown(self.high)} sure that somebody who fits a published record is in the table"
+        return f"is at least {shown(self.low)} and at most {shown(self.high)} sure that a person who matches a published record is in the table"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         shared = scope.shared_value()

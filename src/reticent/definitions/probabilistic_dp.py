@@ -119,7 +119,7 @@ class ProbabilisticDP(EpsilonDelta):
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
-            "Groups and their sizes are taken as public: whoever's presence in a group is not known already is exposed by them. A person with several rows "
+            "Groups and their sizes are taken as public: they expose a person whose presence in a group is not already known. A person with several rows "
             "is protected less: epsilons and deltas add up over groups, and more than that within one. People whose values depend on each other, such as a "
             "household that moves together, are protected as one only at a multiple of epsilon. Whatever many people of a group have in common is shown."
         )

@@ -21,7 +21,7 @@ class ComposedPlan(ABC):
     """Noisy steps with a total :meth:`cost` in a ``currency``, plus :meth:`failure` (delta).
 
     The total is fixed before the first step, and each step may depend on earlier noisy answers: adaptive composition
-    within a budget (a privacy filter) holds for both currencies [Whitehouse and others 2023]. Post-processing of the answers is free.
+    within a budget (a privacy filter) holds for both currencies [Whitehouse2023]. Post-processing of the answers is free.
     """
 
     currency: Currency

@@ -129,7 +129,7 @@ class DeclaredColumns:
             computed = ""
             if name in self.computable:
                 sources = " and ".join(map(repr, self.computable[name]))
-                computed = f" It can be computed from {sources}: what is promised holds for whoever does, too."
+                computed = f" It can be computed from {sources}: the guarantees hold for an attacker who does so, too."
             if name in self.links:
                 computed += _LINK
             yield each, f"The column {name!r} does not count as known, {because}. {self._told(each, 'it')}{computed}"

@@ -271,7 +271,7 @@ class GroupFormat(Format):
         if not names:
             return ()
         return (
-            f"That a value is missing is published ({', '.join(map(repr, names))}), and whoever knows it of a person finds the person's group by it. Groups count rows that show "
+            f"That a value is missing is published ({', '.join(map(repr, names))}), and an attacker who knows it of a person finds the person's group by it. Groups count rows that show "
             "the same labels: a row whose value is missing might be anybody's, but that was not counted as protecting anybody else.",
         )
 

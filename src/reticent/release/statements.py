@@ -38,14 +38,14 @@ UNNAMED = (
     "The data set was not named, so earlier releases of it could not be checked. If there were any, they were not judged together "
     "with this one."
 )
-INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. Somebody who guesses the seed can undo them."
-_AMONG_PUBLISHED = 'Here "the whole table" are the published records: they are compared among themselves, and nothing is told about suppressed records.'
+INSECURE = "NOT RELEASABLE: random choices were made with an insecure seed, which is for tests only. An attacker who guesses the seed can undo them."
+_AMONG_PUBLISHED = 'Here "the whole table" are the published records: they are compared among themselves, and nothing is disclosed about suppressed records.'
 UNIT_DECLARED = (
     "The promises count records, and each record counts as another person because the publisher says so: a column that names people, which is not published, repeats. Where a person has several "
     "records, the records that look alike are about fewer people than are counted."
 )
 ONE_RECORD = "Noise hides one record, as the publisher chose: a person who has several records is hidden less."
-SECURE = "Random choices that protect people, where the method makes any, came from the operating system."
+SECURE = "All protective randomness came from the operating system's generator."
 
 
 def ledger_statement(dataset: str | None, number: int | None, beside: str | None = None) -> str:
@@ -115,7 +115,7 @@ def risks(
     ]
     if manifest.named("pseudonym"):
         found.append(
-            "Rows carry random pseudonyms: rows of one person can be put together, and whoever learns whose a pseudonym is learns all of them."
+            "Rows carry random pseudonyms: rows of one person can be linked, and an attacker who learns whose pseudonym it is learns all of them."
         )
     found.extend(words.risks)
     if manifest.quasi_sets is not None:
@@ -131,8 +131,8 @@ def risks(
     whole = compared(reference, "whole table")
     if whole:
         found.append(
-            f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, rows that were "
-            "left out included. What that tells about the people left out satisfies the promises as a group does."
+            f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, suppressed "
+            "rows included. What that discloses about the suppressed rows satisfies the guarantees, as a group does."
         )
     if manifest.unit != "row":
         found.append(
@@ -184,7 +184,7 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
     in_turn = [name for claim in claims for part in claim.parts() if isinstance(part, InTurn) for name in part.columns]
     if in_turn and manifest.unit != "row":
         yield (
-            f"The promises about {column_list(in_turn)} in turn are about an attacker who knows one record of a {manifest.unit}: whoever knows more of them may learn more."
+            f"The promises about {column_list(in_turn)} in turn are about an attacker who knows one record of a {manifest.unit}: one who knows more of them may learn more."
         )
     known = manifest.known_rows
     changing = (
@@ -202,7 +202,7 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
         records = "one record" if known.rows == 1 else f"up to {known.rows} records"
         yield (
             f"The promises about {column_list(promised)} are about an attacker who knows {records} of a {manifest.unit}: these values are the same in all records of a {manifest.unit}, and "
-            "whoever knows more of them may learn more."
+            "an attacker who knows more of them may learn more."
         )
 
 
@@ -245,7 +245,7 @@ def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
     if not numbers or groups.labels is None:
         return ""
     shares = ", ".join(f"{unique_share(groups, each):.1%} (of {each} columns)" for each in numbers)
-    return f" In a random choice of columns {shares} of the records are unique, and more in the columns that tell most apart."
+    return f" In a random choice of columns {shares} of the records are unique, and more in the columns that distinguish best."
 
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
@@ -261,7 +261,7 @@ def statement(certificate: Mapping[str, Any], manifest: Manifest, words: Words) 
         title.upper(),
         *reasons,
         "WHAT THIS IS",
-        f"A table about people, published so that nobody is given away. {words.what}",
+        f"A table about people, changed before publication to protect them. {words.what}",
         "WHAT IS PROMISED",
         *(f"- {text}" for text in dict.fromkeys(covers(*each) for each in promised)),
         "WHAT IS NOT PROMISED",

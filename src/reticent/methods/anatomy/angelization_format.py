@@ -25,8 +25,8 @@ _ATTESTED = (
     "who share a value, and that labels were chosen without a look at sensitive values."
 )
 _DRAWN_RISK = (
-    "What is claimed about values also holds for somebody who knows how batches are made, since people were drawn into them at random; it holds for somebody who finds all ways to give "
-    "a batch's values to its people equally likely, and knows nobody's value."
+    "The claims about values also hold for an attacker who knows how batches are made, since people were assigned to them at random; they hold for one who considers all assignments of "
+    "a batch's values to its people equally likely, and knows no one's value."
 )
 
 
@@ -74,15 +74,15 @@ class Angelize(Bucketize):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups. Sensitive values stand in another table; only batches, into which people were "
-            "put whatever they look like, connect the two." + self.coarsened(public),
+            "Values that could identify a person were generalized, so that rows look alike in groups. Sensitive values are in another table; only batches, to which people were "
+            "assigned regardless of their other values, connect the two." + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group, and the batches of its rows.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's group, and the batches of its rows.",
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
-            group="Whoever knows somebody's batch finds this many people, each of whom may have any of its values.",
+            group="An attacker who knows a person's batch finds this many people, each of whom may have any of its values.",
             attacked="People who look alike are in different batches, so that few people are found in one; what is concluded about the others is a mixture of several batches.",
         )
 

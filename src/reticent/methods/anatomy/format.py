@@ -25,8 +25,8 @@ _ATTESTED = (
     "at random among the people who share a value."
 )
 _DRAWN_RISK = (
-    "Nobody's presence or identity is protected. What is claimed about values also holds for somebody who knows how buckets are made, since people were drawn into them at random; it "
-    "holds for somebody who finds all ways to give a bucket's values to its people equally likely, and knows nobody's value."
+    "Neither presence nor identity is protected. The claims about values also hold for an attacker who knows how buckets are made, since people were assigned to them at random; they "
+    "hold for one who considers all assignments of a bucket's values to its people equally likely, and knows no one's value."
 )
 
 
@@ -119,7 +119,7 @@ class Bucketize(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "Values that might point at a person stand in one table and sensitive values in another; only groups connect the two."
+            "Values that could identify a person are in one table and sensitive values in another; only groups connect the two."
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
@@ -128,7 +128,7 @@ class Bucketize(GroupFormat):
                 "only the link to the sensitive values is hidden.",
                 _DRAWN_RISK if self.drawn(public) else CHOSEN,
             ),
-            group="Whoever finds somebody finds a bucket with this many people, each of whom may have any of its values.",
+            group="An attacker who finds a person's row finds a bucket with this many people, each of whom may have any of its values.",
             attacked="Buckets show quasi values exactly, so people can be found in them; what they hide is whose of a bucket's values is whose.",
         )
 

@@ -205,32 +205,32 @@ class RegionsFormat(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "The space of the values that might point at a person was halved again and again, and people are shown by the class of regions that they lie in. Of several "
-            "regions that hold somebody the one of the greatest level counts." + self.coarsened(public),
+            "The space of the values that could identify a person was halved repeatedly, and each person is shown by the class of regions that contains them. Of several "
+            "regions that contain a person, the one of the highest level counts." + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's class.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's class.",
                 _MADE[public.manifest.details["guard"]],
                 *([_COMPACT] if is_compact(public.manifest) else []),
                 *([_GROWS] if "series" in public.manifest.details else []),
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+            group="An attacker who looks for a person finds this many people who look alike.",
         )
 
 
 _MADE = {
-    "sensitive": "Classes were parted as far as their sensitive values allow. What is promised is not promised against somebody who knows the algorithm: that a class was not parted further tells about the values "
+    "sensitive": "Classes were split as far as their sensitive values allow. The guarantees do not hold against an attacker who knows the algorithm: that a class was not split further discloses something about the values "
     "in it.",
-    "raised": "Classes were made by the counts of quasi values, but sensitive values asked for more, so that all classes were made larger by one number. Whoever knows the algorithm learns that some smaller class "
-    "would have failed; what is promised is not promised against that knowledge.",
-    "quasi": "Classes were made by the counts of quasi values alone: their making tells nothing about sensitive values.",
+    "raised": "Classes were made by the counts of quasi values, but sensitive values required more, so all classes were enlarged to one larger minimum. An attacker who knows the algorithm learns that some smaller class "
+    "would have failed; the guarantees do not hold against that knowledge.",
+    "quasi": "Classes were made by the counts of quasi values alone: how they were made discloses nothing about sensitive values.",
 }
-_COMPACT = "For every region it is shown between which values its people truly lie. The lowest and highest values of somebody are so shown, and a gap proves that nobody with such values is in the table."
+_COMPACT = "For every region it is shown between which values its people truly lie. This shows the lowest and the highest values of real people, and a gap proves that no one with such values is in the table."
 _GROWS = (
-    "The table grows, and this is one release of a series. Whoever subtracts an earlier release finds who is new in a class; these people satisfy on their own what is promised. People for whom there are not "
-    "yet enough others wait for a later release, so that not everybody who is in the table is in the release."
+    "The table grows, and this is one release of a series. An attacker who subtracts an earlier release finds who is new in a class; these people satisfy the guarantees on their own. People for whom there are not "
+    "yet enough others wait for a later release, so not everyone in the table is in the release."
 )
 
 

@@ -114,16 +114,16 @@ class Clusters(GroupFormat):
                 *self.own_numbers(public),
                 *([_MEMBERS] if details["centres"] == "records" else []),
                 *([_ONE] if clusters == 1 else []),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's cluster, or few that overlap.",
-                "A centre and a range follow the members: who knows all members of a cluster but one learns about that one what the grid leaves open.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's cluster, or a few that overlap.",
+                "A centre and a range follow the members: an attacker who knows all members of a cluster but one learns about that one what the grid leaves open.",
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people, who cannot be told apart.",
+            group="An attacker who looks for a person finds this many people who look alike.",
         )
 
 
-_MEMBERS = "Every centre is the record of a person in the table, as it is: whoever recognises it knows that the person is in the table."
-_ONE = "All rows are one cluster: nothing but its ranges is told about anybody's quasi values."
+_MEMBERS = "Every centre is the record of a person in the table, as it is: an attacker who recognises it knows that the person is in the table."
+_ONE = "All rows are one cluster: nothing but its ranges is disclosed about anyone's quasi values."
 
 
 def _as_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> ManifestColumn:

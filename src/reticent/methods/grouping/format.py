@@ -36,15 +36,15 @@ class Generalize(GroupFormat):
 
     def words(self, public: PublicSide) -> Words:
         return Words(
-            "Values that might point at a person were replaced by coarser ones, so that rows look alike in groups."
+            "Values that could identify a person were generalized, so that rows look alike in groups."
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's group.",
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+            group="An attacker who looks for a person finds this many people who look alike.",
         )
 
 

@@ -1,6 +1,6 @@
 """Junction trees: exact sums over a distribution that is a product of small factors, by passing messages between overlapping sets of columns.
 
-Source: Koller and Friedman 2009, Probabilistic graphical models, chapters 9 and 10 (elimination orders, calibration of a clique tree).
+Source: [Koller2009], chapters 9 and 10 (elimination orders, calibration of a clique tree).
 """
 
 from __future__ import annotations

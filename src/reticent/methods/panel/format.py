@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _DATA = "data"
 _ROLE = "group"
 _LINKED = (
-    "Rows carry random pseudonyms: all rows of a person can be put together. All people of a group show the same sequence of labels; whoever knows a confidential value of a person at one time may "
+    "Rows carry random pseudonyms: all rows of a person can be linked. All people of a group show the same sequence of labels; an attacker who knows a confidential value of a person at one time may "
     "find the others by it."
 )
 
@@ -78,16 +78,16 @@ class PanelRows(GroupFormat):
     def words(self, public: PublicSide) -> Words:
         wave = public.manifest.details["wave"]
         return Words(
-            f"People were put into groups by all of their records. Values that might point at a person were replaced by ranges and sets that hold for the person's group at each value of {wave!r}, "
+            f"People were put into groups by all of their records. Values that could identify a person were replaced by ranges and sets that hold for the person's group at each value of {wave!r}, "
             "and a column numbers the groups." + self.coarsened(public),
             (
                 *([_LINKED] if public.manifest.named("pseudonym") else []),
                 *self.own_numbers(public),
                 *self.missing_values(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's group.",
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+            group="An attacker who looks for a person finds this many people who look alike.",
         )
 
 

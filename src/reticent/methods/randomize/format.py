@@ -113,7 +113,7 @@ class DrawnFormat(MechanismFormat):
         return Words(
             self.read(public).words(public.height),
             (
-                "Whoever takes a row for true is wrong most of the time. Count with `reticent query`, which knows the noise.",
+                "A reader who takes a row for true is wrong most of the time. Count with `reticent query`, which knows the noise.",
             ),
         )
 

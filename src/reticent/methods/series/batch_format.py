@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ATTESTED = "That boxes were made from quasi values alone, without a look at batches or sensitive values, is attested; no file can show it."
 _ALIKE = (
     "That at least {0} people look alike holds in each release by itself. Who follows boxes and batches from release to release may find fewer who fit all of them; what is promised about values "
-    "holds even for somebody who knows everybody's batch."
+    "holds even for an attacker who knows everyone's batch."
 )
 
 
@@ -91,10 +91,10 @@ class BatchSeriesFormat(SeriesFormat):
     def words(self, public: PublicSide) -> Words:
         details = check_details(public.manifest.details)
         return Words(
-            f"Release {details['number']} of a series about a table that changes. Sensitive values stand in batches, and each person of a batch may have any of its values; some values are made up "
-            f"(counterfeits), how many is told by batch. Every person shows a box that at least {details['k']} people share, and the number of the batch.",
+            f"Release {details['number']} of a series about a table that changes. Sensitive values are in batches, and each person of a batch may have any of its values; some values are made up "
+            f"(counterfeits); their number is stated by batch. Every person shows a box that at least {details['k']} people share, and the number of the batch.",
             (*risks_of(details), _ALIKE.format(details["k"])),
-            group="Whoever knows somebody's batch finds this many values that the person may have; some of them may be made up.",
+            group="An attacker who knows a person's batch finds this many values that the person may have; some of them may be made up.",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 

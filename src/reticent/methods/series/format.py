@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _DATA, GROUP_ROLE, _COUNT_ROLE = "data", "group", "count"
 _FIELDS = {"m", "number", "follows", "choice", "balance", "baseline"}
 _RETENTION, _ALIKE = "retention", "k"
-_PRINTED = "This release was made by the printed algorithm ({0}), for comparison: whoever sees that a person's set of values changed may learn more than its definition says."
+_PRINTED = "This release was made by the printed algorithm ({0}), for comparison: an attacker who sees that a person's set of values changed may learn more than its definition allows."
 _ALGORITHM = (
     "With random choice and blind balance the bound is meant to hold also for an adversary who knows the algorithm, but not who waits for a later release; the evidence for this are adversaries "
     "who ran on small histories, not a proof."
@@ -44,8 +44,8 @@ _WAITING = (
 )
 _RERUNS = (57, 57)
 _EXPERIMENTAL = "Who shares a group was settled by regions of a grid (bang), which is experimental: it keeps the definition, and adversaries who ran on small histories found nothing beyond it."
-_FORGETS = "People who left may have been forgotten {0} release{1} later. Whoever comes back after that stays out of the series."
-_AWARE = "Nothing is claimed against somebody who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values. No figure is stated here: how likely a value then becomes was not computed."
+_FORGETS = "People who left may have been forgotten {0} release{1} later. People who come back after that stay out of the series."
+_AWARE = "Nothing is claimed against an attacker who knows the algorithm: a counterfeit hints that no new person had its value, and who shares a group may depend on values. No figure is stated here: how likely a value then becomes was not computed."
 
 
 @dataclass(frozen=True)
@@ -164,10 +164,10 @@ class SeriesFormat(GroupFormat):
     def words(self, public: PublicSide) -> Words:
         details = check_details(public.manifest.details)
         return Words(
-            f"Release {details['number']} of a series about a table that changes. Rows lie in numbered groups; people of a group share its box, and each may have any of its "
-            "values. Some rows are made up (counterfeits); how many is told by group.",
+            f"Release {details['number']} of a series about a table that changes. Rows belong to numbered groups; the people of a group share its box, and each may have any of its "
+            "values. Some rows are made up (counterfeits); how many is stated by group.",
             (*risks_of(details),),
-            group="Whoever looks for somebody finds this many values that the person may have; some of the rows may be made up.",
+            group="An attacker who looks for a person finds this many values that the person may have; some of the rows may be made up.",
             attacked="An attack on one release says nothing about the series: attack the history (reticent attack --history).",
         )
 
@@ -246,10 +246,10 @@ def risks_of(details: Mapping[str, Any]) -> list[str]:
         *([_WAITING.format(*_RERUNS)] if waits else []),
         *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
         *([_FORGETS.format(forgets, "" if forgets == 1 else "s")] if forgets else []),
-        f"Whoever knows the value of somebody in a group can rule it out for the others{'; with m = 2 one known value can disclose everybody who is linked to that person' if details['m'] == 2 else ''}.",
+        f"An attacker who knows the value of one person in a group can rule it out for the others{'; with m = 2 one known value can disclose everyone who is linked to that person' if details['m'] == 2 else ''}.",
         "True totals of sensitive values that are published elsewhere tell which rows are made up, and then values; do not publish them beside a series.",
         "Values are taken to be equally likely before the releases are seen; who knows better may guess better. Changes of several people that depend on each other are not covered.",
-        "It is not hidden that somebody is in a release: boxes, groups and event lists may show it. Recipients of other publishers' data about the same people may combine them.",
+        "The releases do not hide who is in them: boxes, groups and event lists may show it. Recipients of other publishers' data about the same people may combine them.",
     ]
 
 

@@ -42,16 +42,16 @@ class StarredCells(Generalize):
         rows, starred = public.height, _starred(public)
         told = ", ".join(f"{count:,} of {name!r}" for name, count in starred.items() if count)
         return Words(
-            "Single values that might point at a person were replaced by a star; all other values are true. A star is read as a symbol of its own, so that rows with the "
-            f"same labels are a group. Of {rows:,} rows these cells are starred: {told or 'none'}."
+            "Single values that could identify a person were replaced by a star; all other values are true. A star is read as a symbol of its own, so rows with the "
+            f"same labels are a group. Of {rows:,} rows these cells are suppressed: {told or 'none'}."
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the groups that fit the person. A star fits every value, so that "
-                "somebody may fit several groups; which cells are starred depends on how rare the values are.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the groups that fit the person. A star fits every value, so "
+                "a person may fit several groups; which cells are suppressed depends on how rare the values are.",
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people who cannot be told apart, or several such groups.",
+            group="An attacker who looks for a person finds this many people who look alike, or several such groups.",
         )
 
 

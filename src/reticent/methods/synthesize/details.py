@@ -106,7 +106,7 @@ class SynthesisDetails:
         return (
             f"{rows:,} synthetic rows in {groups:,} groups. Groups and their sizes were declared public{where} and are as in the original table; "
             f"{self.value!r} was drawn for every synthetic row by a mechanism that hides any single person: about {plan.real_share:.1%} of the rows repeat real ones, "
-            "the others come from the public domain. Somebody who thinks that a person has one of two values with equal chances is at most "
+            "the others come from the public domain. An attacker who considers two values of a person equally likely is at most "
             f"{certainty(plan.epsilon)} sure of it after seeing this."
         )
 

@@ -157,7 +157,7 @@ class SyntheticFormat(MechanismFormat):
     def words(self, public: PublicSide) -> Words:
         details, plan = self.details(public), self.plan(public)
         risks = [
-            "Groups and their sizes are exact. Whoever's presence in a group is not publicly known is exposed by them.",
+            "Groups and their sizes are exact. They expose a person whose presence in a group is not publicly known.",
             "Another draw from the same table is another release: epsilons and deltas add up, and averaging many draws shows the table.",
         ]
         if plan.options.delta_scope == "per_person" and plan.delta:

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 _DATA = "data"
 _ROLE = "group"
 _MEDIAN = (
-    "Values that might point at a person were replaced by a typical value of the person's group: the median of numbers and dates, rounded, and the most frequent one of "
+    "Values that could identify a person were replaced by a typical value of the person's group: the median of numbers and dates, rounded, and the most frequent one of "
     "anything else."
 )
-_DRAWN = "Values that might point at a person were replaced by a value that was drawn at random for the person's group, among those of the group's range or set."
+_DRAWN = "Values that could identify a person were replaced by a value that was drawn at random for the person's group, among those of the group's range or set."
 _TOLD = (
-    "Typical values tell more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent than the one shown. Who is in the "
-    "group gets a better guess at values of theirs that are not known."
+    "Typical values disclose more about a group than its ranges do: half of its people lie at or below a median, and no value is more frequent than the one shown. A person known to be in the "
+    "group can be guessed at better than by the range."
 )
-_ENDS = "The ends of a range are values of somebody in the group."
+_ENDS = "The ends of a range are values of people in the group."
 
 
 class Typical(GroupFormat):
@@ -111,11 +111,11 @@ class Typical(GroupFormat):
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
-                "It is not hidden that somebody is in the table: whoever knows that a person is, finds the person's group.",
+                "The release does not hide who is in the table: an attacker who knows that a person is finds the person's group.",
                 _ENDS if drawn else f"{_TOLD} {_ENDS}",
                 CHOSEN,
             ),
-            group="Whoever looks for somebody finds this many people who cannot be told apart.",
+            group="An attacker who looks for a person finds this many people who look alike.",
         )
 
 
