@@ -123,14 +123,14 @@ def test_one_piece_of_evidence_gives_the_definition_s_own_answer():
 def test_those_left_out_are_judged_as_a_group():
     published, left_out = groups_of([[2, 2]]), {"value": groups_of([[1, 0]])}
     found = judge(DistinctLDiversity(2), Evidence({("age",): published}, remainder=left_out))
-    assert [(each.about, each.holds) for each in found] == [("age", True), ("those left out", False)]
+    assert [(each.about, each.holds) for each in found] == [("age", True), ("the suppressed records", False)]
     assert len(judge(DistinctLDiversity(2), Evidence({("age",): published}, remainder={}))) == 1
     for wrong in (WorstCaseKnowledge("0.9", 1), AverageRisk("0.5")):
         with pytest.raises(PolicyError, match="cannot be judged for the suppressed rows"):
             judge(wrong, Evidence({("age",): published}, remainder=left_out))
     told = verdict(DistinctLDiversity(2), found)
     assert told.witness is not None
-    assert told.witness.text.startswith("About those left out:")
+    assert told.witness.text.startswith("About the suppressed records:")
 
 
 @pytest.mark.parametrize(

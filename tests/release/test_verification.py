@@ -581,10 +581,10 @@ def test_a_forged_remainder_fails_every_claim_that_it_breaks(tmp_path: Path) -> 
 
     # The order is HIV, cold, flu; four of each are published.
     told = failed(with_counts(5, 4, 4))
-    assert "About those left out" in told
+    assert "About the suppressed records" in told
     assert "KAnonymity" in told
     assert "TCloseness" in told
-    assert "About those left out" in failed(with_counts(7, 4, 4))
+    assert "About the suppressed records" in failed(with_counts(7, 4, 4))
     assert verify(with_counts(5, 5, 5)).holds
     assert "is not that of the published rows" in failed(with_counts(5, 4, 4, of="published rows"))
     assert "should be 'whole table' or 'published rows'" in failed(with_counts(4, 4, 4, of="nobody"))

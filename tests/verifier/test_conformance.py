@@ -137,7 +137,7 @@ MUTATIONS = {
     "a posterior may be anything": ("core/plans.js", "if (worst.compare(p.gamma) > 0)", "if (false)"),
     "drawn rows need no order": ("core/plans.js", "need(at < 0 ? !isSet : before[at] < after[at],", "need(true,"),
     "groups of a series may repeat a value": ("core/series.js", 'makeDefinition("MUnique", { m })', 'makeDefinition("KAnonymity", { k: m })'),
-    "those left out are not judged": ("core/verify.js", "if (!apart) judgeLeftOut(definition, remainder, context);", ""),
+    "the suppressed records are not judged": ("core/verify.js", "if (!apart) judgeLeftOut(definition, remainder, context);", ""),
     "rows need not be sorted": ("core/tables.js", "if (before > after) return false;", ""),
     "labels may mean the same": ("core/values.js", "need(new Set(written).size === texts.length", "need(true || new Set(written).size === texts.length"),
     "keys are in the order of code points": ("core/canonical.js", "Object.keys(value).sort()", "Object.keys(value).sort((a, b) => (([...a].map((c) => c.codePointAt(0)).find((c, i) => c !== b.codePointAt(i)) ?? 0) - (b.codePointAt(0) ?? 0)))"),

@@ -96,7 +96,7 @@ from reticent.definitions.unbounded_dp import UnboundedDP
 from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records, unique_share
 from reticent.definitions.uniqueness import MEligible, MUnique
 from reticent.definitions.verdicts import (
-    LEFT_OUT,
+    SUPPRESSED_RECORDS,
     about_column,
     against_all,
     by_set,
@@ -137,8 +137,8 @@ __all__ = [
     "ADVERSARIES",
     "GENERAL",
     "LARGEST_EPSILON",
-    "LEFT_OUT",
     "NOT_WITH_SETS",
+    "SUPPRESSED_RECORDS",
     "Adversary",
     "All",
     "AlphaKAnonymity",

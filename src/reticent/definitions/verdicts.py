@@ -20,7 +20,7 @@ from reticent.definitions.definition import (
 )
 from reticent.errors import PolicyError
 
-LEFT_OUT = "those left out"
+SUPPRESSED_RECORDS = "the suppressed records"
 _JUDGED: dict[Kind, str] = {
     "groups": "groups of rows",
     "plan": "how a release is made",
@@ -83,7 +83,7 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
             raise PolicyError(
                 f"{part.name} cannot be judged for the suppressed rows, which the published histogram of {column!r} includes."
             )
-        yield replace(asked.assess(left_out), definition=part, about=LEFT_OUT)
+        yield replace(asked.assess(left_out), definition=part, about=SUPPRESSED_RECORDS)
 
 
 def about_column(definition: GroupDefinition, column: str) -> GroupDefinition | None:
@@ -190,14 +190,14 @@ def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
     witness names the adversary. Suppressed records are mentioned only if they fail.
     """
     by_evidence: dict[str, list[Assessment]] = {}
-    if len({each.about for each in found} - {LEFT_OUT}) > 1 and len(found) == len(definition.parts()):
+    if len({each.about for each in found} - {SUPPRESSED_RECORDS}) > 1 and len(found) == len(definition.parts()):
         # One set of columns, and parts that name others: one assessment per part.
         return together(definition, tuple(found))
     for each in found:
         by_evidence.setdefault(each.about, []).append(each)
     answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}
-    if len(answers) > 1 and LEFT_OUT in answers and answers[LEFT_OUT].holds:
-        del answers[LEFT_OUT]
+    if len(answers) > 1 and SUPPRESSED_RECORDS in answers and answers[SUPPRESSED_RECORDS].holds:
+        del answers[SUPPRESSED_RECORDS]
     if len(answers) == 1:
         return next(iter(answers.values()))
     witnesses = [_to_whom(each.witness, about) for about, each in answers.items() if each.witness is not None]
@@ -218,7 +218,7 @@ def _together(definition: Definition, parts: Sequence[Assessment], about: str) -
 
 
 def _to_whom(witness: Witness, about: str) -> Witness:
-    prefix = f"About {LEFT_OUT}" if about == LEFT_OUT else f"For an adversary who knows {about}"
+    prefix = f"About {SUPPRESSED_RECORDS}" if about == SUPPRESSED_RECORDS else f"For an adversary who knows {about}"
     return replace(witness, text=f"{prefix}: {witness.text}")
 
 

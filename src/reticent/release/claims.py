@@ -11,8 +11,8 @@ import polars as pl
 
 from reticent.base.context import Context
 from reticent.definitions import (
-    LEFT_OUT,
     NOT_WITH_SETS,
+    SUPPRESSED_RECORDS,
     Definition,
     GroupDefinition,
     HistoryDefinition,
@@ -180,7 +180,7 @@ def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     told = verdict(definition, found)
     if not told.holds:
         return "fails", told.witness.text if told.witness is not None else "It does not hold."
-    values = dict.fromkeys(_shown(each.value) for each in found if each.about != LEFT_OUT)
+    values = dict.fromkeys(_shown(each.value) for each in found if each.about != SUPPRESSED_RECORDS)
     shown = "plan" if definition.kind == "plan" else "rows"
     return "holds", f"Recomputed from the published {shown}; achieved: {'; '.join(values)}."
 

@@ -46,7 +46,7 @@ def test_any_definition_that_merging_cannot_break_guards_classes(definition):
     assert len(released["sensitive"].groups) >= len(released["quasi"].groups)
     told = {guard: " ".join(release.certificate["residual_risks"]) for guard, release in released.items()}
     if released["sensitive"].public.manifest.details["guard"] == "sensitive":
-        assert "not promised against somebody who knows the algorithm" in told["sensitive"]
+        assert "do not hold against an attacker who knows the algorithm" in told["sensitive"]
     # Counts alone decide about k, so that nothing needs to be said there.
     if definition.name == "KAnonymity":
         assert "their making tells nothing" in told["quasi"]

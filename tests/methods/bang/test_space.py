@@ -189,7 +189,7 @@ def test_a_guard_on_sensitive_values_cuts_finer_and_says_what_it_does_not_promis
     plain, guarded = (rt.publish(table, wanted, method=rt.Bang(guard=guard)) for guard in ("quasi", "sensitive"))
     assert len(guarded.groups) > len(plain.groups)
     told = [" ".join(each.certificate["residual_risks"]) for each in (plain, guarded)]
-    assert ["not promised against somebody who knows the algorithm" in text for text in told] == [False, True]
+    assert ["do not hold against an attacker who knows the algorithm" in text for text in told] == [False, True]
     # Without a guard, classes are those of one k for all, however the values lie.
     index = rt.Bang().build(table)
     k = plain.manifest.details["k"]

@@ -436,7 +436,7 @@ def test_people_who_were_forgotten_stay_out_for_good(tmp_path):
         public = open_public(release.folder)
         assert public.manifest.details["retention"] == 1
         assert any(
-            "forgotten 1 release later. Whoever comes back" in each for each in public.certificate["residual_risks"]
+            "forgotten 1 release later. People who come back" in each for each in public.certificate["residual_risks"]
         )
     assert rt.verify(again.folders).holds
     assert again.check().holds
