@@ -396,7 +396,7 @@ def test_the_command_takes_the_policy_and_a_list_of_people_for_before_and_after(
     assert "Singling out: people who can be singled out" in text
     assert "As it stood:" in text
     assert "What drove the risk" in text
-    assert "Columns that tell people apart together" in text
+    assert "Columns that together identify people" in text
     assert "The most exposed, before publication" in text
 
 
@@ -473,13 +473,13 @@ def test_dates_of_a_wide_table_break_between_them_and_never_within() -> None:
 
 
 def test_bars_say_what_was_counted_and_what_is_no_promise() -> None:
-    """Records are no people, and a figure that nothing is promised about is not called no more than anyway."""
+    """Units are named as records, and the legend mentions results that no guarantee limits."""
     promised = Findings("linkage", "a list", "fit exactly one published row", 0, 60, "")
     figure = Findings("column in turn", "others", "have sex guessed", 58, 60, "", unit="records", judged=False)
     told = "".join(each.html for each in attack_figures([(None, promised), (None, figure)]))
     assert "people who fit exactly one published row" in told
     assert "records that have sex guessed" in told
-    assert "published: no more than anyway, or a figure that no promise is about" in told
+    assert "published: no more than without the release, or not limited by a guarantee" in told
     assert all("no promise" not in each.html for each in attack_figures([(None, promised)]))
 
 

@@ -1,17 +1,17 @@
-"""The report on a release: one self-contained page with the verdict, the promise, the pictures and what remains open.
+"""The report on a release: one self-contained HTML page with the verdict, the guarantee, figures and residual risks.
 
-It is for the steward: the search, the cost and everything about the table before publishing are private. The public
-variant leaves all of that out and shows only what follows from the published files.
+It is confidential and for the steward: the search, the information loss and all facts about the original table are private. The public
+variant omits them and shows only what follows from the published files.
 
-``report_files``  writes the page; ``facts`` gathers what it tells, ``page`` lays it out
-``dossier``       the evidence under the headings of a regime (``regimes``); ``dossier_page`` lays it out, ``report_lines`` makes a PDF
-``page_parts``    sections, tables and figures of all pages, laid out by ``templates`` (Jinja2, with the style sheet; the workbench uses the same parts);
-                  ``attack_figures`` what adversaries achieve
+``report_files``  writes the page; ``facts`` collects its data, ``page`` builds its sections
+``dossier``       evidence under the headings of a regulatory regime (``regimes``); ``dossier_page`` builds its page, ``report_lines`` prints it as PDF
+``page_parts``    sections, tables and figures of all pages, rendered with ``templates`` (Jinja2 and a style sheet, shared with the workbench);
+                  ``attack_figures`` charts of attack results
 ``analysis``      means, spreads, correlations and a regression, before and after
-``previews``      what a release would be, one or several side by side (``rt.preview``, ``rt.compare``)
-``series_measures``, ``series_page``  a series of releases: figures over time, and the page with them
-``knowledge_figure``  the curves of background knowledge; ``flow_figures`` and ``utility_figure`` what changed and what it cost;
-                  figures of one kind of release are with the kind
+``previews``      previews of releases, and comparisons of several (``rt.preview``, ``rt.compare``)
+``series_measures``, ``series_page``  a series of releases: measures over time, and the page that shows them
+``knowledge_figure``  curves of worst-case background knowledge; ``flow_figures`` synthetic against original rows; ``utility_figure`` loss against k.
+                  Figures specific to one release format are in the module of that format
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an analyst finds in the release beside what is in the table: means, spreads, correlations, regressions. For the steward's eyes.
+"""Comparison of an analyst's results on the table and on the release: means, standard deviations, correlations, regressions. Confidential.
 
-Published cells are read as :mod:`reticent.release.analyst_design` says.
+:mod:`reticent.release.analyst_design` defines how published cells are converted to numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Columns = Mapping[str, Numbers]
 
 @dataclass(frozen=True)
 class NumberSummary:
-    """Mean and standard deviation of a column, in the table and in the release. Of dates both are days, and ``day_zero`` is the ordinal of day 0."""
+    """Mean and standard deviation of a column, in the table and in the release. For dates both are in days, and ``day_zero`` is the ordinal of day 0."""
 
     column: str
     mean: tuple[float, float]
@@ -36,7 +36,7 @@ class NumberSummary:
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Means and deviations as people write them, before and after."""
+        """Return formatted means and standard deviations, before and after."""
         zero = self.day_zero
         if zero is None:
             before, after, first, second = map(figure_text, (*self.mean, *self.spread))
@@ -65,9 +65,9 @@ class CoefficientChange:
 
 @dataclass(frozen=True, repr=False)
 class Analysis(ShownAsCard):
-    """The same analysis of the table and of the release. Categories with two values count as 0 and 1; others are in regressions only.
+    """The same analysis of the table and of the release. Binary categories are coded as 0 and 1; other categories enter regressions only.
 
-    ``conclusions`` are those of the ``models`` that an analyst of the release would draw differently.
+    ``conclusions`` are the conclusions from ``models`` that differ between table and release.
     """
 
     summaries: tuple[NumberSummary, ...]
@@ -78,7 +78,7 @@ class Analysis(ShownAsCard):
     conclusions: tuple[ConclusionChange, ...] = ()
 
     def card(self) -> Card:
-        """Means before and after; and how far correlations moved at most."""
+        """Return a card with means before and after and the largest change of a correlation."""
         moved = [abs(each.values[1] - each.values[0]) for each in self.correlations]
         finite = [each for each in moved if isfinite(each)]
         rows = [(each.column, *each.texts) for each in self.summaries]
@@ -88,7 +88,7 @@ class Analysis(ShownAsCard):
 
     @property
     def verdict(self) -> str:
-        """How many regressions were fitted before and after, and how many of their conclusions change."""
+        """Sentence on the number of fitted regressions and of conclusions that change."""
         if not self.models:
             return "No regression was fitted: there is no sensitive column of numbers or two values to explain."
         models = f"{len(self.models)} regression{'s' if len(self.models) > 1 else ''} fitted before and after"
@@ -98,7 +98,7 @@ class Analysis(ShownAsCard):
         return f"{models}: {changed} conclusion{'s change' if changed > 1 else ' changes'}."
 
     def as_dict(self) -> dict[str, Any]:
-        """The analysis as plain data; pairs are before and after."""
+        """Return the analysis as JSON-compatible data; pairs are (before, after)."""
         return {
             "models": [str(each) for each in self.models],
             "conclusions": [each.as_dict() for each in self.conclusions],
@@ -156,12 +156,12 @@ def _summaries(before: Columns, after: Columns, zeros: Mapping[str, int]) -> tup
 
 
 def figure_text(value: float) -> str:
-    """A measured number in a few digits; a dash where it is not known."""
+    """Format a number with a few significant digits; a dash if it is unknown."""
     return f"{value:,.4g}" if isfinite(value) else "–"
 
 
 def _day_zero(dtype: pl.DataType) -> int | None:
-    """The ordinal of the day that counts as 0: dates are counted from the first day of all, timestamps from 1970."""
+    """Return the ordinal of day 0: 0 for dates (counted from 0001-01-01), that of 1970-01-01 for timestamps; None for other types."""
     if isinstance(dtype, pl.Datetime):
         return datetime.date(1970, 1, 1).toordinal()
     return 0 if dtype == pl.Date else None
@@ -185,7 +185,7 @@ def _correlations(before: Columns, after: Columns) -> tuple[CorrelationChange, .
 def _regressed(
     model: RegressionModel, before: Mapping[str, DesignColumn], after: Mapping[str, DesignColumn]
 ) -> tuple[CoefficientChange, ...]:
-    """The coefficients of a model in the table and in the release, the constant first."""
+    """Return the coefficients of a model fitted to the table and to the release, the intercept first."""
     first = fit_model(model, before)
     second = fit_model(model, after, logistic=is_binary(before[model.outcome].values[:, 0]))
     pairs = [(name, first.estimate(name), second.estimate(name)) for name in first.names]

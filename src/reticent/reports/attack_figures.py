@@ -1,4 +1,4 @@
-"""What adversaries achieve before and after, as bars."""
+"""Bar charts of attack success before and after publication."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from reticent.base.figures import Bar
 from reticent.reports.facts import Comparison
 from reticent.reports.page_parts import PageBlock, block, figure_block
 
-_A_FIGURE = 7  # a figure is not broken over printed pages, and more would be too small to read
+_A_FIGURE = 7  # a figure must fit on one printed page and stay legible
 
 
 def attack_figures(attacks: Sequence[Comparison]) -> list[PageBlock]:
-    """The bars of all adversaries, a few a figure, with their key."""
+    """Return bar charts of all attacks, a few per figure, with a legend."""
     bars = [_bar(before, after) for before, after in attacks]
     drawn = (figure_block(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
     return [_key(judged=all(after.judged for _, after in attacks)), *drawn]
@@ -36,11 +36,11 @@ def _bar(before: Findings | None, after: Findings) -> Bar:
 
 
 def _key(*, judged: bool) -> PageBlock:
-    """What the colours say; a figure that no promise is about is no success, and may be far above what is reached anyway."""
+    """Return the colour legend. A result that no guarantee limits does not count as success, even if it is far above the baseline without the release."""
     marks = {
         "bad": "as it stood",
         "good": "published: nearly nobody",
-        "even": "published: no more than anyway" + ("" if judged else ", or a figure that no promise is about"),
+        "even": "published: no more than without the release" + ("" if judged else ", or not limited by a guarantee"),
         "warn": "published: still succeeds",
     }
     return block("key", marks=tuple(marks.items()))

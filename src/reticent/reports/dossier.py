@@ -1,7 +1,7 @@
-"""The evidence dossier: what is known of a release, under the headings that a regime uses.
+"""The evidence dossier: the facts about a release, arranged under the headings of a regulatory regime.
 
-It gathers the facts of the report, runs adversaries, compares what was measured with the threshold that the regime names, and lists what only the steward can
-state. It is evidence: whether the release meets a law or a standard is decided by people (:attr:`Regime.determination`).
+It collects the facts of the report, runs attacks, compares measured risks with the threshold of the regime, and lists the statements that only the steward
+can make. It is evidence, not a determination: people decide whether the release complies (:attr:`Regime.determination`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LIMIT = re.compile(r"\s*(\d+/\d+|\d*\.?\d+)(?=$|[\s,;:])")
 
 @dataclass(frozen=True)
 class DossierMeasure:
-    """A figure against the threshold: what was measured, exactly and for people, and whether it meets the threshold (None: there is none, or it does not apply)."""
+    """A risk measure with its threshold: the value as text and as an exact fraction, and whether it meets the threshold (None: not applicable)."""
 
     name: str
     measured: str
@@ -46,7 +46,7 @@ class DossierMeasure:
 
 @dataclass(frozen=True)
 class DossierBlock:
-    """One kind of evidence: sentences, a table, and a list. ``attacks`` are drawn where there are any; their examples stay with the steward."""
+    """One kind of evidence: sentences, a table and a list. ``attacks``, if any, are shown as a chart; their examples are confidential."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -56,14 +56,14 @@ class DossierBlock:
     attacks: tuple[Comparison, ...] = field(default=(), repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        """The block as plain data."""
+        """Return the block as JSON-compatible data."""
         rows = [dict(zip(self.heads, row, strict=True)) for row in self.rows]
         return {"title": self.title, "text": list(self.text), "rows": rows, "items": list(self.items)}
 
 
 @dataclass(frozen=True)
 class DossierStatement:
-    """What the steward states, or must still state (None)."""
+    """A statement by the steward; its answer is None while it is missing."""
 
     name: str
     question: str
@@ -83,7 +83,7 @@ class DossierSection:
 
 @dataclass(frozen=True)
 class Dossier:
-    """The evidence about a release for one regime. The ``headline`` is the verdict of ``verify``; how many adversaries ``succeeded`` is told beside it. ``private``: it holds facts that do not follow from the published files."""
+    """The evidence about a release for one regime. The ``headline`` is the verdict of ``verify``; ``succeeded`` counts successful attacks. ``private``: contains facts that do not follow from the published files."""
 
     regime: str
     release: str
@@ -101,7 +101,7 @@ class Dossier:
 
     @property
     def judgement(self) -> str:
-        """Whether the threshold is met, in a sentence; empty where there is none to meet."""
+        """Sentence that says whether the threshold is met; empty if the regime has none."""
         first = self.measures[0]
         if first.meets is None:
             return ""
@@ -110,7 +110,7 @@ class Dossier:
 
     @property
     def attacked(self) -> str:
-        """What adversaries achieved who were run, in a sentence; empty where none succeeded."""
+        """Sentence on the attacks that succeeded; empty if none did."""
         if not self.succeeded:
             return ""
         many = (
@@ -122,16 +122,16 @@ class Dossier:
 
     @property
     def missing(self) -> tuple[DossierStatement, ...]:
-        """What the steward must still state."""
+        """Statements that the steward has not made yet."""
         return tuple(each for section in self.sections for each in section.statements if each.answer is None)
 
     @property
     def ok(self) -> bool:
-        """A dossier is evidence, whatever it shows."""
+        """Always True: a dossier is evidence and neither passes nor fails."""
         return True
 
     def card(self) -> Card:
-        """Every measure beside its threshold, and what must still be stated."""
+        """Return a card with every measure, its threshold, and the missing statements."""
         words = {True: "meets it", False: "above it", None: ""}
         measures = [(each.name, each.measured, each.threshold, words[each.meets]) for each in self.measures]
         missing = [(each.name, each.question) for each in self.missing]
@@ -145,7 +145,7 @@ class Dossier:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """The dossier as plain data."""
+        """Return the dossier as JSON-compatible data."""
         regime = self.of
         return {
             "regime": self.regime,
@@ -173,7 +173,7 @@ class Dossier:
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write it as HTML, PDF (printed by a browser) or JSON, by the ending of the name; readable by its owner only."""
+        """Write the dossier as HTML, PDF (printed by a browser) or JSON, chosen by the file suffix; only the owner can read the file."""
         from reticent.reports.dossier_page import render_dossier
         from reticent.reports.report_lines import printed
 
@@ -198,13 +198,13 @@ def dossier(
     statements: Mapping[str, str] | None = None,
     context: Context | None = None,
 ) -> Dossier:
-    """The evidence about a release under the headings of a regime.
+    """Return the evidence about a release under the headings of a regulatory regime.
 
     Parameters:
-        release: a release, or the folder of one; its public folder alone gives a dossier without cost and suppressed records.
+        release: a release or its folder; with the public folder alone the dossier lacks information loss and the number of suppressed records.
         regime: ``hipaa-expert``, ``gdpr``, ``ema-prci``, ``sp800-188`` or ``satre``.
-        raw: the table that was published: adversaries are then run before and after, with the table's own people as targets.
-        statements: what the steward states, by the name of the field; what is missing is listed in the dossier.
+        raw: the original table; if given, attacks are run before and after publication, with the people in the table as targets.
+        statements: the steward's statements by field name; missing ones are listed in the dossier.
         context: reports progress and can stop the run.
 
     Returns:
@@ -222,7 +222,7 @@ def dossier(
     context = context or Context()
     side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
     private = _private(release)
-    # Of a folder it is the verdict of verify: its files may be other ones than the certificate is about.
+    # For a folder the verdict comes from verify, because its files may differ from those that were certified.
     verified = verify(release, context=context) if isinstance(release, str | Path) else None
     context.step("running adversaries")
     pairs: list[Comparison] = (
@@ -258,14 +258,14 @@ def dossier(
 
 
 def _private(release: Release | str | Path) -> PrivateFacts | None:
-    """What only the steward knows, where the private side is there."""
+    """Return the private facts of a release, or None if its private folder is missing."""
     if not isinstance(release, str | Path):
         return PrivateFacts.of(release)
     return PrivateFacts.read(Path(release)) if (Path(release) / "private").is_dir() else None
 
 
 def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
-    """The statements that this regime asks for. A name that no regime knows is refused; those of other regimes are passed over."""
+    """Return the statements that this regime requires. Those of other regimes are ignored; a name that no regime has is an error."""
     known = {each.name for every in REGIMES.values() for each in every.fields}
     for name, answer in statements.items():
         if name not in known:
@@ -282,7 +282,7 @@ def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
 
 
 def _limit(said: Mapping[str, str], regime: Regime) -> Fraction | None:
-    """The largest probability that the regime names, or that the steward states where it asks for one; None if there is none."""
+    """Return the risk threshold: that of the regime, or the one stated by the steward if the regime requires it; None if there is none."""
     if (
         regime.threshold is not None
         or "risk_limit" not in said
@@ -300,7 +300,7 @@ def _limit(said: Mapping[str, str], regime: Regime) -> Fraction | None:
 
 
 def _measures(seen: AdversaryView, regime: Regime, limit: Fraction | None) -> Iterator[DossierMeasure]:
-    """Probabilities of re-identification, from how many people share a published combination of quasi-identifiers; exact."""
+    """Yield exact re-identification probabilities, computed from the sizes of the equivalence classes."""
     whose = "" if limit == regime.threshold else ", stated by the steward"
     named = f"at most {_decimal(limit)}{whose}" if limit is not None else "no number is named"
     if seen.groups is None:
@@ -338,18 +338,18 @@ def _compared(name: str, value: Fraction, limit: Fraction | None, named: str) ->
 
 
 def _least(limit: Fraction | None) -> str:
-    """The smallest group that meets a limit: the least k with 1/k <= limit."""
+    """Return the smallest admissible group size as text: the minimum k with 1/k <= ``limit``."""
     return "none named" if limit is None else f"at least {-(-limit.denominator // limit.numerator)}"
 
 
 def _decimal(value: Fraction) -> str:
-    """A probability for people; the exact fraction is given beside it."""
+    """Format a probability as a rounded decimal; the exact fraction is shown next to it."""
     return f"{float(value):.4f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True)
 class _Gathered:
-    """The evidence of a release, a block for each kind."""
+    """Builds the blocks of evidence about a release, one per kind."""
 
     side: PublicSide
     facts: ReportFacts
@@ -357,7 +357,7 @@ class _Gathered:
     measures: Sequence[DossierMeasure]
 
     def block(self, kind: Evidence) -> DossierBlock:
-        """The evidence of a kind."""
+        """Return the block for one kind of evidence."""
         made = {
             "columns": self._columns,
             "flow": self._flow,
@@ -467,7 +467,7 @@ class _Gathered:
         private = self.facts.private
         if private is None or not private.utility:
             return DossierBlock(
-                "Utility", ("Not measured here: it compares with the confidential table, which is with the publisher.",)
+                "Utility", ("Not measured here: this needs the confidential table, which only the publisher has.",)
             )
         rows = tuple(measured(name, value) for name, value in private.utility.items())
         analysis = self.facts.analysis
@@ -483,14 +483,14 @@ class _Gathered:
     def _certificate(self) -> DossierBlock:
         return DossierBlock(
             "Certificate",
-            ("Anybody can check the claims again from the published files: reticent verify.",),
+            ("Anyone can check the claims again from the published files: reticent verify.",),
             ("entry", "value"),
             self.facts.certificate,
         )
 
 
 def _kind(adversary: str) -> str:
-    """Which of the three risks of [WP216] an adversary is about."""
+    """Return which of the three risks of [WP216] an attack addresses: singling out, linkability or inference."""
     if adversary == "singling out" or adversary.endswith(("known column", "known columns")):
         return "singling out"
     return "linkability" if adversary.startswith(("linka", "probabilistic linkage", "sighting")) else "inference"

@@ -1,4 +1,4 @@
-"""The page of a dossier: the parts of the report's pages, under the headings of a regime."""
+"""HTML page of a dossier, built from the same parts as the report, under the headings of a regime."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reticent.reports.page_parts import PageBlock, PageSection, block, page_text
 
 
 def render_dossier(made: Dossier) -> str:
-    """The whole page."""
+    """Render the complete dossier as HTML."""
     return page_text(
         "report.html",
         title=f"{made.of.title}: {made.release}",
@@ -17,7 +17,7 @@ def render_dossier(made: Dossier) -> str:
         public=not made.private,
         heading=made.of.title,
         release=made.release,
-        # The verdict is on the guarantee, but no page shows it as good above adversaries that succeed.
+        # The verdict is about the guarantee only, but it is not shown in green if any attack succeeds.
         headline=made.headline.beside(filter(None, [made.attacked])),
         details=[f"{_GUARANTEE} {made.judged}", made.judgement],
         tiles=_tiles(made),
@@ -27,7 +27,7 @@ def render_dossier(made: Dossier) -> str:
 
 
 def _tiles(made: Dossier) -> list[tuple[str, str]]:
-    """The figures against the threshold, and what is still to be stated."""
+    """Return the key figures: measures with their thresholds, and the number of missing statements."""
     tiles = [(each.measured.partition(" (")[0], each.name, each.meets) for each in made.measures if each.exact]
     asked = len(made.missing) + sum(each.answer is not None for part in made.sections for each in part.statements)
     tiles.append((f"{len(made.missing)} of {asked}", "statements still missing", None if made.missing else True))

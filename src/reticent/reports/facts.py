@@ -1,4 +1,4 @@
-"""What a report tells, gathered from a release: its public side, and what only the steward may see."""
+"""Data of a report, collected from a release: public files, and private facts for the steward."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NOT_ITS_FILES = "Not re-checked: the files are not those that the certificate i
 
 @dataclass(frozen=True)
 class Promise:
-    """One definition: its name with parameters, what it means, what it leaves open, and how it came out."""
+    """One guaranteed definition: name with parameters, meaning, what it does not cover, and the result of its check."""
 
     name: str
     meaning: str
@@ -66,9 +66,9 @@ class Promise:
 
 @dataclass(frozen=True)
 class PrivateFacts:
-    """What the steward knows of a release beyond its public side.
+    """Confidential facts about a release, known to the steward only.
 
-    ``whole`` counts the values of each sensitive column in the whole table, and ``losses`` is the loss of each quasi column, where known.
+    ``whole`` counts the values of each sensitive column in the whole table; ``losses`` is the information loss per quasi-identifier, if known.
     """
 
     suppressed: int
@@ -79,7 +79,7 @@ class PrivateFacts:
 
     @classmethod
     def of(cls, release: Release) -> PrivateFacts:
-        """From a release that was just made; the lower bound on its loss is computed now, if it was not before."""
+        """Collect the facts of a release in memory; computes the lower bound on its loss if it is not known yet."""
         private = release.private
         private.utility.get("loss_bound")
         groups = private.evidence.published if private.evidence.groups else None
@@ -92,7 +92,7 @@ class PrivateFacts:
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:
-        """From the private side of a saved release."""
+        """Read the facts from the private folder of a saved release."""
         folder = path / "private"
         try:
             utility, search = (
@@ -108,9 +108,9 @@ class PrivateFacts:
 
 @dataclass(frozen=True)
 class ReportFacts:
-    """Everything that a report tells. What is None or empty is not known, or not for the public; ``groups`` is None where rows are not true rows.
+    """All data of a report. A field that is None or empty is unknown or confidential; ``groups`` is None if the rows are synthetic.
 
-    ``drawings`` are those that the kind of release has of its groups; ``declared`` says what columns that do not count as known would give away.
+    ``drawings`` are figures of the groups that the release format provides; ``declared`` states what columns declared as unknown would disclose.
     """
 
     title: str
@@ -151,20 +151,20 @@ def gather(
     context: Context | None = None,
     verified: Verification | None = None,
 ) -> ReportFacts:
-    """Everything about a release; without ``private`` only what follows from its public side.
+    """Collect all data of a report; without ``private`` only what follows from the public files.
 
-    ``table`` is the table that was published: with it the report also shows the crowds before publishing and judges every node
-    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` tell what drove the risk
-    before, for each set of quasi columns that an adversary may know. ``regression`` and ``models`` are an analyst's formulas, fitted before and after. Drawn rows are compared
-    with the true ones, with distances and a map where ``coordinates`` tell where places lie. ``verified`` is the verdict on the folder that the release was read from,
-    whose files may be other ones than the certificate is about; otherwise its claims are judged here.
+    ``table`` is the original table; with it the report also shows the group sizes before publication and checks every node
+    of a small lattice. ``attacks`` are pairs of findings, before (or None) and after; ``risks`` and ``exposed`` are risk measures and most exposed groups
+    of the original table, per set of quasi-identifiers that an adversary may know. ``regression`` and ``models`` are formulas fitted before and after.
+    Synthetic rows are compared with the original ones, with distances and a map if ``coordinates`` are given. ``verified`` is the verification of the folder
+    that the release was read from, whose files may differ from those that were certified; by default the claims are checked here.
     """
     context = context or Context()
     claims = read_claims(side.certificate)
     checks = list(check_claims(side, None, None, context)) if verified is None else list(verified.checks)
     outcomes = [check for check in checks if check.claim]
     if len(outcomes) != len(claims):
-        # Files that are not those of the certificate were not judged claim by claim.
+        # If the files differ from the certified ones, individual claims were not checked.
         outcomes = [Check(claim.text, "not re-checked", _NOT_ITS_FILES, claim=True) for claim in claims]
     known = [claim.definition for claim in claims if claim.definition is not None]
     least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
@@ -199,7 +199,7 @@ def gather(
 
 
 def _promises(side: PublicSide, outcomes: Sequence[Check], *, known: bool) -> tuple[Promise, ...]:
-    """What is promised, claims that differ in their column only together; the certificate's own words where this version does not know (``known``) every claim."""
+    """Return the guarantees, merging claims that differ only in their column; the certificate's text if this version does not support every claim (``known``)."""
     listed = side.certificate["claims"]
     if not known:
         said = zip(listed, outcomes, strict=True)
@@ -223,7 +223,7 @@ def _with_private(
     definitions: Sequence[Definition],
     context: Context,
 ) -> ReportFacts:
-    # The rows are counted once, with their values if these are wanted.
+    # The table is grouped once, with sensitive values if they are needed.
     counted = None if table is None else count_table(table, context, sensitive=not private.whole)
     if table is not None and counted is not None and not private.whole:
         groups = counted.groups()
@@ -239,7 +239,7 @@ def _with_private(
 
 
 def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
-    """The lattice with a verdict on every node, where that can be had."""
+    """Return the lattice with a verdict on every node, if the definition can be checked on all of them."""
     passing = search(table, definition, suppression=suppression).passing_nodes
     if passing is None or passing.shape != tuple(height + 1 for height in lattice.heights):
         return lattice
@@ -253,7 +253,7 @@ def _title(side: PublicSide) -> str:
 
 
 def _judged_how(side: PublicSide, claims: Sequence[Check], definitions: Sequence[Definition]) -> str:
-    """What was recomputed of the claims that hold; empty where none does. Of a definition about several releases the files of one show a part."""
+    """Return a sentence on what was recomputed for the claims that hold; empty if none holds. A definition on several releases is checked in part."""
     many = sum(check.status == "holds" for check in claims)
     if not many:
         return ""
@@ -268,7 +268,7 @@ def _judged_how(side: PublicSide, claims: Sequence[Check], definitions: Sequence
 
 
 def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
-    """How often each value of the only sensitive column occurs, in the whole table or in the groups."""
+    """Return the frequency of each value of the only sensitive column, in the ``whole`` table or in the published groups."""
     column = groups.domain.columns[0]
     counts = groups.reference if whole else groups.histograms.total(column.size)
     return {text: int(count) for text, count in zip(column.texts, counts, strict=True) if count}

@@ -1,4 +1,4 @@
-"""Synthetic rows beside true ones, for the steward: shares at every level, counts, distances, and where flows exist a map of them."""
+"""Comparison of synthetic with original rows, for the steward: shares at every hierarchy level, counts, distances and a flow map."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GAP, _EDGE, _HEAD = 16.0, 8.0, 26.0
 
 @dataclass(frozen=True)
 class LevelMatch:
-    """How far shares are apart at one level of generality: of groups and values together, and of values alone."""
+    """Total variation distance between original and synthetic shares at one hierarchy level: of (group, value) pairs, and of values alone."""
 
     level: str
     pairs: int
@@ -43,7 +43,7 @@ class LevelMatch:
 
 @dataclass(frozen=True, eq=False)
 class FlowFacts:
-    """How well the synthetic rows of a release match the true ones. Computed with the confidential table: for the steward only."""
+    """How well the synthetic rows of a release match the original ones. Confidential: computed from the original table."""
 
     group: str
     value: str
@@ -58,9 +58,9 @@ class FlowFacts:
 def flow_facts(
     table: Table, side: PublicSide, coordinates: pl.DataFrame | None = None, context: Context | None = None
 ) -> FlowFacts | None:
-    """Synthetic rows against true ones, in the values by which the release shows them; None where it does not show one sampled value beside groups of the table.
+    """Compare synthetic with original rows at the granularity of the release; None unless the release has one sampled value column and group columns of the table.
 
-    ``coordinates`` has a place in its first column and its latitude and longitude: with them distances are compared, and flows are drawn.
+    ``coordinates`` has a location in its first column and its latitude and longitude; with it distances are compared and a flow map is made.
     """
     context = context or Context()
     rows = side.rows[side.form.tables[0]]
@@ -109,7 +109,7 @@ def _true_rows(table: Table, columns: Sequence[str]) -> tuple[pl.DataFrame, NDAr
 
 
 def _levels(table: Table, coded: CodedFlows, groups: Sequence[str], value: str) -> list[LevelMatch]:
-    """How far shares are apart, exactly and at each level of the hierarchies that the table declares."""
+    """Return the distances between shares for exact values and at each level of the table's hierarchies."""
     found = [_match("as published", coded.truth, coded.drawn)]
     own = _parts(table.sensitive, value, coded.values)
     outer = _parts(table.quasi, groups[0], coded.groups.to_series()) if len(groups) == 1 else []
@@ -127,7 +127,7 @@ def _match(level: str, truth: Flows, drawn: Flows) -> LevelMatch:
 
 
 def _parts(declared: Any, name: str, values: pl.Series) -> list[NDArray[np.int64]]:
-    """The part of every value, at each level of its hierarchy that still tells something apart."""
+    """Return the category code of every value at each hierarchy level that has more than one category."""
     recipe = declared.get(name) if isinstance(declared, dict) else None
     if not isinstance(recipe, Hierarchy):
         return []
@@ -138,7 +138,7 @@ def _parts(declared: Any, name: str, values: pl.Series) -> list[NDArray[np.int64
 
 
 def _median(flows: Flows, points: GeoPoints) -> float:
-    """The distance that half of the true rows stay below."""
+    """Return the median distance of the original rows."""
     distance = points.kilometres(flows)
     order = np.argsort(np.where(np.isfinite(distance), distance, np.inf))
     rows = np.cumsum(flows.times[order])
@@ -146,7 +146,7 @@ def _median(flows: Flows, points: GeoPoints) -> float:
 
 
 def flow_map(coded: CodedFlows, points: GeoPoints) -> Figure:
-    """The largest flows between squares of a grid, true and drawn side by side (one above the other on a narrow page)."""
+    """Return a map of the largest flows between grid squares, original next to synthetic (stacked on a narrow page)."""
     by_group, by_value, middles = on_one_grid(points)
     maps = [flows.merged(by_group, by_value) for flows in (coded.truth, coded.drawn)]
     words = (
@@ -175,7 +175,7 @@ def _maps(maps: Sequence[Flows], middles: NDArray[np.float64], label: str, width
     if not len(drawn):
         return picture(width, _HEAD, [], label)
     low, high = drawn.min(axis=0), drawn.max(axis=0)
-    # A degree of longitude is shorter than one of latitude, the more the farther north.
+    # A degree of longitude becomes shorter than a degree of latitude away from the equator.
     tall = max(float(high[0] - low[0]), 1e-9)
     wide = max(float(high[1] - low[1]) * float(np.cos(np.radians((low[0] + high[0]) / 2))), 1e-9)
     each = (width - _GAP) / 2 if across else width
@@ -199,14 +199,14 @@ def _maps(maps: Sequence[Flows], middles: NDArray[np.float64], label: str, width
 
 
 def _largest(flows: Flows, known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The largest flows whose ends are known, the largest last."""
+    """Return the indices of the largest flows with known coordinates, in ascending order of size."""
     times = np.where(known[flows.group] & known[flows.value], flows.times, 0)
     chosen = np.argsort(-times, kind="stable")[:_MOST_LINES]
     return np.asarray(chosen[times[chosen] > 0][::-1])
 
 
 def _lines(flows: Flows, shown: NDArray[np.int64], most: float, kind: str, at: Any) -> list[str]:
-    """Flows as lines, the largest on top, and a dot for rows that stay within a square."""
+    """Return SVG lines for flows, the largest on top, and a dot for flows within one square."""
     parts = []
     for place in shown.tolist():
         share = int(flows.times[place]) / max(flows.rows, 1)

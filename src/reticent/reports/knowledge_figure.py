@@ -1,4 +1,4 @@
-"""How certain an adversary who knows k facts can become: the picture of worst-case background knowledge in a report."""
+"""Figure of worst-case background knowledge: the maximum certainty of an adversary who knows k facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANY, _EXCLUDING = "any facts", "only facts such as 'she has no flu'"
 
 
 def knowledge_curves(name: str, groups: Groups) -> Figure:
-    """Both curves of one sensitive column, up to the first k at which an adversary may be certain."""
+    """Return the figure for one sensitive column (any facts, and negated facts only), up to the first k at which an adversary can be certain."""
     known = curve(groups, _MOST_FACTS)
     certain = next((k for k, chance in enumerate(known) if chance == 1), _MOST_FACTS)
     known = known[: certain + 1]

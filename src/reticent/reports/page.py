@@ -1,4 +1,4 @@
-"""The page of a report: what its sections hold. The facts come from ``facts``; the templates lay them out."""
+"""Content of the report page, section by section. The data come from ``facts``; the Jinja templates do the layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_LISTED = 6
 
 
 def render(facts: ReportFacts) -> str:
-    """The whole page."""
+    """Render the complete report as HTML."""
     sections = [
         each
         for part in (
@@ -71,22 +71,22 @@ def render(facts: ReportFacts) -> str:
 
 
 def _verdict(facts: ReportFacts) -> tuple[Headline, list[str]]:
-    """The headline, and what else is said below it."""
+    """Return the headline and the sentences below it."""
     headline = facts.headline.beside([_LITTLE_USE] if _of_little_use(facts) else [])
     detail = " ".join(filter(None, (facts.judged, _price(facts))))
-    # Declared columns that tell nobody apart are no reservation, and said all the same.
+    # A column declared as unknown that singles out no record does not weaken the verdict, but is still mentioned.
     return headline, [detail, *(told for told in facts.declared if told not in headline.reasons)]
 
 
 def _of_little_use(facts: ReportFacts) -> bool:
-    """Whether most of the detail is gone, or all of a column."""
+    """True if most of the detail is lost, or all detail of at least one column."""
     if facts.private is None:
         return False
     return facts.private.utility.get("loss", 0.0) > POOR or any(lost >= 1 for lost in facts.private.losses.values())
 
 
 def _price(facts: ReportFacts) -> str:
-    """What the promise cost, in a sentence, for the steward."""
+    """Return a sentence on the information loss caused by the guarantee (steward's report only)."""
     loss = None if facts.private is None else facts.private.utility.get("loss")
     if loss is None:
         return ""
@@ -109,7 +109,7 @@ def _sample(facts: ReportFacts) -> PageSection | None:
 
 
 def _tiles(facts: ReportFacts) -> list[tuple[str, str]]:
-    """The most important figures, each with its words."""
+    """Return the key figures as pairs of value and caption."""
     tiles = [(f"{facts.rows:,}", f"{facts.row_noun} published")]
     if facts.groups is not None:
         tiles.append((f"{len(facts.groups):,}", "groups of records that look alike"))
@@ -139,7 +139,7 @@ def _promises(facts: ReportFacts) -> PageSection:
 
 
 def _left_out(facts: ReportFacts) -> str:
-    """How many records are not in the release, for the steward; the public learns that some may be missing."""
+    """Return a sentence on suppressed records: their number for the steward, only that records may be missing for the public."""
     if facts.row_noun != "rows":
         return ""
     if facts.private is None or facts.groups is None:
@@ -158,7 +158,7 @@ def _crowds(facts: ReportFacts) -> PageSection | None:
 
 
 def _shapes(facts: ReportFacts) -> list[PageSection]:
-    """Where groups lie, in the drawings of the kind of release."""
+    """Return the sections with figures of the equivalence classes that this format of release provides."""
     return [PageSection("Where the groups lie", drawn.title + ".", [figure_block(drawn)]) for drawn in facts.drawings]
 
 
@@ -197,7 +197,7 @@ def _sensitive(facts: ReportFacts) -> list[PageSection]:
 
 
 def _method(facts: ReportFacts) -> PageSection | None:
-    """How the release was made: the levels and the lattice of a search, or the columns of a recoding group by group; a method may say it itself (``how``)."""
+    """Return the section on how the release was made: the lattice of a full-domain search, the labels of a local recoding, or the method's own text (``how``)."""
     if facts.private is None or facts.groups is None:
         return None
     if facts.lattice is not None:
@@ -209,7 +209,7 @@ def _method(facts: ReportFacts) -> PageSection | None:
         (name, f"{loss:.1%}", ", ".join(map(str, facts.labels.get(name, ()))))
         for name, loss in facts.private.losses.items()
     ]
-    usual = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label says what the people of its group have in common."
+    usual = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label covers all values in its group."
     return PageSection(
         "How it was made",
         str(facts.private.search.get("how", usual)),
@@ -218,7 +218,7 @@ def _method(facts: ReportFacts) -> PageSection | None:
 
 
 def _counted(search: Mapping[str, Any]) -> list[PageBlock]:
-    """The figures that a method left to be drawn: each with a title, words and named numbers."""
+    """Return bar charts of the counts that a method recorded for the report, each with a title and a text."""
     drawn = [figures.numbers(each["title"], each["words"], each["numbers"]) for each in search.get("figures") or ()]
     return [part for each in drawn for part in (block("title", text=each.title), figure_block(each))]
 
@@ -254,7 +254,7 @@ def _proof(search: Mapping[str, Any]) -> str:
 
 
 def measured(name: str, value: float) -> tuple[str, str, str]:
-    """A measure of utility for people: its title, its value, and what it means."""
+    """Return a utility measure in readable form: its title, its formatted value and an explanation."""
     title, words, of_one = _MEASURES.get(name, (name.replace("_", " "), "", False))
     return title, f"{value:.1%}" if of_one else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}", words
 
@@ -277,7 +277,7 @@ def _utility(facts: ReportFacts) -> PageSection | None:
 
 
 def _analysis(facts: ReportFacts) -> PageSection | None:
-    """The same analysis of the table and of the release, beside each other."""
+    """Return the section that compares the same statistical analysis on the table and on the release."""
     found = facts.analysis
     if found is None or not found.summaries:
         return None
@@ -297,7 +297,7 @@ def _analysis(facts: ReportFacts) -> PageSection | None:
     changed = [(each.words,) for each in found.conclusions]
     return PageSection(
         "What an analyst finds",
-        "The same figures from the table and from the release. A range is read by its middle, a set by its mean, a typical value as it is; cells that say nothing are left out.",
+        "The same figures from the table and from the release. A range counts as its midpoint, a set as its mean, a typical value as it is; suppressed cells are not used.",
         [
             block("paragraph", text=found.verdict),
             *listing("These conclusions change", ("coefficient, 95 % interval",), changed),
@@ -309,7 +309,7 @@ def _analysis(facts: ReportFacts) -> PageSection | None:
 
 
 def _flows(facts: ReportFacts) -> PageSection | None:
-    """Synthetic rows beside true ones: shares, counts, distances, a map."""
+    """Return the section that compares synthetic with original rows: shares, counts, distances and a map."""
     found = facts.flows
     if found is None:
         return None
@@ -347,7 +347,7 @@ def _flows(facts: ReportFacts) -> PageSection | None:
 
 
 def _distance(pair: tuple[float, float]) -> float:
-    """How far two figures are apart; what became unknown comes first."""
+    """Return the absolute difference of a pair as a sort key; infinite if a value can no longer be computed from the release."""
     return abs(pair[1] - pair[0]) if all(map(isfinite, pair)) else inf
 
 
@@ -378,7 +378,7 @@ def _foot(facts: ReportFacts) -> str:
 
 
 def _attacks(facts: ReportFacts) -> PageSection | None:
-    """What adversaries achieve, before and after, with an example each; nothing where none ran."""
+    """Return the section on attack results before and after publication with one example each, or None if no attack was run."""
     if not facts.attacks:
         return None
     told = " ".join(filter(None, [_outcome(facts.attacks), facts.words.attacked]))
@@ -396,7 +396,7 @@ def _attacks(facts: ReportFacts) -> PageSection | None:
 
 
 def _outcome(attacks: Sequence[Comparison]) -> str:
-    """How many adversaries succeed before and after, in a sentence."""
+    """Return a sentence on how many attacks succeed before and after publication."""
     before = [first for first, _ in attacks if first is not None]
     left = [after.adversary for _, after in attacks if after.succeeds]
     stood = (
@@ -414,7 +414,7 @@ def _how_many(some: int, everything: int) -> str:
 
 
 def _quote(before: Findings | None, after: Findings) -> dict[str, Any]:
-    """What an adversary knows, and an example of what follows, before and after."""
+    """Return what an adversary knows and one example inference, before and after publication."""
     return {
         "adversary": sentence_case(after.adversary),
         "knows": after.knows,
@@ -426,7 +426,7 @@ def _quote(before: Findings | None, after: Findings) -> dict[str, Any]:
 
 
 def _risk(facts: ReportFacts) -> PageSection | None:
-    """What drove the risk before, for each set of columns that an adversary may know; nothing where it was not looked at."""
+    """Return the section on the causes of risk in the original table, per set of columns that an adversary may know; None if it was not measured."""
     if not facts.risks:
         return None
     several = len(facts.risks) > 1
@@ -466,18 +466,18 @@ def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> list[PageBlock
         figure_block(drawn),
         *listing("Values that make people unique", ("value", "rows", "unique", "unique by it"), values),
         *listing("Values that one person alone has", ("column", "value"), lone),
-        *listing("Columns that tell people apart together", ("columns", "distinction", "separation", "unique"), sets),
+        *listing("Columns that together identify people", ("columns", "distinction", "separation", "unique"), sets),
         *listing("The most exposed, before publication", ("who", "people", "sensitive values"), groups),
     ]
 
 
 def _nearly(share: Fraction) -> str:
-    """A share that is often close to 1, rounded down so that 100 % means all."""
+    """Format a share as a percentage, rounded down so that 100 % appears only if it is exact."""
     return f"{floor(share * 100_000) / 1000:.3f}%" if share < 1 else "100%"
 
 
 def _key(both: bool, *, round_after: bool) -> list[PageBlock]:
-    """What the colours of before and after are; nothing where there is no before."""
+    """Return the colour legend for before and after, or nothing if there is no "before"."""
     marks = (("before", "as it stood"), ("after round" if round_after else "after", "published"))
     return [block("key", marks=marks)] if both else []
 
@@ -505,7 +505,7 @@ _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "ncp": ("Certainty penalty", "How wide the published ranges are against the whole range of the column.", True),
     "cp": ("Penalty, added up", "The certainty penalty of every cell, added over rows and columns.", False),
     "average_group_size": ("Average group", "How many rows look alike on average.", False),
-    "discernibility": ("Discernibility", "For each row the rows that it cannot be told apart from, added up.", False),
+    "discernibility": ("Discernibility", "For each row, the number of rows that look the same, added up.", False),
     "non_uniform_entropy": ("Entropy", "Bits needed to say, for every cell, which exact value it had.", False),
     "kl": ("Divergence", "How far a table guessed from the release is from the real one, in nats.", False),
     "kl_quasi": ("Divergence, quasi", "The same for the columns that others may know alone.", False),

@@ -1,7 +1,7 @@
-"""What pages are put together from: sections with blocks, laid out by the templates in ``templates/``.
+"""Building blocks of pages: sections with blocks, rendered by the Jinja templates in ``templates/``.
 
-Python decides what a page tells, the templates how it looks. A block names a macro of ``templates/parts.html`` and its content; the workbench uses the same macros
-where it shows the same things. Every value is escaped but the pictures, which are drawn here.
+Python determines the content of a page, the templates its layout. A block names a macro of ``templates/parts.html`` and its arguments; the workbench uses
+the same macros. All values are HTML-escaped except the SVG figures, which this package generates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reticent import __version__
 from reticent.base.figures import Figure
 
 _LONGEST_LINE = 26  # [2025-06-23, 2025-08-23]
-_WIDEST_TABLE = 90  # characters that fit beside each other on the page
+_WIDEST_TABLE = 90  # characters that fit on one line of the page
 
 
 @cache
@@ -38,7 +38,7 @@ def _environment() -> Environment:
 
 
 def page_text(template: str, **content: Any) -> str:
-    """A whole page as one self-contained file: it loads nothing, runs nothing, applies no style but its own, and prints."""
+    """Render a page as one self-contained HTML file: no external resources, no scripts, only its own style sheet (enforced by a content security policy)."""
     style = files("reticent.reports").joinpath("templates", "report.css").read_text("utf-8")
     digest = b64encode(sha256(style.encode()).digest()).decode()
     return (
@@ -50,21 +50,21 @@ def page_text(template: str, **content: Any) -> str:
 
 @dataclass(frozen=True)
 class PageBlock:
-    """A part of a section: a macro of ``parts.html`` with its content."""
+    """A part of a section: a macro of ``parts.html`` with its arguments."""
 
     macro: str
     content: Mapping[str, Any]
 
     @property
     def html(self) -> Markup:
-        """The block as HTML."""
+        """Render the block as HTML."""
         filled: Markup = getattr(_environment().get_template("parts.html").module, self.macro)(**self.content)
         return filled
 
 
 @dataclass(frozen=True)
 class PageSection:
-    """A card of the page: its title, which the contents list, a lead, and its blocks."""
+    """A section of the page: its title (also listed in the contents), an introduction, and its blocks."""
 
     title: str
     lead: str
@@ -78,29 +78,29 @@ class PageSection:
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text of a table. Its kind says where it may break: ``whole`` nowhere, ``pieces`` at spaces, ``free`` anywhere."""
+    """A table cell. Its kind determines line breaks: ``whole`` none, ``pieces`` at spaces, ``free`` anywhere."""
 
     text: str
     kind: str
 
     @property
     def fixed(self) -> bool:
-        """Whether it is a fingerprint or a key, which is set in fixed width."""
+        """True if the text is a fingerprint or a key, which is shown in a monospaced font."""
         return self.text.startswith(("sha256", "Ed25519"))
 
 
 def block(macro: str, **content: Any) -> PageBlock:
-    """A block of a macro with its content."""
+    """Return a block for a macro of ``parts.html`` with these arguments."""
     return PageBlock(macro, content)
 
 
 def figure_block(drawn: Figure) -> PageBlock:
-    """A picture, wide and narrow, with its caption and its numbers as a table that can be opened."""
+    """Return a block with a figure (for wide and narrow screens), its caption, and its numbers in an expandable table."""
     return block("figure", drawn=drawn)
 
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PageBlock:
-    """A table of texts; the first of a row is its head. Short cells stay on one line; in a wide table they break at spaces only, so a date is never split and all columns are visible."""
+    """Return a table block; the first cell of a row is its header. Short cells do not wrap; in a wide table they wrap at spaces only, so dates stay whole and all columns fit."""
     widths = [max(map(len, each)) for each in zip(*(heads, *rows) if heads else rows, strict=True)]
     wide = sum(min(width, _LONGEST_LINE) for width in widths) > _WIDEST_TABLE
     return block("table", heads=tuple(heads), rows=[[_cell(text, wide) for text in row] for row in rows])
@@ -113,5 +113,5 @@ def _cell(text: str, wide: bool) -> TableCell:
 
 
 def listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[PageBlock, ...]:
-    """A table under a title of its own; nothing without rows."""
+    """Return a title and a table, or nothing if there are no rows."""
     return (block("title", text=title), plain_table(heads, rows)) if rows else ()

@@ -1,8 +1,8 @@
-"""What a release would be: previews and comparisons, for the steward's eyes. Nothing is recorded, saved or given out.
+"""Previews of a release and comparisons of several, for the steward only. Nothing is recorded, saved or published.
 
-A preview goes the way of a publication (the method's draft, the check of its tables, the judgement of its evidence and of the public tables) and
-stops before the ledger (:func:`reticent.release.judged_draft`). A method that publishes at random is not drafted: every draw of real rows spends what protects
-them, and many previews average to the truth. Its preview is the error that it would make (:class:`MechanismPreview`).
+A preview runs the same steps as a publication (draft by the method, checks of the tables, verification of the claims on the public tables) and
+stops before the ledger (:func:`reticent.release.judged_draft`). A randomized method is not run: each sample from real rows consumes privacy budget, and the
+average of many previews would reveal the true values. Its preview is the expected error (:class:`MechanismPreview`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ROWS_SHOWN = 20
 
 @dataclass(frozen=True, repr=False)
 class Preview(ShownAsCard):
-    """What a release would be. ``table`` is the confidential table that it was drafted from; all of this stays with the steward."""
+    """Preview of a release, confidential. ``table`` is the original table that the draft was made from."""
 
     definition: Definition
     table: Table = field(repr=False)
@@ -54,7 +54,7 @@ class Preview(ShownAsCard):
     models: tuple[str, ...] = ()
 
     def card(self) -> Card:
-        """What would be published, and what it would cost; with some of its rows."""
+        """Return a card with the guarantee, the information loss and some rows of the draft."""
         facts: dict[str, object] = {
             "verdict": self.headline.title,
             "definition": self.definition,
@@ -74,94 +74,94 @@ class Preview(ShownAsCard):
 
     @property
     def side(self) -> PublicSide:
-        """The public side as it would be: tables, manifest and claims, without a signature and a number in the ledger."""
+        """Public files of the draft: tables, manifest and claims, without signature and ledger number."""
         return self._made.side
 
     @property
     def method(self) -> Mapping[str, Any]:
-        """The method with its parameters."""
+        """Name and parameters of the method."""
         return self._made.side.manifest.method
 
     @property
     def format(self) -> str:
-        """The format that it would be published in."""
+        """Name of the release format."""
         return self._made.side.format
 
     @property
     def headline(self) -> Headline:
-        """The verdict on the claims, and what they do not cover; without attacks, which :attr:`attacks` runs."""
+        """Verdict on the claims and their limits. Attacks are not included; see :attr:`attacks`."""
         return Headline.from_json(self._made.side.certificate["headline"])
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the certificate would promise, a sentence for claims that differ in their column only."""
+        """Sentences that state the certified guarantee; claims that differ only in their column share a sentence."""
         side = self._made.side
         return tuple(covers(*each) for each in promised_by(side.certificate, side.manifest))
 
     @property
     def rows(self) -> int:
-        """How many rows would be published."""
+        """Number of rows that would be published."""
         return self._made.side.height
 
     @property
     def suppressed(self) -> int:
-        """How many rows would be left out."""
+        """Number of rows that would be suppressed."""
         return self._made.draft.suppressed
 
     @property
     def groups(self) -> Groups | None:
-        """The groups that were judged; None where rows are drawn at random and there are none."""
+        """Equivalence classes that the claims were checked on; None for sampled rows, which have none."""
         evidence = self._made.draft.evidence
         return evidence.published if evidence.groups else None
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """Some rows of the main table as they would be published."""
+        """A few rows of the main table of the draft."""
         return self._made.side.sample(_ROWS_SHOWN)
 
     @property
     def utility(self) -> Mapping[str, float]:
-        """What the release would cost, by measure; lower is better."""
+        """Information loss by measure; lower is better."""
         return self._made.private.utility
 
     @property
     def loss_by_column(self) -> Mapping[str, float]:
-        """The loss of every quasi column: 0 is exact values, 1 nothing at all. Empty where rows are drawn at random."""
+        """Information loss per quasi-identifier, from 0 (exact values) to 1 (fully suppressed). Empty for sampled rows."""
         return self._made.private.loss_by_column
 
     def query_error(self, queries: int = 200) -> WorkloadError | None:
-        """What random counting queries on two quasi columns would be answered beside the truth; None where rows are not grouped."""
+        """Measure the error of random counting queries on two quasi-identifiers; None if the rows are not grouped."""
         return utility_of(self._made.draft).query_error(queries)
 
     @property
     def recoding(self) -> Recoding | None:
-        """How rows would be recoded; None where they are drawn at random."""
+        """Recoding of the rows; None for sampled rows."""
         return self._made.draft.recoding
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """The figures of the search, such as the chosen levels and whether no better release exists."""
+        """Statistics of the search, such as the chosen levels and whether optimality is proven."""
         return self._made.draft.search
 
     @property
     def cost(self) -> MethodCost:
-        """What the method costs, to compare it with others."""
+        """Cost of the method, for comparison with other methods."""
         return cost_of(self._made.draft)
 
     @cached_property
     def attacks(self) -> tuple[Comparison, ...]:
-        """What adversaries achieve on the table and on the release, run when first asked for."""
+        """Attack results on the original table and on the draft, computed on first access."""
         return tuple(attacks_compared(self.table, self._made.side))
 
     @cached_property
     def analysis(self) -> Analysis | None:
-        """Means, correlations and regressions before and after, with the conclusions that change; None where rows are drawn at random or streamed."""
+        """Means, correlations and regressions before and after, with the conclusions that change; None if rows are sampled or streamed."""
         if self.groups is None or self.table.streamed:
             return None
         return analyse(self.table, self._made.side, models=self.models)
 
     def as_dict(self) -> dict[str, Any]:
-        """The preview as plain data, without its rows and attacks."""
+        """Return the preview as JSON-compatible data, without rows and attacks."""
         groups = self.groups
         return {
             "definition": str(self.definition),
@@ -180,7 +180,7 @@ class Preview(ShownAsCard):
 
 @dataclass(frozen=True, repr=False)
 class MechanismPreview(ShownAsCard):
-    """What a release drawn at random would be: the ``error`` that its noise makes. No row of the table is in it, and there is no draw to look at."""
+    """Preview of a randomized release: the expected ``error`` of its noise. Nothing is sampled, and it contains no row of the table."""
 
     definition: Definition
     table: Table = field(repr=False)
@@ -195,7 +195,7 @@ class MechanismPreview(ShownAsCard):
     attacks: ClassVar[tuple[Comparison, ...]] = ()
 
     def card(self) -> Card:
-        """The method, the definition and the error."""
+        """Return a card with the method, the definition and the expected error."""
         facts: dict[str, object] = {"definition": self.definition, "error": self.error.words}
         listed = [(name, f"{value:,.6g}") for name, value in self.error.figures.items()]
         return Card(
@@ -206,41 +206,41 @@ class MechanismPreview(ShownAsCard):
 
     @property
     def headline(self) -> Headline:
-        """No verdict: a preview draws nothing, so nothing was judged."""
+        """A headline without a verdict: nothing was sampled, so there is nothing to check."""
         return Headline("not shown", ("Nothing was drawn: a preview of a random mechanism shows its error.",))
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the certificate would promise, claim by claim."""
+        """Sentences that state the certified guarantee, one per claim."""
         return tuple(part.meaning() for part in self.definition.parts())
 
     @property
     def frame(self) -> pl.DataFrame:
-        """No rows: a draw of real rows is seen only once it is recorded."""
+        """An empty frame: a sample from real rows must be recorded in the ledger before it is shown."""
         return pl.DataFrame()
 
     @property
     def rows(self) -> int:
-        """No rows were drawn."""
+        """Always 0: nothing is sampled."""
         return 0
 
     @property
     def utility(self) -> Mapping[str, float]:
-        """The figures of the error."""
+        """Expected error by measure."""
         return self.error.figures
 
     @property
     def loss_by_column(self) -> Mapping[str, float]:
-        """Nothing: no column is generalized."""
+        """Always empty: no column is generalized."""
         return {}
 
     @property
     def search(self) -> Mapping[str, Any]:
-        """Nothing was searched."""
+        """Always empty: there is no search."""
         return {}
 
     def as_dict(self) -> dict[str, Any]:
-        """The preview as plain data."""
+        """Return the preview as JSON-compatible data."""
         return {
             "definition": str(self.definition),
             "headline": self.headline.as_json(),
@@ -259,19 +259,19 @@ class MechanismPreview(ShownAsCard):
 
 @dataclass(frozen=True, repr=False)
 class PreviewComparison(ShownAsCard):
-    """Previews side by side: ``table`` has a row for each combination, ``previews`` those that are possible, in the same order."""
+    """Comparison of previews: ``table`` has one row per combination; ``previews`` holds the feasible ones in the same order."""
 
     table: pl.DataFrame
     previews: tuple[Preview | MechanismPreview | None, ...] = field(repr=False)
 
     def card(self) -> Card:
-        """Risk and cost of every combination."""
+        """Return a card with the risk and information loss of every combination."""
         heads = ("definition", "method", "smallest", "suppressed", "succeeding", "loss", "problem")
         rows = self.table.select(heads).rows()
         return Card("Methods compared", {"combinations": len(rows)}, tables=[CardTable(heads, rows)])
 
     def chart(self, path: str | Path, measure: str = "loss") -> Path:
-        """Draw what k costs, a line for each method, and write it as SVG or PNG (which needs the extra ``charts``). The definitions must ask for different k.
+        """Plot information loss against k, one line per method, and save it as SVG or PNG (needs the extra ``charts``). The definitions must differ in k.
 
         ``measure``: ``loss``, ``ncp``, ``kl``, ``discernibility``, ``average_group_size`` or ``groups``.
         """
@@ -279,7 +279,7 @@ class PreviewComparison(ShownAsCard):
 
 
 def _k_of(made: Preview | MechanismPreview | None) -> int | None:
-    """The k that a preview was asked for; None where there is none."""
+    """Return the parameter k of the previewed definition, or None if it has none."""
     if made is None:
         return None
     return max((part.k for part in made.definition.parts() if isinstance(part, KAnonymity)), default=None)
@@ -294,9 +294,9 @@ def preview(
     insecure_seed: int | None = None,
     context: Context | None = None,
 ) -> Preview | MechanismPreview:
-    """Show what :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks; of a random mechanism its expected error.
+    """Preview what :func:`reticent.publish` would publish: rows, groups, utility, loss by column, attacks; for a randomized method its expected error.
 
-    Nothing is recorded, certified or saved, and the ledger is not opened. A method that publishes at random samples nothing here, however often it is called.
+    Nothing is recorded, certified or saved, and the ledger is not opened. A randomized method samples nothing here, so previews consume no privacy budget.
 
     Parameters:
         table, definition, method: as in :func:`reticent.publish`.
@@ -306,7 +306,7 @@ def preview(
         context: reports progress and can stop the run.
 
     Returns:
-        A preview for the steward: ``frame``, ``groups``, ``utility``, ``loss_by_column``, attacks; for random mechanisms the expected error.
+        A preview for the steward: ``frame``, ``groups``, ``utility``, ``loss_by_column``, attacks; for randomized methods the expected error.
 
     Example:
         >>> import reticent as rt
@@ -322,11 +322,11 @@ def preview(
 
 
 def _mechanism(request: Request) -> MechanismPreview:
-    """The error that a random mechanism would make; one that cannot tell it is refused."""
+    """Return the expected error of a randomized method; raise an error if the method cannot compute it without sampling."""
     table, definition, method = request.table, request.definition, request.method
     if not isinstance(method, RandomMechanism):
         raise PolicyError(
-            f"{type(method).__name__} publishes at random and cannot tell its error without a draw (it has no expected_error), and a draw of real rows must be recorded before it is seen. "
+            f"{type(method).__name__} is randomized and cannot compute its error without sampling (it has no expected_error), and a sample from real rows must be recorded before it is shown. "
             "Preview a table of made-up rows.",
             setting=("method", "name"),
         )
@@ -343,20 +343,20 @@ def compare(
     insecure_seed: int | None = None,
     context: Context | None = None,
 ) -> PreviewComparison:
-    """Preview every combination of definitions and methods, and put risk and cost side by side.
+    """Preview every combination of definitions and methods, and compare risk and information loss.
 
-    A combination that is not possible keeps its row, with the reason in ``problem``. Nothing is recorded. The rows are counted once for all combinations.
+    An infeasible combination keeps its row, with the reason in ``problem``. Nothing is recorded. The table is grouped once for all combinations.
 
     Parameters:
         table: the table that would be published.
         definitions: one definition or several.
-        methods: methods or their names; by default those that the default is chosen from.
-        attacks: count the adversaries without a list of people who succeed (``succeeding``).
+        methods: methods or their names; by default the one that :func:`reticent.publish` would choose.
+        attacks: run the attacks that need no external list of people, and count those that succeed (``succeeding``).
         insecure_seed: for tests only.
         context: reports progress and can stop the run.
 
     Returns:
-        A comparison whose ``table`` is a frame with one row a combination.
+        A comparison whose ``table`` is a frame with one row per combination.
 
     Example:
         >>> import reticent as rt
@@ -395,7 +395,7 @@ def _row(
     problem: str | None,
     attacks: bool,
 ) -> dict[str, Any]:
-    """One combination as a row of the comparison; what does not apply is null."""
+    """Return one combination as a row of the comparison; fields that do not apply are null."""
     how = dict(found.method) if found is not None else {} if method is None else method.describe()
     groups = None if found is None else found.groups
     drafted = found if isinstance(found, Preview) else None

@@ -1,6 +1,6 @@
-"""What regulators and review boards ask about a release: for each regime its headings, the threshold that it names, and what only a steward can state.
+"""Requirements of regulators and review boards: for each regime its headings, its risk threshold, and the statements that only a steward can make.
 
-Sources are paraphrased. A section number stands here only where docs/reference/references.md says that it was compared with the source; elsewhere the document and the topic are named.
+Sources are paraphrased. A section number is given only if docs/reference/references.md records that it was checked against the source; otherwise only document and topic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Evidence = Literal[
 
 @dataclass(frozen=True)
 class StatementField:
-    """Something that no file shows and the steward must state: its name in ``[dossier]``, and what is asked."""
+    """A statement that the steward must make because no file contains it: its key in ``[dossier]`` of the policy, and the question."""
 
     name: str
     question: str
@@ -34,7 +34,7 @@ class StatementField:
 
 @dataclass(frozen=True)
 class RegimeHeading:
-    """A heading of a regime with the place of its source, what is put under it, and what the steward must state there."""
+    """A heading of a regime: its citation, the kinds of evidence under it, and the statements required from the steward."""
 
     title: str
     source: str
@@ -45,9 +45,9 @@ class RegimeHeading:
 
 @dataclass(frozen=True)
 class Regime:
-    """A regime: its sources, the largest probability of re-identification that it names (None: it names no number), and its headings.
+    """A regulatory regime: its sources, its maximum re-identification probability (None if it sets no number), and its headings.
 
-    ``threshold_words`` says where the threshold comes from; ``determination`` who decides, which is never this document.
+    ``threshold_words`` explains the origin of the threshold; ``determination`` says who decides on compliance.
     """
 
     title: str
@@ -59,7 +59,7 @@ class Regime:
 
     @property
     def fields(self) -> tuple[StatementField, ...]:
-        """Everything that the steward must state."""
+        """All statements that the steward must make."""
         return tuple(field for heading in self.headings for field in heading.fields)
 
 
@@ -106,7 +106,7 @@ REGIMES: Mapping[str, Regime] = {
             RegimeHeading(
                 "Risk of identification",
                 "45 CFR 164.514(b)(1)(i)",
-                "What was measured, and what adversaries achieved who were run against the release.",
+                "Measured risks, and the results of attacks that were run against the release.",
                 ("risk", "singling out", "linkability", "inference"),
                 (_LIMIT,),
             ),
@@ -148,7 +148,7 @@ REGIMES: Mapping[str, Regime] = {
             RegimeHeading(
                 "Means reasonably likely to be used",
                 "recital 26",
-                "Costs, time, and the technology that is available count, for the controller and for anybody else.",
+                "Costs, time, and the technology that is available count, for the controller and for anyone else.",
                 ("columns", "guarantee", "risk"),
                 (_RECIPIENTS, _KNOWN),
             ),
@@ -222,7 +222,7 @@ REGIMES: Mapping[str, Regime] = {
             RegimeHeading(
                 "Anonymisation methodology",
                 "chapter 3, anonymisation report",
-                "The guarantee, how it was reached, and how anybody checks it again.",
+                "The guarantee, how it was reached, and how anyone can check it again.",
                 ("guarantee", "certificate"),
                 (
                     StatementField(
@@ -277,13 +277,13 @@ REGIMES: Mapping[str, Regime] = {
             RegimeHeading(
                 "Re-identification study",
                 "SP 800-188, re-identification studies",
-                "Attempts to re-identify people: what adversaries achieved who were run.",
+                "Attempts to re-identify people: the results of the attacks that were run.",
                 ("singling out", "linkability", "inference"),
             ),
             RegimeHeading(
                 "Validation and utility",
                 "SP 800-188, validation",
-                "What the protection costs, and how anybody checks the claims again.",
+                "What the protection costs, and how anyone can check the claims again.",
                 ("utility", "certificate"),
             ),
             RegimeHeading(
@@ -327,7 +327,7 @@ REGIMES: Mapping[str, Regime] = {
             RegimeHeading(
                 "Disclosure control",
                 "3.3.3",
-                "What adversaries achieve who were run against the output.",
+                "The results of attacks that were run against the output.",
                 ("singling out", "linkability", "inference"),
             ),
             RegimeHeading(

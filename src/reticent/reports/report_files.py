@@ -1,4 +1,4 @@
-"""Writing the report: the steward's, with adversaries run and risk measured on request, or the public one."""
+"""Writes reports: the confidential one for the steward (optionally with attacks and risk measures), or the public one."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def report(
     """Write the report on a release or on a series of releases: one self-contained HTML page.
 
     Parameters:
-        target: a release, the folder of one, or a ``History`` (figures of all its releases over time).
-        path: where the page goes. The steward's page is readable by its owner only.
-        raw: the table that was published: the page then also shows the risk and the attacks before publication.
-        people, who: with ``raw``, a list that adversaries look up, and the column to call people by; by default the
-            table's own people.
-        public: only what follows from the published files; such a page may be shown to everybody.
+        target: a release, its folder, or a ``History`` (measures of all its releases over time).
+        path: path of the HTML file. Only its owner can read the steward's page.
+        raw: the original table; if given, the page also shows risk and attacks before publication.
+        people, who: with ``raw``, an external list of people for linkage attacks, and the column with their names; by
+            default the people in the table are the targets.
+        public: include only what follows from the published files; such a page may be published.
         regression: with ``raw``, a formula such as ``"wage ~ age + sex"`` that is fitted before and after and shown in full.
         models: with ``raw``, further formulas of which only changed conclusions are shown; by default each sensitive
             column on the quasi columns.
-        coordinates: with ``raw``, places with ``latitude`` and ``longitude``: synthetic flows are drawn on a map.
+        coordinates: with ``raw``, locations with ``latitude`` and ``longitude``; synthetic flows are then shown on a map.
         context: reports progress and can stop the run before the file is written.
 
     Returns:
@@ -95,7 +95,7 @@ def report(
 
 
 def _refuse_beside(what: str, **given: Any) -> None:
-    """Refuse arguments that mean nothing for a kind of report."""
+    """Raise an error for arguments that do not apply to this kind of report."""
     for name, value in given.items():
         if value is not None and value is not False:
             raise PolicyError(f"report: {name}= cannot be combined with {what}. Leave it out.", setting=(name,))
@@ -115,12 +115,12 @@ def write_report(
     coordinates: pl.DataFrame | None = None,
     context: Context | None = None,
 ) -> Path:
-    """Write the report on a release, or on the folder of a saved one, to ``path``: the steward's, or the ``public`` one.
+    """Write the steward's or the ``public`` report on a release or its folder to ``path``.
 
-    ``table`` is the table that was published; with it the steward's report also tells how exposed people were before. ``attacks``
-    are pairs of findings (before or None, after) of :mod:`reticent.attacks`; ``risks`` and ``exposed`` are what :mod:`reticent.propose`
-    says about the table before, for each set of quasi columns that an adversary may know. The steward's file is readable by its owner
-    only. :func:`write_stewards_report` gathers all of that. The ``context`` reports progress and can stop the run before the file is written.
+    ``table`` is the original table; with it the steward's report also shows the risk before publication. ``attacks``
+    are pairs of findings (before or None, after) of :mod:`reticent.attacks`; ``risks`` and ``exposed`` are the risk measures and most exposed
+    groups of the original table from :mod:`reticent.propose`, per set of quasi-identifiers that an adversary may know. Only its owner can read
+    the steward's file. :func:`write_stewards_report` computes these inputs. ``context`` reports progress and can cancel before the file is written.
     """
     target, context = Path(path), context or Context()
     side, private = _sides(release, public, context)
@@ -145,11 +145,11 @@ def write_stewards_report(
     coordinates: Any = None,
     context: Context | None = None,
 ) -> Path:
-    """Write the steward's report on a release (or its folder) of ``table``: its adversaries run, its risk looked at.
+    """Run the attacks, measure the risk and write the steward's report on a release (or its folder) of ``table``.
 
-    ``people`` is a list that adversaries look up, ``who`` the column to call them by; without one the table's own people are looked up.
-    ``regression`` is a formula such as ``"wage ~ age + sex"``, run before and after (:func:`analyse`). ``coordinates`` is a table with a place in its first column,
-    ``latitude`` and ``longitude``: a synthetic release whose groups and values are places is then compared by distances and drawn on a map.
+    ``people`` is an external list for linkage attacks and ``who`` its name column; by default the people in the table are the targets.
+    ``regression`` is a formula such as ``"wage ~ age + sex"``, fitted before and after (:func:`analyse`). ``coordinates`` has a location in its first column,
+    ``latitude`` and ``longitude``; a synthetic release whose groups and values are locations is then compared by distance and shown on a map.
     """
     context = context or Context()
     return write_report(

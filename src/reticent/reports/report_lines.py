@@ -1,4 +1,4 @@
-"""A page as PDF, printed by a browser that is installed."""
+"""Conversion of an HTML page to PDF by an installed browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE = 120
 
 
 def printed(page: bytes) -> bytes:
-    """The PDF of a self-contained HTML page. Nothing is loaded from a network, and nothing is left behind."""
+    """Convert a self-contained HTML page to PDF. Uses no network and removes its temporary files."""
     browser = _browser()
     with tempfile.TemporaryDirectory(prefix="reticent-print-") as folder:
         source, target = Path(folder) / "page.html", Path(folder) / "page.pdf"
@@ -30,7 +30,7 @@ def printed(page: bytes) -> bytes:
             "--no-pdf-header-footer",
             f"--user-data-dir={folder}/profile",
             f"--print-to-pdf={target}",
-            # A browser does not start its sandbox for the superuser; the page is our own and runs no script.
+            # Chromium refuses to start its sandbox as root; the page is our own and contains no script.
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
             source.as_uri(),
         ]
@@ -50,7 +50,7 @@ def printed(page: bytes) -> bytes:
 
 
 def _browser() -> str:
-    """The browser that is named, or the first that is installed."""
+    """Return the browser named in the environment, or else the first one installed."""
     named = os.environ.get(VARIABLE)
     found = shutil.which(named) if named else next(filter(None, map(shutil.which, _BROWSERS)), None)
     if found is None:

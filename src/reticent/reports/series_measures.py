@@ -1,4 +1,4 @@
-"""What a series of releases costs and exposes, release by release: the steward's figures, never public."""
+"""Information loss and disclosure risk of each release of a series. Confidential: computed from the original records."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from reticent.errors import PolicyError
 from reticent.methods.series import EventKind, PublishedSeries, SeriesRelease
 
 _FLOOR = 0.001
-"""Counts below this share of the rows are not divided by: the error of a query is measured against at least so many rows."""
+"""Lower bound on the denominator of a relative query error, as a share of the rows."""
 _MOST_PAIRS = 100_000_000
-"""Pairs of a person and a box that are looked at for the divergence of one release."""
+"""Maximum number of pairs of a person and a box that are evaluated for the divergence of one release."""
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ReleaseMeasures:
-    """The figures of one release.
+    """Measures of one release of a series.
 
-    ``counterfeits`` were published, ``least_counterfeits`` is the bound that no publisher who keeps signatures can go below. ``moved`` people got another
-    signature because their value changed or they returned; of these, ``vulnerable`` ones have a signature that overlaps the old one.
-    ``narrowed`` and ``disclosed`` people are those for whom a value of the group was ruled out, and all but one, by all releases together. ``absent`` people left and did not return.
+    ``counterfeits`` is the number of counterfeit records published, ``least_counterfeits`` a lower bound for any publisher that preserves signatures. ``moved``
+    counts people whose signature changed because their value changed or they returned; ``vulnerable`` those of them whose new signature overlaps the old one.
+    ``narrowed`` counts people for whom all releases together rule out at least one value of the group, ``disclosed`` those for whom only one value remains, and
+    ``absent`` those who left and did not return.
     ``cp`` is the summed share of the range that each true row's box covers, ``cp_row`` its mean over rows and columns; ``dcp`` the sum of squared numbers of rows that share a box
     (group sizes, or people of buckets, which counterfeits are not in), ``dcp_true`` without counterfeits. ``error`` and ``error_median`` are relative errors of counting queries, and ``selectivity`` is the share of people that a query
     met on average. ``kl`` is the divergence of the rows from rows spread evenly over the boxes, by quasi values, and ``kl_sensitive`` by quasi and sensitive values.
@@ -60,17 +61,17 @@ class ReleaseMeasures:
 
     @property
     def counterfeit_share(self) -> float:
-        """Counterfeits among published rows."""
+        """Share of counterfeit records among the published rows."""
         return self.counterfeits / (self.people + self.counterfeits)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain data."""
+        """Return the measures as JSON-compatible data."""
         return asdict(self) | {"counterfeit_share": self.counterfeit_share}
 
 
 @dataclass(frozen=True)
 class _Query:
-    """A range for some columns."""
+    """A range query: an interval for each of some columns."""
 
     columns: NDArray[np.int64]
     low: Floats
@@ -88,14 +89,14 @@ def measure_series(
     seconds: Sequence[float | None] | None = None,
     context: Context | None = None,
 ) -> list[ReleaseMeasures]:
-    """Measure every release of a series; ``learned`` is what tracking people through all of it tells.
+    """Measure every release of a series; ``learned`` holds what an adversary infers by tracking people through all releases.
 
     Ranges of columns are those of the whole series, so that months can be compared. The workload is the same for every release: each query constrains a
     random number of columns to random ranges that together hold about the share ``selectivity`` of the space. A count is estimated by spreading the true rows of each
     group evenly over its box (``uniform``); errors are absolute differences relative to the true count, or to 0.1 % of the rows where that is more.
 
-    Divergences count cells of the columns' domains: ``cells`` says how wide one is (default: 1, or a hundredth of the range for numbers that are not whole). In a large release they
-    are means over some hundred people drawn at random. ``seconds`` has the time of each release, as ``History.facts`` knows it.
+    Divergences are computed on a grid over the columns' domains; ``cells`` gives the cell widths (default: 1, or a hundredth of the range for non-integer
+    numbers). For a large release they are estimated from a random sample of some hundred people. ``seconds`` holds the time of each release, from ``History.facts``.
     """
     if queries < 1 or not 0 < selectivity <= 1:
         raise PolicyError("queries must be at least 1, and selectivity a share above 0 and at most 1.")
@@ -106,7 +107,7 @@ def measure_series(
     width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
     draw = np.random.default_rng(seed)
     steps = np.array([0.0 if series[0].quasi.schema[name].is_float() else 1.0 for name in series.orders])
-    # Queries are about values that occur; boxes may reach beyond them.
+    # Query ranges cover only values that occur; boxes may extend beyond them.
     first = np.min([each.min(axis=0) for each in points], axis=0)
     last = np.max([each.max(axis=0) for each in points], axis=0)
     workload = _workload(queries, selectivity, first, last - first, steps, draw)
@@ -154,7 +155,7 @@ def measure_series(
 
 
 def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
-    """How many people of each release are narrowed and disclosed by the whole series."""
+    """Return, per release, the numbers of people narrowed and disclosed by the whole series."""
     release = learned.tracks.release
     narrowed = np.bincount(release[learned.figures.left < learned.shown], minlength=releases)
     disclosed = np.bincount(release[learned.figures.left == 1], minlength=releases)
@@ -162,7 +163,7 @@ def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
 
 
 class _Memory:
-    """The last signature of everybody, release after release. It has state because a release is compared with all before it."""
+    """The most recent signature of every person. Mutable: updated release by release."""
 
     def __init__(self, series: PublishedSeries) -> None:
         self._numbers: dict[tuple[int, ...], int] = {}
@@ -172,11 +173,11 @@ class _Memory:
 
     @property
     def absent(self) -> int:
-        """People who left and did not return."""
+        """Number of people who left and did not return."""
         return self._last.filter(~pl.col("here")).height
 
     def follow(self, place: int, release: SeriesRelease) -> tuple[int, int, int]:
-        """The least number of counterfeits of this release, how many people moved, and how many of these are vulnerable."""
+        """Process the next release; return the lower bound on its counterfeits, the number of people moved, and how many of them are vulnerable."""
         shown = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
         now = pl.DataFrame(
             {
@@ -206,7 +207,7 @@ class _Memory:
         return self._numbers[key]
 
     def _least_counterfeits(self, both: pl.DataFrame) -> int:
-        """A bound on counterfeits: what signatures need beyond those who must keep them, less the new rows that could serve."""
+        """Return a lower bound on counterfeits: the values missing to complete the preserved signatures, minus the new rows that can supply them."""
         known = both.select("then").unique().drop_nulls()["then"].to_list()
         wanted = pl.DataFrame(
             [(number, value) for number in known for value in sorted(self._sets[number])],
@@ -228,7 +229,7 @@ class _Memory:
 def _workload(
     queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, draw: np.random.Generator
 ) -> list[_Query]:
-    """Random ranges of random columns; a range of whole numbers or of values in an order holds at least one of them."""
+    """Return random range queries on random columns; a range over integers or ordered categories contains at least one value."""
     made = []
     for _ in range(queries):
         columns = np.sort(draw.choice(len(low), size=draw.integers(1, len(low) + 1), replace=False))
@@ -243,7 +244,7 @@ def _workload(
 
 
 def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, float]) -> Floats:
-    """How wide a cell of each column's domain is."""
+    """Return the grid cell width of each column's domain."""
     unknown = [name for name in given if name not in series.orders]
     if unknown or not all(each > 0 for each in given.values()):
         raise PolicyError(
@@ -262,10 +263,10 @@ def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, flo
 def _divergences(
     release: SeriesRelease, points: Floats, widths: Floats, draw: np.random.Generator
 ) -> tuple[float, float]:
-    """The divergence of people from published rows spread evenly over the cells of their boxes: of quasi values, and of quasi and sensitive values.
+    """Return the Kullback-Leibler divergence of the people from the published rows, spread evenly over their boxes: for quasi values, and with sensitive values.
 
-    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell, p2 the sum over boxes that hold it of their share of the rows, a cell (and of the rows with the value,
-    which is that of the groups behind the box).
+    It is the mean over people of ln(p1 / p2): p1 is the share of people in the same cell; p2 sums, over the boxes that contain the cell, the box's share of the
+    rows divided by its number of cells (for the second figure: of the rows with the same sensitive value, in the groups of the box).
     """
     people = len(points)
     box, group, many = (
@@ -281,7 +282,7 @@ def _divergences(
     most = max(1, _MOST_PAIRS // max(len(weight), 1))
     drawn = draw.choice(people, most, replace=False) if most < people else np.arange(people)
     owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
-    # For each value the pairs of a box and a group that show it, as often as the group does.
+    # For each value the pairs of a box and a group that contains it, with the multiplicity in the group.
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], np.arange(len(release) + 1))
     showing = {
@@ -299,20 +300,20 @@ def _divergences(
 
 
 def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The pairs of some groups, where those of group ``g`` are ``order[first[g]:first[g + 1]]``."""
+    """Return the pairs of ``groups``; those of group ``g`` are ``order[first[g]:first[g + 1]]`` (CSR layout)."""
     many = np.diff(first)[groups]
     found: NDArray[np.int64] = order[places_in(first[groups], many)]
     return found
 
 
 def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
-    """The relative error of a count, and the share of people that the query meets. Values that are ``steps`` apart reach up to the next."""
+    """Return the relative error of a counting query and its selectivity. A discrete value covers the interval up to the next one, ``steps`` away."""
     part = points[:, query.columns]
     actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
     low, high = release.low[:, query.columns], release.high[:, query.columns] + steps
     meets = np.minimum(high, query.high + steps) - np.maximum(low, query.low)
     spread = high - low
-    # A box without width lies inside the range or outside; it has no share.
+    # A box of zero width is either inside the range or outside, never partly.
     share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
     expected = float((share.prod(axis=1) * release.box_people).sum())
     return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0), actual / max(len(points), 1)

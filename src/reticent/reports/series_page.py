@@ -1,4 +1,4 @@
-"""The steward's page about a series: counterfeits, exposed people, lost detail and query errors over time, as pictures."""
+"""The steward's page about a series of releases: charts of counterfeits, disclosure, information loss and query errors over time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Picture:
 _PICTURES = (
     _Picture(
         "Counterfeits",
-        "Made-up rows in each release, and the least number that keeps everybody's signature. More than the least come from new rows that could not be used.",
+        "Made-up rows in each release, and the minimum needed to keep every person's signature. A number above the minimum comes from new rows that could not be used.",
         "rows",
         {"published": lambda each: each.counterfeits, "least": lambda each: each.least_counterfeits},
         whole=True,
@@ -81,15 +81,15 @@ _PICTURES = (
 
 
 def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) -> dict[str, str]:
-    """The pictures as SVG by title, with a line for each figure of each series.
+    """Return the charts as SVG by title, with one line per measure and series.
 
-    ``relative`` shows ``ln(figure / figure of the last series)`` instead, where neither is zero; it needs two series.
+    ``relative`` plots ``ln(value / value of the last series)`` instead, where both are nonzero; it needs two series.
     """
     return {picture.title: _drawn(picture, measured, relative and len(measured) > 1) for picture in _known(measured)}
 
 
 def series_headline(verdict: SeriesVerdict, measured: Measured) -> Headline:
-    """The verdict on a series: whether its rules are kept, and what all releases tell together all the same."""
+    """Return the verdict on a series: whether its guarantee holds, and what all releases together disclose nevertheless."""
     if not verdict.holds:
         told = [each.text() for each in verdict.violations[:_VIOLATIONS_SHOWN]]
         more = len(verdict.violations) - len(told)
@@ -100,7 +100,9 @@ def series_headline(verdict: SeriesVerdict, measured: Measured) -> Headline:
     printed = (
         []
         if verdict.hardened
-        else ["The rules are those of a printed baseline: people whose value changes may be found out."]
+        else [
+            "The rules are those of a published baseline method: the values of people whose value changes may be disclosed."
+        ]
     )
     return Headline.holding([*known, *printed])
 
@@ -113,7 +115,7 @@ def write_series_page(
     verdict: SeriesVerdict | None = None,
     relative: bool = False,
 ) -> Path:
-    """Write the page to ``path``, readable by its owner only: one self-contained file with the verdict, pictures and the figures behind them."""
+    """Write the page to ``path`` as one self-contained file with the verdict, charts and their data; only the owner can read it."""
     target, title = Path(path), title or "A series of releases"
     drawn = series_figures(measured, relative=relative)
     headline, details = _judged(verdict, next(iter(measured.values()))) if verdict is not None else (None, [])
@@ -139,14 +141,14 @@ def write_series_page(
 
 
 def _judged(verdict: SeriesVerdict, measured: Measured) -> tuple[Headline, list[str]]:
-    """The headline of the first series, and what was judged of it in the words of its certificates."""
+    """Return the headline of the first series, and the checked guarantee as its certificates state it."""
     definition = TauSafety(verdict.m) if verdict.hardened else MInvariance(verdict.m)
     told = f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"
     return series_headline(verdict, measured), [told]
 
 
 def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
-    """The pictures of which at least one figure is known."""
+    """Return the charts for which at least one value is known."""
     releases = [each for series in measured.values() for each in series]
     return [
         picture

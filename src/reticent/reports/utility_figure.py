@@ -1,4 +1,4 @@
-"""What k costs, drawn: a line for every method that was compared."""
+"""Chart of information loss against k, with one line per compared method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURES = {
 
 
 def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[int | None], measure: str) -> Path:
-    """Write a ``measure`` against k, a line for each method, as an SVG or PNG file. ``ks`` has the k of every row of the comparison, None where there is none."""
+    """Plot ``measure`` against k with one line per method, save it as SVG or PNG and return the path. ``ks`` holds the k of each row of ``compared``, or None."""
     target = Path(path)
     if target.suffix not in KINDS:
         raise PolicyError(f"A chart is written as one of {', '.join(KINDS)}, but {str(target)!r} has another suffix.")
@@ -53,7 +53,7 @@ def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[in
 
 
 def _names(compared: pl.DataFrame) -> list[str]:
-    """The method of every row, with the parameters that tell it from others of the same name."""
+    """Return a legend label per row: the method name, plus its parameters where the name alone is ambiguous."""
     ways = [(name, frozenset(told.split(", "))) for name, told in compared.select("method", "parameters").rows()]
     shared = {name: frozenset.intersection(*(told for other, told in ways if other == name)) for name, _ in ways}
     own = [(name, ", ".join(sorted(told - shared[name]))) for name, told in ways]
