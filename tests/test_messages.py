@@ -49,6 +49,8 @@ ROOMS = (
     "knowledge",
     "ledger",
     "mcp",
+    "methods/grouping",
+    "methods/mondrian",
     "policy",
     "postgres",
     "propose",

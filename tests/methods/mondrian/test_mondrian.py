@@ -121,7 +121,7 @@ def test_people_are_counted_where_one_has_several_rows():
     assert draft.evidence.published.people.min() >= 4
     assert draft.evidence.published.sizes.min() >= 8
     assert draft.evidence.published.people.sum() == 300
-    with pytest.raises(PolicyError, match="would part the rows of one person"):
+    with pytest.raises(PolicyError, match="would split the rows of one person"):
         Mondrian(ties="divide", values="sets").draft(table, KAnonymity(4))
 
 

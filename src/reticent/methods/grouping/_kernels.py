@@ -1,7 +1,7 @@
-"""Compiled loops over the units of open groups, for tables with hundreds of thousands of them: widths, cuts, and halves.
+"""Compiled loops over the units of open groups, for tables with hundreds of thousands of units: widths, splits, and halves.
 
-``cache=True`` keeps the machine code on disk, and small inputs never come here. Units stand group after group, so that each loop reads
-memory in order. The twins in numpy are in :mod:`reticent.methods.grouping.stage`.
+``cache=True`` keeps the machine code on disk; small inputs are handled by the equivalent numpy code in :mod:`reticent.methods.grouping.stage`.
+Units are sorted by group, so each loop reads memory sequentially.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from reticent.base.compiled import compiled
 
 @compiled
 def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found: Any) -> None:
-    """Fill ``found[j, :, g]`` with the number of values that fresh group ``g`` has in column ``j``, the first and the last of them but for ``nulls[j]``, and whether it has that."""
+    """For every group ``g`` marked ``fresh``, fill ``found[j, :, g]`` with the number of distinct ranks in column ``j``, the lowest and the highest (ignoring the rank ``nulls[j]``), and whether ``nulls[j]`` occurs."""
     seen = np.full(np.max(leaves), -1, dtype=np.int64)
     for j in range(len(leaves)):
         seen[:] = -1
@@ -37,7 +37,7 @@ def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found:
 
 @compiled
 def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, found: Any) -> None:
-    """Fill ``found[j, :, 2 * g]`` and ``found[j, :, 2 * g + 1]`` as :func:`extents` does, for the units of group ``g`` that are not ``right`` and for those that are."""
+    """Fill ``found[j, :, 2 * g]`` and ``found[j, :, 2 * g + 1]`` as :func:`extents` does, for the left and the ``right`` half of group ``g``."""
     seen = np.full((2, np.max(leaves)), -1, dtype=np.int64)
     for j in range(len(leaves)):
         seen[:] = -1
@@ -61,7 +61,7 @@ def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, f
 
 @compiled
 def tallied(ranks: Any, sizes: Any, first: int, last: int, held: Any, there: Any, values: Any) -> int:
-    """The number of distinct ranks of units ``first`` up to ``last``: the ranks become the first ``values``, in rising order, and ``held`` has the rows of each; ``there`` marks them."""
+    """Return the number of distinct ranks of the units ``first:last``. The ranks are written to the start of ``values`` in ascending order, the rows of each to ``held``; ``there`` marks them."""
     count = 0
     for unit in range(first, last):
         rank = int(ranks[unit])
@@ -87,10 +87,10 @@ def cuts(
     left: Any,
     right: Any,
 ) -> None:
-    """Cut every group in its column between two values, as near to the median as leaves ``least`` rows on both sides.
+    """Split every group along its column between two values, as near to the median as possible with at least ``least`` rows on both sides.
 
-    ``barriers[j, r]`` says how high the barrier between the values ``r`` and ``r + 1`` of column ``j`` is (none where it has no columns); the
-    highest come first. ``left[g]`` becomes the rows left of the cut (0 where there is none), ``right[u]`` whether unit ``u`` lies to the right of it.
+    ``barriers[j, r]`` is the number of hierarchy levels that separate the ranks ``r`` and ``r + 1`` of column ``j`` (an array without columns: no hierarchy); splits
+    with more levels are preferred. Fills ``left[g]`` with the rows left of the split (0: no split), and ``right[u]`` with whether unit ``u`` is on the right.
     """
     held, there = np.zeros(np.max(leaves), dtype=np.int64), np.zeros(np.max(leaves), dtype=np.bool_)
     values = np.empty(np.max(leaves), dtype=np.int64)
@@ -131,9 +131,9 @@ def measured_cuts(
     shares: Any,
     losses: Any,
 ) -> None:
-    """Fill ``losses[g, j]`` with what the halves of group ``g`` cover in the mean of its rows, if it is cut in column ``j`` as :func:`cuts` cuts it; what cannot be cut is left as it is.
+    """Fill ``losses[g, j]`` with the mean loss per row of group ``g`` after splitting it along column ``j`` as :func:`cuts` does; entries without a possible split are not changed.
 
-    A half covers in column ``i`` ``shares[i]`` for each leaf beyond the first: all between its ends, and the missing value, if the column is ``spanned``, or else those that it has.
+    In column ``i`` a half loses ``shares[i]`` for each leaf that it covers beyond the first: if the column is ``spanned``, all leaves of its range and the missing value, otherwise those that occur.
     """
     widest, longest = np.max(leaves), np.max(starts[1:] - starts[:-1])
     held, there = np.zeros(widest, dtype=np.int64), np.zeros(widest, dtype=np.bool_)
@@ -186,7 +186,7 @@ def measured_cuts(
 
 @compiled
 def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
-    """Fill ``order`` with the units, those left of their group's cut before those right of it, and ``lefts`` with their number."""
+    """Fill ``order`` with the units sorted by group and then by side, left first, and ``lefts`` with the number of units on the left of each group."""
     for group in range(len(starts) - 1):
         place = starts[group]
         for unit in range(starts[group], starts[group + 1]):

@@ -1,4 +1,4 @@
-"""What methods that publish exact quasi values in buckets have in common, whatever puts people into buckets."""
+"""Shared parts of methods that publish exact quasi values in buckets, however records are assigned to buckets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reticent.table import Meaning, Table
 
 
 def not_in_buckets(table: Table, definition: Definition, how: str, instead: str) -> str | None:
-    """Why a table cannot be published in buckets under a definition; None where it can. ``how`` is what asked for buckets, ``instead`` what to do."""
+    """Return why a table cannot be published in buckets under a definition, or None. ``how`` names the method or option that uses buckets, ``instead`` the alternative to recommend."""
     if not table.sensitive:
         return f"{how} separates sensitive values from people, but the table has no sensitive column."
     if BUCKET in table.schema:
@@ -23,7 +23,7 @@ def not_in_buckets(table: Table, definition: Definition, how: str, instead: str)
 
 
 def value_meanings(table: Table, recoded: Recoded) -> dict[str, dict[str, Meaning]]:
-    """The meanings of what buckets show: the published values themselves."""
+    """The meanings of the labels of buckets: each label means the published value itself."""
     rows = recoded.tables["quasi"]
     leaves = [hierarchy.codes(rows.values(hierarchy.column).unique()) for hierarchy in table.hierarchies]
     return shown_meanings(table.hierarchies, (0,) * len(leaves), leaves)

@@ -1,4 +1,4 @@
-"""What a local recoding publishes of a group in one column: a set of values, a range, or a node of the hierarchy."""
+"""The label that a local recoding publishes for a group in one column: a set of values, a range, or a node of the hierarchy."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from reticent.table import (
 
 _PAIRS_AT_ONCE = 1 << 22
 _LISTED, _MOST_LISTED, _LONGEST = 3, 4, 48
-"""A set of more values, or a longer text of one, is shown by its first values; the meaning lists all."""
+"""Sets with more values, or with a longer label, are abbreviated to their first values; the meaning lists all."""
 
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """The distinct cells of a column: a label and a meaning for each, and which cell every group shows.
+    """The distinct cells of a column: a label and a meaning for each, and the index of every group's cell.
 
-    ``leaves`` has the leaves of each cell. ``typical`` has a typical value for each group, where these are published.
+    ``leaves`` holds the leaves that each cell covers, ``typical`` a typical value per group if these are published.
     """
 
     labels: Sequence[str]
@@ -52,12 +52,12 @@ class ColumnCells:
     typical: pl.Series | None = None
 
     def of_groups(self, groups: Ids) -> ColumnCells:
-        """The same cells, for some of the groups only."""
+        """The same cells, restricted to some of the groups."""
         typical = None if self.typical is None else self.typical.gather(groups)
         return replace(self, of_group=self.of_group[groups], typical=typical)
 
     def as_column(self, bound: BoundHierarchy, hierarchy: Hierarchy) -> RegionColumn:
-        """The cells that some group shows, as a recoding keeps them."""
+        """The column of a recoding, with the cells that at least one group has."""
         is_shown = np.zeros(len(self.labels), dtype=bool)
         is_shown[self.of_group] = True
         places = np.flatnonzero(is_shown).tolist()
@@ -67,16 +67,16 @@ class ColumnCells:
         return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group, self.typical)
 
     def covering(self, size: int) -> NDArray[np.bool_]:
-        """Which of the first ``size`` leaves (rows) the cell of which group (column) covers."""
+        """A mask of the first ``size`` leaves (rows) by groups (columns): whether the group's cell covers the leaf."""
         return self.leaves.matrix()[:size, self.of_group]
 
     def leaf_sets(self) -> LeafSets:
-        """The cells as measures of utility see them."""
+        """The leaves of the cells and the cell of every group, as utility measures take them."""
         return replace(self.leaves, of_block=self.of_group)
 
 
 def cells_of(group: Ids, columns: Sequence[ColumnCells]) -> PublishedCells:
-    """What groups show of units, given the group of each (-1: suppressed) and the cells of the groups in every column."""
+    """The published cells of units, given the group of each (-1: suppressed) and the cells of the groups in every column."""
     return PublishedCells(group, len(columns[0].of_group), tuple(cells.leaf_sets() for cells in columns))
 
 
@@ -84,8 +84,8 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
     """The cells of one column, given the leaf and the group of every unit.
 
     ``sets`` publishes exactly the values that occur in the group. ``ranges`` does so for categories, in short labels, and publishes the lowest and the
-    highest value of numbers and dates, numbers of many digits moved outward to few. ``hierarchy`` publishes the lowest part that covers the group, and so does a hierarchy with limits. ``stars`` publishes
-    the value of the group, or a star where there are several.
+    highest value of numbers and dates; numbers with many digits are rounded outward. ``hierarchy`` publishes the lowest node that covers the group, and so does a hierarchy with limits. ``stars`` publishes
+    the value of the group, or a star if it has several.
     """
     values = style_of(hierarchy, values)
     if values == "stars":
@@ -102,7 +102,7 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
 
 
 def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
-    """The distinct sets of values, each rising, one after the other, where each starts, and the set of every group."""
+    """The distinct sets of values as segments (ascending values, concatenated; start offsets), and the index of every group's set."""
     keys = rising(group * size + places, count * size)
     bounds = np.searchsorted(keys, size * np.arange(count + 1))
     members = (keys % size).astype(np.min_scalar_type(size))
@@ -116,7 +116,7 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
 
 @dataclass(frozen=True)
 class CutOrder:
-    """A column's leaves in the order of cutting: the leaf at each place, its text, value and meaning; and the place of each leaf."""
+    """A column's leaves in split order: for each rank the leaf, its text, value and meaning; and the rank of each leaf (``place``)."""
 
     hierarchy: BoundHierarchy
     place_of: Ids
@@ -147,11 +147,11 @@ class CutOrder:
 
     @cached_property
     def named(self) -> dict[tuple[int, int], str]:
-        """The parts of the hierarchy of categories that list their values, by their first place and the first behind; of several levels with the same part the lowest names it."""
+        """Labels of the nodes of a categorical hierarchy by their half-open range of ranks; if nodes of several levels coincide, the label of the lowest."""
         found: dict[tuple[int, int], str] = {}
         for number in range(1, self.hierarchy.height + 1):
             level = self.hierarchy.levels[number]
-            # The leaves of a part lie together.
+            # The leaves of a node have consecutive ranks.
             first = np.full(level.size, len(self.leaf_at))
             np.minimum.at(first, level.parts, self.place_of)
             runs = zip(first.tolist(), (first + self.hierarchy.cover(number)).tolist(), strict=True)
@@ -161,7 +161,7 @@ class CutOrder:
         return found
 
     def runs(self, starts: Ids, stops: Ids) -> tuple[list[str], list[Meaning], Ids]:
-        """Runs of categories, each from a place up to, but without, another: the distinct labels with their meanings, and the label of each run. They are those of :func:`column_cells` for ranges."""
+        """For half-open ranges of category ranks, the distinct labels with their meanings and the index of each range's label; the same labels as those of :func:`column_cells` with ``ranges``."""
         numbers: dict[tuple[int, int], int] = {}
         of_run = [numbers.setdefault(run, len(numbers)) for run in zip(starts.tolist(), stops.tolist(), strict=True)]
         labels: list[str] = []
@@ -184,7 +184,7 @@ class CutOrder:
         return _told_apart(labels), meanings, np.array(of_run, dtype=np.int64)
 
     def _short(self, low: int, high: int, places: Sequence[int]) -> str:
-        """A short text for a set of places, the first and the first behind the last given: the name of the part that holds exactly these, or the first of them and how many more there are."""
+        """A short label for a set of ranks within ``low:high``: the name of the hierarchy node with exactly these values, or the first values and the number of the others."""
         if high - low == len(places) and (low, high) in self.named:
             return self.named[low, high]
         shown = [self.texts[place] for place in places[:_LISTED]]
@@ -193,14 +193,14 @@ class CutOrder:
         return f"{{{', '.join(shown)} and {len(places) - len(shown)} more}}"
 
     def shortened(self, cells: ColumnCells) -> ColumnCells:
-        """Long sets under short labels: the name of the part of the hierarchy that holds exactly their values, or the first values and how many more there are.
+        """The cells with short labels for long sets: the name of the hierarchy node with exactly these values, or the first values and the number of the others.
 
-        Meanings stay as they are: every value of the set is listed there.
+        Meanings are unchanged: they list every value of the set.
         """
         lengths = cells.leaves.covered()
         labels, given = list(cells.labels), Counter[str]()
         starts, places = starts_of(lengths).tolist(), cells.leaves.starts.tolist()
-        # The runs of a set are single places here, one after the other in the order of cutting.
+        # Every segment of a set is a single rank here, in split order.
         for cell in np.flatnonzero(lengths > 1).tolist():
             mine = places[starts[cell] : starts[cell + 1]]
             is_long = len(mine) > _MOST_LISTED or len(labels[cell]) > _LONGEST
@@ -209,7 +209,7 @@ class CutOrder:
         return replace(cells, labels=_told_apart(labels))
 
     def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
-        """Cells that say exactly which values there are."""
+        """Cells labelled with the exact set of values."""
         lengths = np.diff(offsets)
         owners = np.repeat(np.arange(len(lengths)), lengths)
         listed = pl.DataFrame({"cell": owners, "text": pl.Series(self.texts, dtype=pl.String).gather(places)})
@@ -227,11 +227,11 @@ class CutOrder:
         )
 
     def _runs(self, starts: Ids, stops: Ids, owners: Ids, count: int) -> LeafSets:
-        """Sets of leaves as runs of this order, each cell a block of its own."""
+        """Sets of leaves as ranges of ranks; ``owners`` is the cell of each range."""
         return LeafSets(self.leaf_at, starts, stops, owners, count, np.arange(count))
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
-        """Cells from the lowest value to the highest, and beside these a missing value; one value, or one and a missing one, stay a set."""
+        """Cells labelled with the range from the lowest to the highest value, plus the missing value if it occurs; a single value (with or without a missing one) remains a set."""
         known = np.flatnonzero(places != self.null_place)
         first, last = np.searchsorted(known, offsets[:-1]), np.searchsorted(known, offsets[1:]) - 1
         exact = last <= first
@@ -261,13 +261,13 @@ class CutOrder:
         return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], leaves, cell[of_group])
 
     def _end(self, place: int, *, upper: bool) -> tuple[Any, str]:
-        """The end of a range at a place, and its text."""
+        """The end of a range at a rank, rounded outward where possible, and its text."""
         short = short_end(self.values, place, upper=upper)
         return (self.values[place], self.texts[place]) if short is None else (short, repr(short))
 
 
 def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
-    """The part of the lowest level that holds all values of a group; everything where no level has such a part."""
+    """Cells labelled with the lowest hierarchy node that covers all values of a group, or with the root if no published level has one."""
     level_of = np.full(count, -1, dtype=np.int64)
     part_of = np.zeros(count, dtype=np.int64)
     for number in range(hierarchy.height, hierarchy.lowest - 1, -1):
@@ -301,7 +301,7 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
 
 
 def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
-    """The value that all of a group have, or a star. The star stands last, so that it is marked where a value is spelled so."""
+    """Cells labelled with the only value of a group, or with a star. The star is the last label, so it is the one that gets a suffix if a value is also spelled ``*``."""
     first = np.zeros(count, dtype=np.int64)
     first[group] = codes
     differing = np.zeros(count, dtype=bool)
@@ -320,13 +320,13 @@ def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count:
 
 
 def _numbered(text: str, given: Counter[str]) -> str:
-    """A text, with a number where it was given to others before."""
+    """The text, with a numeric suffix if it was used before."""
     given[text] += 1
     return text if given[text] == 1 else f"{text} #{given[text]}"
 
 
 def _told_apart(labels: list[str]) -> list[str]:
-    """Each label once: a value may be spelled like a set of others, or like the sign for all."""
+    """Make the labels unique: a value may be spelled like a set of others, or like the label for all values."""
     if len(set(labels)) == len(labels):
         return labels
     taken: dict[str, None] = {}
@@ -336,7 +336,7 @@ def _told_apart(labels: list[str]) -> list[str]:
 
 
 def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
-    """How many people each group's cells cover, given the leaves and the number of people of every point; some may fit several groups."""
+    """The number of people whose quasi values are covered by each group's cells, given the leaves and the people of every point; cells may overlap, so a person may count for several groups."""
     there = np.flatnonzero(counts)
     people = np.zeros(len(columns[0].of_group), dtype=np.int64)
     for groups, fits in _fitting([leaves[there] for leaves in codes], columns):
@@ -345,7 +345,7 @@ def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence
 
 
 def most_fitting(codes: Sequence[Codes], owners: Owners, columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
-    """How many rows of one owner fit each group's cells, at most, given the leaves of every point and whose rows it has; some may fit several groups."""
+    """The maximum number of rows of one person that each group's cells cover, given the leaves and the owners of every point; cells may overlap."""
     from scipy.sparse import csr_array
 
     most = np.zeros(len(columns[0].of_group), dtype=np.int64)
@@ -361,7 +361,7 @@ def most_fitting(codes: Sequence[Codes], owners: Owners, columns: Sequence[Colum
 
 
 def _fitting(codes: Sequence[Codes], columns: Sequence[ColumnCells]) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
-    """Some groups at a time, and which points fit which of them."""
+    """Yield blocks of groups, each with a mask of which points (rows) its groups (columns) cover."""
     inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
     points, groups = len(codes[0]), len(columns[0].of_group)
     step = max(_PAIRS_AT_ONCE // max(points, 1), 1)

@@ -49,7 +49,7 @@ def local_grouping(
 def _recoding(
     table: Table, units: FrequencySet, group: Ids, columns: Sequence[ColumnCells], order: Ids | None
 ) -> Regions:
-    """Where every point goes or, if ``order`` has the rows that were cut one by one, how many rows of a point go where."""
+    """The group of every point or, if rows were split one by one (``order``), the number of rows of each point per group."""
     shown = tuple(
         cells.as_column(hierarchy, table.quasi[hierarchy.column])
         for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
@@ -69,7 +69,7 @@ def _drawn(run: GroupRun, hierarchy: BoundHierarchy, cells: ColumnCells) -> Colu
 
 
 def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:
-    """Groups in the order of their labels: what each column shows of them, and the group of every unit."""
+    """Sort groups by their labels: return the cells of each column and the group of every unit in the new order."""
     order = by_labels([(pl.Series(cells.labels, dtype=pl.String), cells.of_group) for cells in columns])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))

@@ -46,7 +46,7 @@ class GroupMethod(ABC):
         return False
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        """Groups that satisfy the definition for every set of columns that an adversary may hold, and the rows as these show them."""
+        """The draft of a release: groups that satisfy the definition for every set of columns that an adversary may know, and the recoded rows."""
         run = GroupRun.of(self, table, definition, context)
         return self.grouped(run).draft(run)
 
@@ -56,7 +56,7 @@ class GroupMethod(ABC):
 
     @abstractmethod
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why this method cannot publish the table under the definition, or None. Decided from their declarations, without reading rows."""
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
@@ -65,7 +65,7 @@ class GroupMethod(ABC):
 
 @dataclass(frozen=True)
 class GroupRun:
-    """What a grouping method is asked: the ``table``, prepared for the ``definition`` that the method keeps, the ``asked`` one, which this implies, and the ``sets`` of columns that adversaries may hold."""
+    """Input of a grouping method: the prepared ``table``, the ``definition`` that the groups must satisfy, the requested definition (``asked``), which it implies, and the ``sets`` of columns that adversaries may know."""
 
     method: GroupMethod
     table: Table
@@ -76,7 +76,7 @@ class GroupRun:
 
     @classmethod
     def of(cls, method: GroupMethod, table: Table, definition: Definition, context: Context | None = None) -> GroupRun:
-        """The run of a method; what it refuses is a :class:`PolicyError`."""
+        """The run of a method; raises :class:`PolicyError` if the method refuses the table or the definition."""
         name = type(method).__name__
         wanted = of_groups(definition, name)
         reason = method.refusal(table, wanted)
@@ -92,10 +92,10 @@ class GroupRun:
 
 @dataclass(frozen=True)
 class Grouping:
-    """What a method made of a table: what happens to each row (``recoding``), the ``evidence`` of its groups, the table as it was ``counted`` and the ``cells`` that are published of it.
+    """Result of a grouping method: the ``recoding`` of the rows, the ``evidence`` of its groups, the frequency set that was ``counted`` and its published ``cells``.
 
-    ``search`` tells the steward how it was found. ``meanings`` are those of the labels (None: values are published as they are). ``table`` has the rows that are published, where these are not all.
-    ``completed`` adds to the draft what the format needs beyond recoded rows: tables of its own, what the ledger must know.
+    ``search`` describes the search for the steward. ``meanings`` are those of the labels (None: values are published unchanged). ``table`` holds the published rows if these are not all.
+    ``completed`` adds to the draft what the format needs beyond recoded rows: additional tables and entries for the ledger.
     """
 
     counted: FrequencySet
@@ -110,7 +110,7 @@ class Grouping:
     completed: Callable[[Draft], Draft] = lambda draft: draft
 
     def draft(self, run: GroupRun) -> Draft:
-        """The draft of a run. Where the method's ``values`` are typical ones, each group shows one value a column, and a table has the labels behind."""
+        """The draft of a run. If the method publishes typical values, each group has one value per column, and a second table has the labels of the groups."""
         table, recoding, form, meanings = self.table or run.table, self.recoding, self.format, self.meanings
         if getattr(run.method, "values", None) == "typical" and isinstance(recoding, Levels):
             recoding = level_regions(table, self.counted, recoding)

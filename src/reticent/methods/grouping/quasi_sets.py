@@ -1,4 +1,4 @@
-"""The sets of quasi columns that adversaries may hold, and groups as each of them sees these."""
+"""The sets of quasi columns that adversaries may know, and the equivalence classes that each of them observes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = tuple[int, ...]
 
 
 def adversary_sets(table: Table) -> list[Columns]:
-    """The sets of quasi columns, by their places, that an adversary may hold: all together, unless the table lists several."""
+    """The sets of quasi columns, by index, that an adversary may know: all columns together, unless the table lists several sets."""
     if not table.quasi:
         raise PolicyError(
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
@@ -27,7 +27,7 @@ def adversary_sets(table: Table) -> list[Columns]:
 
 
 def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
-    """What must hold for an adversary who knows some columns: the sets of the table, and those that parts of the definition name themselves."""
+    """The sets of columns to judge, each with the definition to satisfy: the sets of the table, and those that parts of the definition name."""
     places = {name: place for place, name in enumerate(table.quasi)}
     for name in (each for columns in own_sets(definition) for each in columns):
         if name not in places:
@@ -40,7 +40,7 @@ def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
 
 @dataclass(frozen=True)
 class JudgedSet:
-    """Columns by name and place, and what must hold for an adversary who knows them."""
+    """Columns by name and index, and the definition that must hold for an adversary who knows them."""
 
     names: tuple[str, ...]
     places: Columns
@@ -55,10 +55,10 @@ def named_sets(table: Table) -> tuple[tuple[str, ...], ...]:
 def seen_as(
     groups: Groups, columns: Columns, ids: NDArray[np.int64], count: int, kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Groups]:
-    """The groups under ``kept``, of which those with the same number (of ``count``) look alike to an adversary who knows some columns.
+    """Merge the groups under ``kept`` that an adversary who knows some columns cannot distinguish: those with equal ``ids`` (below ``count``).
 
-    Which group each becomes, which numbers there are, and the groups. Rows that are left out are missing in them, but the people of a population who
-    fit a group fit it whether rows are left out or not.
+    Returns the merged group of each group, a mask of the ids in use, and the merged groups. Suppressed rows are not counted in them, but all people of a
+    population who match a group are, whether rows are suppressed or not.
     """
     there = np.bincount(ids[kept], minlength=count) > 0
     number = int(there.sum())

@@ -22,10 +22,10 @@ _GROUP, _COUNT = "group", "count"
 
 @dataclass(frozen=True, eq=False)
 class Allocation(Regions):
-    """Local recoding that may part people with equal quasi values: how many rows of each point and sensitive values go to which group.
+    """Local recoding that may separate records with equal quasi values: the number of rows of each point and sensitive values per group.
 
-    Entry ``e`` says that ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` go to ``group[e]`` (-1: they are left out).
-    ``rows`` has the group of each row of the table that it was made for, drawn by the operating system; it is not saved.
+    Entry ``e``: ``counts[e]`` rows at ``points[.][e]`` with the sensitive values ``secrets[e]`` belong to ``group[e]`` (-1: suppressed).
+    ``rows`` is the group of each row of the original table, sampled with the operating system's generator; it is not saved.
     """
 
     kind: ClassVar[str] = "allocation"
@@ -45,7 +45,7 @@ class Allocation(Regions):
         numbered: str | None = None,
         shapes: tuple[Shape, ...] = (),
     ) -> Self:
-        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are no boxes."""
+        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are not boxes."""
         points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
         secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
         held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
@@ -67,18 +67,18 @@ class Allocation(Regions):
 
     @cached_property
     def _dealing(self) -> tuple[Ids, Ids, pl.DataFrame]:
-        """The distinct points of the entries (one entry of each, and the number of each entry's), and the entries as keys."""
+        """The distinct points of the entries (index of one entry per point; point of each entry), and the entries as join keys."""
         ids, count = number(*pack(self.points, [len(column.leaves) for column in self.columns], len(self.group)))
         return first_rows(ids, count), ids.astype(np.int64), _keyed(ids.astype(np.int64), self.secrets)
 
     def points_of(self, codes: Sequence[Codes]) -> Ids:
-        """The point of every row among the distinct ones."""
+        """The index of every row's point among the distinct points."""
         ones = self._dealing[0]
         sizes = [len(column.leaves) for column in self.columns]
         return positions([each[ones] for each in self.points], codes, sizes)
 
     def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
-        """Rows are dealt out to the entries of their point and sensitive values, one after the other; any further one only if all go to one group."""
+        """The group of every row: rows are assigned in order to the entries of their point and sensitive values. Rows beyond the counts get a group only if all these entries have the same one."""
         ones, ids, keys = self._dealing
         low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
         np.minimum.at(low, ids, self.group)
@@ -103,7 +103,7 @@ class Allocation(Regions):
         return group
 
     def stored(self) -> pl.DataFrame:
-        """Every entry, with its sensitive values and how many rows it stands for."""
+        """Every entry, with its sensitive values and its number of rows."""
         secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
         return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
 
@@ -113,7 +113,7 @@ class Allocation(Regions):
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
-        """The recoding that was saved."""
+        """The recoding from its saved form."""
         head = Regions.from_json(payload, stored, where)
         counts = stored[_COUNT].to_numpy().astype(np.int64)
         secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
@@ -130,6 +130,6 @@ class Allocation(Regions):
 
 
 def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
-    """Points beside sensitive values, under names of our own."""
+    """A frame of points and sensitive values under internal column names, as join keys."""
     named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
     return pl.DataFrame([pl.Series("point", point), *named])

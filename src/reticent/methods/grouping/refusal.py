@@ -6,7 +6,7 @@ from reticent.table import Table
 
 
 def rows_of_people(method: str, table: Table, *, counts_people: bool = False) -> str | None:
-    """Why rows of which several are one person's cannot be published so; None where nobody has several, or the method ``counts_people`` and nothing links their rows."""
+    """Return why a method cannot publish a table with several rows per person. None if people have one row each, or if the method ``counts_people`` and no pseudonym links their rows."""
     if table.linked:
         return (
             f"{method} judges rows one by one, and the pseudonym of {table.pseudonyms[0]!r} links all rows of a person, who could be found by their combination. Leave pseudonyms= out, or use "

@@ -1,4 +1,4 @@
-"""Scales: the order in which a column is cut, and how much of the column a group covers once its cell is published."""
+"""Scales: the split order of a column, and the number of its leaves that the published cell of a group covers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from reticent.table import BoundHierarchy
 Ids = NDArray[np.int64]
 CellStyle = Literal["sets", "ranges", "hierarchy", "typical"]
 RANGED: tuple[CellStyle, ...] = ("ranges", "typical")
-"""What publishes ranges of numbers; typical values have theirs behind them."""
+"""Styles that publish ranges of numbers; typical values are accompanied by a table of ranges."""
 ShownStyle = Literal["sets", "ranges", "hierarchy", "typical", "stars"]
-"""What is shown of a group: as Mondrian publishes it, or its value, starred where there are several."""
+"""Style of the labels of a group: as in Mondrian, or its only value with ``*`` in place of several."""
 Style = TypeVar("Style", CellStyle, ShownStyle)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A column of a partition. ``place_of`` is the place of every leaf in the order of cutting; leaves that are never told apart share one.
+    """A column of a partition. ``place_of`` is the rank of every leaf in split order; leaves that are never separated share a rank.
 
-    What a group covers depends on what is published of it: its exact values, all values between the lowest and the highest (``spanned``; a
-    missing value, at ``null_place``, lies between no others and is covered beside them), or the lowest part of the hierarchy that holds it. For the last ``parts`` tells, level
-    by level, the part at every place, and ``covers`` how many leaves it has; without a hierarchy there are no levels.
+    The leaves that a group covers depend on the style of its label: its exact values, all values between the lowest and the highest (``spanned``; a
+    missing value, at rank ``null_place``, belongs to no range and is covered in addition), or the lowest hierarchy node that covers them. For nodes, ``parts`` holds, level
+    by level, the node at every rank, and ``covers`` its number of leaves; both are empty without a hierarchy.
     """
 
     place_of: Ids
@@ -43,7 +43,7 @@ class Scale:
         by_node = values == "hierarchy"
         place_of = order_of(hierarchy, along_tree=by_node or not hierarchy.is_numeric)
         if hierarchy.lowest:
-            # The parts of a level lie together, so that the order of their first leaves is theirs.
+            # The leaves of a node have consecutive ranks, so nodes are ordered by their first leaves.
             firsts = np.full(hierarchy.levels[hierarchy.lowest].size, hierarchy.size)
             np.minimum.at(firsts, hierarchy.levels[hierarchy.lowest].parts, place_of)
             place_of = np.argsort(np.argsort(firsts))[hierarchy.levels[hierarchy.lowest].parts]
@@ -57,29 +57,29 @@ class Scale:
 
     @property
     def size(self) -> int:
-        """The number of places: that of the leaves, or of the finest parts that may be published."""
+        """The number of ranks: one per leaf, or per node of the finest level that may be published."""
         return int(self.parts.shape[1])
 
     @property
     def apart_null(self) -> int:
-        """The place of the missing value where it is covered beside a range; -1 where there is none."""
+        """The rank of the missing value if it is covered in addition to a range, else -1."""
         return self.null_place if self.spanned else -1
 
     @property
     def needs_ends(self) -> bool:
-        """Whether the number of a group's values is not enough to tell what it covers."""
+        """Whether the leaves that a group covers depend on its lowest and highest rank, not only on its number of values."""
         return self.spanned or len(self.parts) > 0
 
     @cached_property
     def barriers(self) -> Ids:
-        """At how many levels each place lies apart from the next one; empty where there are no levels."""
+        """For each rank the number of levels at which it and the next rank belong to different nodes; empty without levels."""
         places = np.arange(self.size - 1 if len(self.parts) else 0)
         return self.apart(places, places + 1)
 
     def covered(self, distinct: Ids, low: Ids, high: Ids, missing: Ids) -> Ids:
-        """How many leaves the cells of groups cover, given the number of their values, their first and last place, and whether one is ``missing``.
+        """The number of leaves that the cells of groups cover, given their number of distinct values, lowest and highest rank, and whether a value is ``missing``.
 
-        Where a missing value is covered beside a range, it is none of the places; a group that has no others ends before it begins.
+        If the missing value is covered in addition to a range, its rank is not part of ``low`` and ``high``; a group without other values has ``high < low``.
         """
         if self.spanned:
             spanned: Ids = np.maximum(high - low + 1, 0) + missing
@@ -93,21 +93,21 @@ class Scale:
         return covered
 
     def apart(self, before: Codes, after: Codes) -> Ids:
-        """At how many levels two places lie in different parts: the more, the better is a cut between them."""
+        """The number of levels at which two ranks belong to different nodes; splits with more levels are preferred."""
         levels: Ids = (self.parts[:, before] != self.parts[:, after]).sum(axis=0)
         return levels
 
 
 def style_of(hierarchy: BoundHierarchy, values: Style) -> Style:
-    """What is published of a column: nodes of its hierarchy where this says which levels may be."""
+    """The style of a column's labels: nodes of its hierarchy if this limits the levels, else ``values``."""
     return "hierarchy" if hierarchy.is_limited else values
 
 
 def order_of(hierarchy: BoundHierarchy, *, along_tree: bool) -> Ids:
-    """The place of every leaf in the order in which a column is cut: numbers and dates by size, categories as they are listed.
+    """The rank of every leaf in the split order of a column: numbers and dates ascending, categories as listed.
 
-    ``along_tree`` keeps the parts of every level together, each in the place of its first leaf: values that belong together stay
-    together longest, and the lowest part that holds two values holds all between them.
+    With ``along_tree`` the leaves of every hierarchy node are consecutive, and nodes are ordered by their first leaves: related values are
+    separated last, and the lowest node that covers two values covers all values between them.
     """
     first = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
     plain = np.empty(hierarchy.size, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Ends of ranges in few digits. An end is moved outward, never past the middle to the next value: the range holds the same values, and people can read it."""
+"""Ends of ranges rounded to few digits. An end is moved outward, never past the midpoint to the next value, so the range contains the same values."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from math import isfinite
 from typing import Any
 
 _READABLE = 3
-"""So many digits behind the point are left as they are."""
+"""Numbers with at most this many decimal places are not rounded."""
 
 _EXACT = Context(prec=60)
 
 
 def short_end(values: Sequence[Any], place: int, *, upper: bool) -> float | None:
-    """The number with the fewest digits that bounds the value at ``place`` of a rising sequence, from above or below, and lies nearer to it than to its neighbour; None where nothing is gained."""
+    """The number with the fewest digits that bounds the value at index ``place`` of an ascending sequence, from above or below, and is closer to it than to the next value; None if it has no fewer digits."""
     value = values[place]
     if not isinstance(value, float) or not isfinite(value):
         return None
@@ -36,7 +36,7 @@ def _behind_point(number: Decimal) -> int:
 
 
 def _middle(end: Decimal, beside: Any) -> Decimal | None:
-    """The middle between a value and its neighbour, if that is a number."""
+    """The midpoint between a value and its neighbour, or None if that is not a number."""
     if not isinstance(beside, float) or not isfinite(beside):
         return None
     return _EXACT.divide(_EXACT.add(end, Decimal(repr(beside))), Decimal(2))

@@ -1,4 +1,4 @@
-"""What readers see of a local recoding: groups told apart by their cells, in all columns or in those that somebody knows."""
+"""The adversary view of a local recoding: groups that differ in their cells, in all columns or in those that an adversary knows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reticent.methods.typical import typical_values
 
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
-    """Sets of columns of which those that share a column are put together; each of the results can be recoded by itself."""
+    """Merge sets of columns that share a column; each of the resulting disjoint sets can be recoded independently."""
     found: list[set[int]] = []
     for columns in sets:
         touched = [each for each in found if not each.isdisjoint(columns)]
@@ -27,7 +27,7 @@ def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
 
 
 def narrowed(units: FrequencySet, columns: Columns, *, single: bool) -> tuple[FrequencySet, Ids]:
-    """The units in some of their columns, and which of these each unit is; those that are equal there become one, unless they are ``single`` rows."""
+    """The projection of the units onto some columns, and the index of each unit in it; units with equal values are merged, unless units are ``single`` rows."""
     if len(columns) == len(units.codes):
         return units, np.arange(len(units))
     narrow = replace(
@@ -44,10 +44,10 @@ def narrowed(units: FrequencySet, columns: Columns, *, single: bool) -> tuple[Fr
 
 @dataclass(frozen=True)
 class ShownGroups:
-    """Groups that differ in some cell: the ``group`` of every unit, and for every column the cells of the groups.
+    """Groups that differ in at least one cell: the ``group`` of every unit, and for every column the cells of the groups.
 
-    ``exact`` are the sets of columns whose cells hold everybody of a population who was cut along, and nobody else; elsewhere people
-    have to be counted by the cells.
+    ``exact`` are the sets of columns in which the people of a population whose values a group's cells cover are exactly those that were split
+    with it; for other sets, people are counted by the cells.
     """
 
     units: FrequencySet
@@ -57,7 +57,7 @@ class ShownGroups:
 
     @classmethod
     def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: ShownStyle) -> ShownGroups:
-        """What is shown of units whose columns were recoded set by set: each set with its own group of every unit."""
+        """The groups of units whose columns were recoded in disjoint sets, each set with its own group of every unit."""
         counts = [int(found.max(initial=-1)) + 1 for _, found in parts]
         together, count = number(*pack([found for _, found in parts], counts, len(units)))
         firsts = first_rows(together, count)
@@ -69,7 +69,7 @@ class ShownGroups:
             for j, each in zip(columns, own, strict=True):
                 cells[j] = each.of_groups(found[firsts])
         ordered = [cells[j] for j in range(len(cells))]
-        # Groups that show the same cells in every column are one group to a reader.
+        # Groups with the same cells in every column are one equivalence class.
         alike, count = _numbered(ordered)
         ones = first_rows(alike, count)
         wide = [style_of(hierarchy, values) in ("hierarchy", "stars") for hierarchy in units.hierarchies]
@@ -81,7 +81,7 @@ class ShownGroups:
 
     @cached_property
     def groups(self) -> Groups:
-        """All groups; one that only people outside the table fit has no rows."""
+        """All groups; a group that matches only people of the population outside the table has no rows."""
         merged = self.units.merged(self.group.astype(np.int32), len(self))
         fitting = self._most_fitting if self.units.owners else None
         return replace(merged, labels=GroupLabels(self._labels, fitting=fitting))
@@ -98,7 +98,7 @@ class ShownGroups:
         ]
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
-        """The groups under ``kept`` as somebody sees them who knows some columns: which each becomes, and what these hold."""
+        """The groups under ``kept`` as observed by an adversary who knows some columns: the merged group of each, and the merged groups."""
         if len(columns) == len(self.columns):
             ids, count, there = np.arange(len(self)), len(self), kept
             mine, groups = np.arange(int(kept.sum())), self.groups.select(kept)
@@ -106,7 +106,7 @@ class ShownGroups:
             ids, count = _numbered([self.columns[j] for j in columns])
             mine, there, groups = seen_as(self.groups, columns, ids, count, kept)
         if groups.owners and not self._counts_people(columns):
-            # Where labels overlap, rows of somebody fit groups that they are not in, and an adversary who knows them has to be thought of.
+            # If labels overlap, rows of a person match groups that they do not belong to, and an adversary who knows these rows is considered too.
             fitting = self._fitting(columns, first_rows(ids, count)[there])
             owners = tuple(FittingOwners(*each) for each in zip(groups.owners, fitting, strict=True))
             groups = replace(groups, owners=owners)
@@ -116,7 +116,7 @@ class ShownGroups:
         return mine, groups
 
     def _most_fitting(self, names: Sequence[str], groups: Ids) -> list[Ids]:
-        """How many rows of one owner fit the labels of some groups in some columns; where none is known, all of them do."""
+        """The maximum number of rows of one person that match the labels of some groups in some columns; all rows of a person if no column is known."""
         places = [hierarchy.column for hierarchy in self.units.hierarchies]
         if names:
             return self._fitting(tuple(places.index(name) for name in names), groups)
@@ -128,17 +128,17 @@ class ShownGroups:
         return [most_fitting(codes, each, cells) for each in self.units.owners]
 
     def _counts_people(self, columns: Columns) -> bool:
-        """Whether the people who were cut along are those who fit the cells in some columns."""
+        """Whether the people of the population that were split with the groups are exactly those who match the cells in some columns."""
         return sum(len(each) for each in self.exact if set(each) <= set(columns)) == len(columns)
 
     def _people(self, columns: Columns, ones: Ids) -> Ids:
-        """How many people of the population fit the cells of some groups."""
+        """The number of people of the population who match the cells of some groups."""
         cells = [self.columns[j].of_groups(ones) for j in columns]
         return covered([self.units.codes[j] for j in columns], self.units.extras[POPULATION], cells)
 
 
 def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnCells], found: Ids) -> list[ColumnCells]:
-    """The cells of columns that were cut together, with the typical values of their groups; groups that show the same cells are one."""
+    """The cells of columns that were split together, with the typical values of their groups; groups with the same cells are merged."""
     alike, count = _numbered(cells)
     ones = first_rows(alike, count)
     return [
@@ -159,7 +159,7 @@ def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnC
 
 
 def _numbered(columns: Sequence[ColumnCells]) -> tuple[Ids, int]:
-    """Groups numbered by their cells in some columns."""
+    """Number the groups by their cells in some columns: return the number of each group, and how many there are."""
     sizes = [len(cells.labels) for cells in columns]
     ids, count = number(*pack([cells.of_group for cells in columns], sizes, len(columns[0].of_group)))
     return ids.astype(np.int64), count

@@ -1,4 +1,4 @@
-"""The stage of a partition: the units of all open groups, group after group, and what can be done with all groups at once."""
+"""The stage of a partition: the units of all open groups, sorted by group, with operations on all groups at once."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from reticent.methods.grouping.scales import CellStyle, Ids, Scale
 Mask = NDArray[np.bool_]
 
 COMPILED_FROM = 100_000
-"""From this many units on, waiting for the compiler once costs less than numpy."""
+"""From this many units on, loading the compiled loops takes less time than numpy."""
 
 LARGEST_TABLE = 1 << 26
-"""Tables of all groups by all values of a column are made up to this size; beyond it values are listed."""
+"""Maximum size of a dense table of groups by values of a column; above it the values are sorted."""
 
 _COMPILED_LEAVES = 4096
-"""Compiled loops look at all barriers between two values, of which a hierarchy of more leaves has too many."""
+"""Maximum number of leaves of a hierarchy for compiled loops, which visit every rank between two values."""
 
 _COMPILED_WORK = 200_000
-"""Where the cut in every column is measured in every column: from so many values, each looked at for so many columns, on."""
+"""The same threshold if a split along every column is measured in every column: units times squared columns."""
 
 _FARTHEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A proposed cut of every group: the rows to the left of it (0 where there is none), and which units go to the right."""
+    """A proposed split of every group: the number of rows on the left (0: no split), and which units are on the right."""
 
     left: Ids
     right: Mask
 
     @property
     def possible(self) -> Mask:
-        """The groups that can be cut at all."""
+        """The groups that have a split."""
         return self.left > 0
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Units of open groups: group ``g`` holds those at ``starts[g]`` up to ``starts[g + 1]``.
+    """Units of open groups: group ``g`` has the units ``starts[g]:starts[g + 1]``.
 
-    ``members`` are their numbers, ``sizes`` their rows, and ``ranks[j]`` the places of their values on ``scales[j]``, the scale of column ``j``. With ``compiled``
-    loops in machine code do the work; they find the same.
+    ``members`` are the unit numbers, ``sizes`` their rows, and ``ranks[j]`` the ranks of their values on ``scales[j]``, the scale of column ``j``. ``compiled``
+    selects compiled loops, which return the same results as numpy.
     """
 
     members: Ids
@@ -59,7 +59,7 @@ class Stage:
 
     @classmethod
     def of(cls, units: FrequencySet, values: CellStyle, *, measured: bool = False) -> Stage:
-        """All units in one group, of which ``values`` are to be published. Where every cut is to be ``measured``, compiled loops pay sooner."""
+        """A stage with all units in one group, for labels of the style ``values``. If the loss of every split is ``measured``, compiled loops are used for smaller tables."""
         scales = tuple(Scale.of(hierarchy, values) for hierarchy in units.hierarchies)
         dtype = np.min_scalar_type(max(scale.size for scale in scales))
         ranks = np.stack(
@@ -71,17 +71,17 @@ class Stage:
         return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]), few and many)
 
     def __len__(self) -> int:
-        """How many groups are open."""
+        """The number of open groups."""
         return len(self.starts) - 1
 
     @cached_property
     def leaves(self) -> Ids:
-        """How many leaves each column has."""
+        """The number of leaves of each column."""
         return np.array([scale.size for scale in self.scales], dtype=np.int64)
 
     @property
     def lengths(self) -> Ids:
-        """How many units each group has."""
+        """The number of units of each group."""
         return np.diff(self.starts)
 
     @cached_property
@@ -90,7 +90,7 @@ class Stage:
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def widths(self, known: Ids, fresh: Mask) -> Ids:
-        """How many leaves each group covers in each column; ``known`` but for the ``fresh`` groups."""
+        """The number of leaves that each group covers in each column: ``known``, recomputed for the ``fresh`` groups."""
         if not self.compiled:
             return self.widths_of(self.owners, len(self))
         from reticent.methods.grouping import _kernels
@@ -103,23 +103,23 @@ class Stage:
         return widths
 
     def half_widths(self, right: Mask) -> Ids:
-        """How many leaves the halves of each group cover in each column, the units that are not ``right`` before those that are."""
+        """The number of leaves that the halves of each group cover in each column, left half before ``right`` half."""
         if not self.compiled:
             return self.widths_of(2 * self.owners + right, 2 * len(self))
         from reticent.methods.grouping import _kernels
 
         found = np.empty((len(self.scales), 4, 2 * len(self)), dtype=np.int64)
         _kernels.half_extents(self.starts, self.ranks, self.leaves, self._nulls, right, found)
-        # A half without a value begins somewhere, and ends before.
+        # A half without a value has a lowest rank above its highest one.
         found[:, 1][found[:, 2] < 0] = 0
         return np.stack([scale.covered(*found[j]) for j, scale in enumerate(self.scales)], axis=1)
 
     def losses_left(
         self, rows: Ids, least: int, weights: NDArray[np.float64], *, between_equal: bool = False
     ) -> NDArray[np.float64]:
-        """What the halves of each group would cover of the columns' domains in the mean of its rows, each column by its weight, if it were cut in each column; infinite where there is no cut.
+        """The weighted mean loss per row of each group after splitting it along each column; infinite if there is no split.
 
-        Sums run over the columns in their order, so that compiled loops find the same to the last bit.
+        Sums run over the columns in order, so that compiled loops return bit-identical results.
         """
         shares = weights / np.maximum(self.leaves - 1, 1)
         losses = np.full((len(self), len(self.scales)), np.inf)
@@ -144,11 +144,11 @@ class Stage:
 
     @cached_property
     def _nulls(self) -> Ids:
-        """For every column the place of the missing value that is covered beside a range; -1 where there is none."""
+        """For every column the rank of a missing value that is covered in addition to a range, else -1."""
         return np.array([scale.apart_null for scale in self.scales], dtype=np.int64)
 
     def widths_of(self, ids: Ids, count: int) -> Ids:
-        """How many leaves the units of each number cover in each column; says nothing of numbers without units."""
+        """The number of leaves that the units of each id cover in each column; undefined for ids without units."""
         widths = np.empty((count, len(self.scales)), dtype=np.int64)
         for j, scale in enumerate(self.scales):
             there = rising(ids * scale.size + self.ranks[j], count * scale.size)
@@ -164,10 +164,10 @@ class Stage:
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
-        """Every group cut in its column, nearest to the median, with at least ``least`` rows on both sides.
+        """Split every group along its column, nearest to the median, with at least ``least`` rows on both sides.
 
-        A cut lies between two values; with ``between_equal`` also between two units of one value. Of two that are as near the first counts. Where
-        nodes of a hierarchy are published, cuts between parts of a higher level come before those of a lower one.
+        A split separates two values or, with ``between_equal``, also two units with the same value. Of two equally near splits the first is taken. If
+        nodes of a hierarchy are published, splits between nodes of a higher level are preferred.
         """
         if self.compiled and not between_equal:
             from reticent.methods.grouping import _kernels
@@ -201,7 +201,7 @@ class Stage:
         return Cut(left, right)
 
     def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:
-        """Of the edges behind some values those between parts of the highest level, group by group."""
+        """Restrict the candidate splits (``edge``) of each group to those between nodes of the highest level."""
         apart = np.where(edge, 0, -1)
         for j, scale in enumerate(self.scales):
             if len(scale.parts):
@@ -212,7 +212,7 @@ class Stage:
 
     @property
     def _barriers(self) -> Ids:
-        """For every column at how many levels each place lies apart from the next one; nothing where there are no levels."""
+        """For every column and rank the number of levels that separate it from the next rank; without columns if there are no levels."""
         barriers = np.zeros((len(self.scales), int(self.leaves.max()) if self._along_trees else 0), dtype=np.int64)
         for j, scale in enumerate(self.scales):
             barriers[j, : len(scale.barriers)] = scale.barriers
@@ -223,7 +223,7 @@ class Stage:
         return any(len(scale.parts) > 0 for scale in self.scales)
 
     def halved(self, right: Mask, made: Mask) -> Stage:
-        """The groups under ``made`` in two, the units that are not ``right`` and those that are; the others as they were."""
+        """The stage with every group under ``made`` split into its left and ``right`` half; other groups are unchanged."""
         order, lefts = self._halves_apart(right & np.repeat(made, self.lengths))
         starts = np.stack([self.starts[:-1], self.starts[:-1] + lefts], axis=1)
         there = np.stack([np.ones_like(made), made], axis=1)
@@ -246,14 +246,14 @@ class Stage:
         return order, lefts
 
     def only(self, groups: Mask) -> Stage:
-        """Some of the groups."""
+        """The stage restricted to some of the groups."""
         if groups.all():
             return self
         starts = np.concatenate([[0], np.cumsum(self.lengths[groups])])
         return self.at(np.flatnonzero(np.repeat(groups, self.lengths)), starts)
 
     def at(self, places: Ids, starts: Ids) -> Stage:
-        """The units at some places, with these starts of groups."""
+        """The stage of the units at some indices, with the given start offsets of groups."""
         return Stage(
             self.members.take(places),
             self.sizes.take(places),
@@ -264,12 +264,12 @@ class Stage:
         )
 
     def rows(self) -> Ids:
-        """How many rows each group has."""
+        """The number of rows of each group."""
         return sum_by(self.owners, self.sizes, len(self))
 
 
 def rising(keys: Ids, space: int) -> Ids:
-    """The distinct keys below ``space``, in rising order: by a table of all that there could be, where it is small, or by sorting."""
+    """The distinct keys below ``space`` in ascending order, by a lookup table if ``space`` is small, else by sorting."""
     if space <= LARGEST_TABLE:
         present = np.zeros(space, dtype=bool)
         present[keys] = True

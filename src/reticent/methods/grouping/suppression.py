@@ -1,11 +1,11 @@
-"""Which groups are left out, and what the public side then tells about the people in them.
+"""The choice of suppressed groups, and what the public certificate then discloses about the records in them.
 
 A definition that compares with the whole table (t-closeness, beta-likeness ...) is re-checked with a histogram that the certificate publishes. The
-whole table's histogram minus the published rows is the histogram of those left out, so it must not tell more about them than the definition
-allows (red team 1). There are two ways, and a method takes the cheaper one:
+whole table's histogram minus that of the published rows is the histogram of the suppressed records, which must not disclose more about them than the
+definition allows. There are two ways, and a method takes the cheaper one:
 
-``published rows``  the groups are compared with the published rows instead, so that nothing is told about anybody else;
-``whole table``     more groups are left out, until those left out satisfy the definition as a group.
+``published rows``  the groups are compared with the published rows instead, so that nothing is disclosed about suppressed records;
+``whole table``     more groups are suppressed, until the suppressed records satisfy the definition as one group.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from reticent.table import Hierarchy, Table
 
 Mask = NDArray[np.bool_]
 SeenBy = Callable[[Columns, Mask], tuple[NDArray[Any], Groups]]
-"""The groups under a mask as somebody sees them who knows some columns: which each becomes, and what these hold."""
+"""The groups under a mask as observed by an adversary who knows some columns: the merged group of each, and the merged groups."""
 
 _MOST_ADDED = 32
 _MOST_CELLS = 4_000_000
@@ -40,7 +40,7 @@ _MOST_CELLS = 4_000_000
 
 @dataclass(frozen=True)
 class SuppressedGroups:
-    """The groups under ``mask`` are not published, and the rest is compared with the whole table or with itself."""
+    """The suppressed groups (``mask``), and whether the published groups are compared with the whole table or with the published rows."""
 
     mask: Mask
     compared_with: Comparison = "whole table"
@@ -48,10 +48,10 @@ class SuppressedGroups:
 
 @dataclass(frozen=True)
 class PublishedGroups:
-    """All groups of a recoding, and how adversaries who know some of the ``quasi`` columns see those that are published.
+    """All groups of a recoding, and the view of the published ones for adversaries who know some of the ``quasi`` columns.
 
-    ``adversaries`` are the sets that the table names, ``sets`` those for which something must hold. At most ``allowed`` rows may be left out. ``stays`` marks, for each sensitive column, values that belong to its domain although no published
-    row has them, because somebody declared them.
+    ``adversaries`` are the sets of columns that the table names, ``sets`` those for which a definition must hold. At most ``allowed`` rows may be suppressed. ``stays`` marks, for each sensitive column, declared values:
+    they belong to its domain even if no published row has them.
     """
 
     definition: GroupDefinition
@@ -72,13 +72,13 @@ class PublishedGroups:
         seen: SeenBy,
         allowed: int,
     ) -> PublishedGroups:
-        """For a table with declared (or found) sensitive values."""
+        """The groups of a table with declared (or inferred) sensitive values."""
         stays = declared_values(table, definition, groups.domain)
         sets = judged_sets(table, definition)
         return cls(definition, groups, tuple(table.quasi), named_sets(table), sets, seen, allowed, stays)
 
     def ways(self, mask: Mask) -> Iterator[SuppressedGroups]:
-        """The ways to leave out the groups under ``mask``, and perhaps more, without telling too much about them; there may be none."""
+        """Yield the ways to suppress the groups under ``mask``, and possibly more, such that what is disclosed about them satisfies the definition; may be empty."""
         if not self.definition.needs_reference or not self.groups.sizes[mask].any():
             yield SuppressedGroups(mask)
             return
@@ -87,7 +87,7 @@ class PublishedGroups:
                 yield found
 
     def evidence(self, left_out: SuppressedGroups) -> Evidence:
-        """What is published, as each adversary sees it, and what is told about those left out."""
+        """The published groups in the view of each adversary, and the histograms that are disclosed about suppressed records."""
         kept = ~left_out.mask
 
         def seen(names: Sequence[str]) -> Groups:
@@ -114,7 +114,7 @@ class PublishedGroups:
         return self._lost(mask) > self.allowed or not self.groups.sizes[~mask].any()
 
     def _among_published(self, start: Mask) -> SuppressedGroups | None:
-        """Leave out what fails beside the published rows, which thereby change, until nothing does."""
+        """Suppress groups that fail in comparison with the published rows, which changes these, until no group fails; None if too many rows are lost."""
         mask = start.copy()
         while not self._too_many(mask):
             before = int(mask.sum())
@@ -130,7 +130,7 @@ class PublishedGroups:
         return None
 
     def _with_more(self, start: Mask) -> SuppressedGroups | None:
-        """Leave out further groups, the fewest rows that a greedy choice finds, until those left out pass as a group."""
+        """Suppress further groups, chosen greedily for few rows, until the suppressed records pass as one group; None if too many rows are lost."""
         compared = columns_compared(self.definition, [column.name for column in self.groups.domain.columns])
         parts = self.definition.parts()
         if self.groups.owners or not all(tells_about(part, self.groups.domain) for part in parts):
@@ -149,7 +149,7 @@ class PublishedGroups:
         return None
 
     def _judging(self, name: str) -> GroupDefinition:
-        """What is promised about those of whom one column's histogram is shown."""
+        """The parts of the definition that apply to records of which one column's histogram is disclosed."""
         found = about_column(self.definition, name)
         assert found is not None, "The definition compares this column with the whole table."
         return found
@@ -157,7 +157,7 @@ class PublishedGroups:
     def _next(
         self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], wanted: Mapping[str, GroupDefinition]
     ) -> int | None:
-        """The group to leave out next: the smallest with which those left out pass, else the one that brings them nearest to the whole table."""
+        """The group to suppress next: the smallest with which the suppressed records pass, else the one that brings their histogram nearest to the whole table's."""
         room = self.allowed - self._lost(mask)
         candidates = np.flatnonzero(~mask & (self.groups.sizes > 0) & (self.groups.sizes <= room))
         candidates = candidates[np.argsort(self.groups.sizes[candidates], kind="stable")]
@@ -174,7 +174,7 @@ class PublishedGroups:
         return int(candidates[best])
 
     def _holds(self, mask: Mask) -> bool:
-        """Whether the published groups still pass: to an adversary who knows few columns they lost rows of their own."""
+        """Whether the published groups still pass: in the view of an adversary who knows few columns, suppression removed rows from them."""
         return all(each.definition.holds(self.seen(each.places, ~mask)[1]) for each in self.sets)
 
 
@@ -196,7 +196,7 @@ class _SensitiveHistograms:
         return self.groups.histograms.select(mask).total(len(self.reference))
 
     def dense(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The histograms of some groups, one a row."""
+        """The histograms of some groups, one per row."""
         cells = self.groups.histograms
         rows = np.zeros((len(chosen), len(self.reference)), dtype=np.int64)
         place = np.full(len(self.groups), -1)
@@ -206,22 +206,22 @@ class _SensitiveHistograms:
         return rows
 
     def passing(self, definition: GroupDefinition, rows: NDArray[np.int64]) -> Mask:
-        """Which histograms, one a row, would pass as a group."""
+        """Which histograms (one per row) would pass as a group."""
         ids, values = np.nonzero(rows)
         cells = Histograms.from_cells(ids, values, rows[ids, values], *rows.shape)
-        # Without a row there is nobody of whom anything is told.
+        # Without suppressed rows nothing is disclosed.
         passing: Mask = ~definition.failing(Groups(rows.sum(axis=1), cells, self.reference, self.domain))
         return passing
 
     def distance(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How far histograms are from the whole table's; only steers."""
+        """The distance of histograms from the whole table's; guides the greedy choice only."""
         shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
         apart: NDArray[np.float64] = np.abs(shares - self.reference / max(int(self.reference.sum()), 1)).sum(axis=1)
         return apart
 
 
 def declared_values(table: Table, definition: GroupDefinition, domain: SensitiveDomain) -> dict[str, Mask]:
-    """For each sensitive column the values that are public without any row: those that were declared, or that the definition names."""
+    """For each sensitive column a mask of the values that are public independently of the rows: declared, or named by the definition."""
     named, found = set(named_values(definition)), {}
     for column in domain.columns:
         kind = table.sensitive[column.name]
@@ -234,10 +234,10 @@ def declared_values(table: Table, definition: GroupDefinition, domain: Sensitive
 
 
 def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, allowed: int) -> Mask:
-    """The groups to leave out so that the rest satisfies the definition; ``already`` are out for other reasons.
+    """A mask of the groups to suppress so that the rest satisfies the definition; ``already`` are suppressed for other reasons.
 
-    For local definitions these are the failing groups. A definition that judges all groups together is asked about the rest: it
-    names the groups to remove first and is asked again, until it holds or more than ``allowed`` rows are gone.
+    For local definitions these are the failing groups. A definition that judges all groups together names the groups
+    to remove first and judges the rest again, until it holds or more than ``allowed`` rows are suppressed.
     """
     one_by_one = together_of(tuple(part for part in definition.parts() if part.local))
     together = together_of(tuple(part for part in definition.parts() if not part.local))
@@ -259,8 +259,8 @@ def together_of(parts: tuple[GroupDefinition, ...]) -> GroupDefinition | None:
 
 
 def discloses_too_much(definition: GroupDefinition, lost: int) -> str:
-    """Why nothing is published where groups would pass, but what is told about those left out would not."""
+    """The message for groups that pass while what is disclosed about suppressed records does not."""
     return (
-        f"{lost} rows would have to be left out for {definition}, and what the certificate tells about them would not satisfy it, nor do the published "
-        "rows among themselves within the rows that may be left out. Allow more with suppression=, or none at all."
+        f"{lost} rows would have to be suppressed for {definition}, and what the certificate discloses about them would not satisfy it, nor do the published "
+        "rows among themselves within the suppression limit. Allow more with suppression=, or none at all."
     )

@@ -1,4 +1,4 @@
-"""Compiled loops of column cuts."""
+"""Compiled loops of column splits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def settle(
     fixed: NDArray[np.bool_],
     fewest: int,
 ) -> int:
-    """Let units stay that a cut would leave in too small a cell, until every cell of set ``s`` is empty or has ``leasts[s]`` people; returns the labels looked at.
+    """Exempt units from a split that would put them into too small a label combination, until every combination of set ``s`` is empty or has ``leasts[s]`` people; return the number of labels read.
 
-    The ``members`` show one label that is to be cut, and ``side`` says where each goes: 0 left, 1 right, 2 stays. Set ``s`` of known columns is
-    ``columns[starts[s]:starts[s + 1]]``, beside the column that is cut; unit ``u`` shows ``labels[j, u]`` of ``counts[j]`` in column ``j``. Columns that are
-    ``fixed``, because all members show the same there, tell nothing apart. Sets that follow each other share the work for columns that they begin with.
-    Gives up once fewer than ``fewest`` people would move.
+    The ``members`` have the label to be split; ``side`` is 0 (left), 1 (right) or 2 (keeps the label) for each. Set ``s`` of columns that an adversary knows besides the
+    split one is ``columns[starts[s]:starts[s + 1]]``; unit ``u`` has label ``labels[j, u]`` of ``counts[j]`` in column ``j``. Columns that are
+    ``fixed`` have the same label for all members and are skipped. Consecutive sets share the work for their common first columns.
+    Stops once fewer than ``fewest`` people would be moved.
     """
     size, sets = len(members), len(starts) - 1
     deepest = 1
@@ -91,7 +91,7 @@ def settle(
             if 0 < other < least:
                 stays, rest, other = stays + 2, rest + other, 0
             if 0 < rest < least:
-                # The smaller side that suffices stays too, or both where neither does.
+                # The smaller side that suffices keeps the label too, or both sides if neither suffices.
                 small = one if one > 0 and (other == 0 or one <= other) else other
                 large = one + other - small
                 if rest + small >= least or large == 0:
@@ -121,9 +121,9 @@ def settle(
 
 @compiled
 def number_cells(members: _Ids, labels: _Ids, counts: _Ids, starts: _Ids, columns: _Ids, cells: _Ids) -> int:
-    """Number the cells of the members in every set of columns, one set after the other, as ``cells[set, member]``; returns how many there are.
+    """Number the label combinations of the members in every set of columns, set by set, into ``cells[set, member]``; return how many there are.
 
-    Sets are given as to :func:`settle`, in the order of their columns.
+    Sets are given as in :func:`settle`, sorted by their columns.
     """
     size, sets = len(members), len(starts) - 1
     deepest = 1

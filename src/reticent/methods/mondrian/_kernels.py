@@ -16,11 +16,11 @@ from reticent.base.compiled import compiled
 _LEAST_GAIN = 1e-9
 _MOST_SWEEPS = 30
 NOBODY_LOW = 1 << 30
-"""The lowest value of nobody: above all places of a column. The highest is -1."""
+"""``low`` of the empty unit: above all ranks of a column. Its ``high`` is -1."""
 
 
 class GroupBoxes(NamedTuple):
-    """Groups: their boxes, their rows, what their shares of some values leave over, and the costs of their boxes."""
+    """Groups: their boxes, their rows, the slack below the limited shares of sensitive values, and the costs of their boxes."""
 
     low: Any
     high: Any
@@ -32,7 +32,7 @@ class GroupBoxes(NamedTuple):
 
 @compiled
 def ones(word: int) -> int:
-    """How many bits of a word are set; the highest two never are."""
+    """The number of set bits of a word, whose highest two bits are never set."""
     word = word - ((word >> 1) & 0x5555555555555555)
     word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333)
     word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0F
@@ -126,7 +126,7 @@ def gather(points: Any, pool: Any, start: int, label: Any) -> int:
     """
     size = len(pool)
     groups = empty_boxes(points, min(size, points.rows[pool].sum() // points.least) + 1)
-    # The places of the pool that are in no group yet come first.
+    # The indices of units that are in no group yet come first.
     rest, left, group, place = np.arange(size), size, 0, start
     while left > 0:
         before = left

@@ -17,14 +17,14 @@ from reticent.methods.grouping import Cut, Ids, Mask, Stage, together_of
 
 @dataclass(frozen=True)
 class CutVerdict:
-    """The cuts that are made, and of every half whether it passes the wavering parts of the definition."""
+    """The splits that are made, and for every half whether it passes the ``wavering`` parts of the definition."""
 
     made: Mask
     passing: Mask
 
 
 class CutJudge:
-    """A definition in its three parts, each of which limits the cuts in its own way.
+    """A definition split into three kinds of parts, each of which limits the splits in its own way.
 
     ``firm`` parts judge groups one by one and are monotone: both halves must pass, or none of their descendants could.
     ``wavering`` parts may hold for parts of a failing group: they are not monotone, or the whole table fails and rows ``may_suppress``. A
@@ -46,7 +46,7 @@ class CutJudge:
         self.together = tuple(part for part in parts if not part.local)
         for part in self.together:
             if not part.monotone:
-                # What does not judge groups at all says so itself.
+                # Definitions that do not judge groups raise their own error.
                 part.holds(whole)
                 raise PolicyError(
                     f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
@@ -57,13 +57,13 @@ class CutJudge:
 
     @property
     def needed(self) -> GroupDefinition | None:
-        """What the whole table in one group must pass, if anything is to pass."""
+        """The parts of the definition that the whole table as one group must satisfy for any partition to satisfy them."""
         parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
         return _all(parts, lambda part: True)
 
     @cached_property
     def start(self) -> tuple[Ids, int]:
-        """The groups to begin with, by number and how many: all units together, but for columns whose coarsest level still tells them apart."""
+        """The initial group of every unit and the number of groups: one group, unless the most general level of a column has several nodes."""
         capped = [place for place, each in enumerate(self.units.hierarchies) if each.capped]
         if not capped:
             return np.zeros(len(self.units), dtype=np.int64), 1
@@ -75,7 +75,7 @@ class CutJudge:
         return ids.astype(np.int64), count
 
     def require_start(self) -> None:
-        """What no cut can mend must hold for the groups to begin with."""
+        """Raise :class:`Infeasible` if the initial groups fail parts of the definition that no split can repair."""
         needed, (ids, count) = self.needed, self.start
         if needed is None or count == 1:
             return
@@ -83,18 +83,18 @@ class CutJudge:
             return
         names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
         raise Infeasible(
-            f"max_level keeps apart what {needed} needs together, in {names}. Raise max_level, weaken the definition, or use Lattice, which can leave rows "
-            "out (suppression=)."
+            f"max_level keeps apart what {needed} needs together, in {names}. Raise max_level, weaken the definition, or use Lattice, which can suppress rows "
+            "(suppression=)."
         )
 
     def passing(self, ids: Ids, count: int) -> Mask:
-        """Which of some groups pass the wavering parts."""
+        """A mask of the groups that pass the ``wavering`` parts."""
         if self.wavering is None:
             return np.ones(count, dtype=bool)
         return ~self.wavering.failing(self._groups(np.arange(len(ids)), ids, count, True))
 
     def failing(self, members: Ids, ids: Ids, count: int) -> Mask:
-        """Which of the groups that some units are put into fail, as far as groups are judged one by one."""
+        """A mask of the groups (of the units ``members``) that fail the parts that judge groups one by one."""
         parts = [part for part in (self.firm, self.wavering) if part is not None]
         groups = self._groups(members, ids, count, any(part.needs_sensitive for part in parts))
         failing = np.zeros(count, dtype=bool)
@@ -103,7 +103,7 @@ class CutJudge:
         return failing
 
     def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
-        """Judge a cut of every group on the stage; ``groups`` is the finished group of every unit (-1: it is on the stage)."""
+        """Judge a split of every open group; ``groups`` is the finished group of every unit (-1: still open)."""
         made, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
         if not made.any():
             return CutVerdict(made, halves_pass)
@@ -121,7 +121,7 @@ class CutJudge:
         return CutVerdict(made, halves_pass)
 
     def _admitted(self, stage: Stage, wanted: Mask, halves: Groups, groups: Ids) -> Mask:
-        """Of the wanted cuts those that are made one after the other while the parts that judge all groups together hold."""
+        """The wanted splits that can be made one after the other while the parts that judge all groups together hold."""
         for part in self.together:
             wanted = wanted & ~_either(part.hopeless(halves) & (halves.sizes > 0))
         made = np.zeros(len(stage), dtype=bool)
@@ -168,7 +168,7 @@ class CutJudge:
         return Groups(sizes, histograms, units.reference, units.domain, extras, labels, owners)
 
     def _raw_labels(self, members: Ids, ids: Ids, count: int) -> GroupLabels:
-        """The raw values of groups that are not recoded yet; each shows something of its own."""
+        """The raw values of groups that are not recoded yet; every group gets a distinct label."""
         units = self.units
 
         def read() -> list[LabelColumn]:
@@ -183,15 +183,15 @@ class CutJudge:
 
 
 def _plain(sizes: Ids) -> Histograms:
-    """Histograms for definitions that do not look at them."""
+    """Placeholder histograms for definitions that do not read them."""
     return Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
 
 
 def _either(halves: Mask) -> Mask:
-    """The groups of which one half or both are marked."""
+    """A mask of the groups of which at least one half is marked."""
     return halves[0::2] | halves[1::2]
 
 
 def _all(parts: tuple[GroupDefinition, ...], wanted: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
-    """Some of the parts as one definition; None where there are none."""
+    """The wanted parts combined into one definition; None if there are none."""
     return together_of(tuple(part for part in parts if wanted(part)))

@@ -1,4 +1,4 @@
-"""The units of a partition as its local search sees them: what each adds to the box of a group, and what boxes cost."""
+"""Input arrays of the local search: what each unit adds to the box of a group, and the cost of boxes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from reticent.methods.grouping import CellStyle, Ids, Stage
 from reticent.methods.mondrian._kernels import NOBODY_LOW
 
 _BITS = 62
-"""Bits of a word that are used, so that words are never negative."""
+"""Number of bits used in a word; fewer than 64, so that words are never negative."""
 
 
 class BoxPoints(NamedTuple):
-    """Units as rows, and a last one that is nobody, who widens no box.
+    """One row per unit, followed by an empty unit that widens no box.
 
-    A group covers, in each column with an order, all from the least ``low`` of its units to the greatest ``high`` and, in the others, what is in the union of
-    their ``bits``; with levels ``levels[j]`` to ``levels[j + 1]`` the part of the hierarchy around it. A column's cost is its weight times the leaves that are covered, so that
-    columns without an order that weigh the same share words.
+    In each ordered column a group covers all ranks from the minimum ``low`` of its units to the maximum ``high``, in the others the union of
+    their ``bits``; with hierarchy levels (``levels[j]`` to ``levels[j + 1]``) the lowest node that covers these. A column's cost is its weight times the covered leaves, so
+    unordered columns with equal weights share words.
 
-    What a group needs as far as it is known here: ``least`` rows; in words that cost nothing, which tell sensitive values, as many bits as ``needed``; and a ``slack``, summed over its units, of
-    ``least_slack``, where values may have a limited share. The definition judges all the same.
+    Necessary conditions of a group that are checked here: ``least`` rows; at least ``needed`` set bits in the words of sensitive values, which cost nothing; and, for values with a limited share, a
+    ``slack`` of at least ``least_slack``, summed over its units. The definition still judges every group.
     """
 
     low: NDArray[np.int32]
@@ -47,7 +47,7 @@ class BoxPoints(NamedTuple):
     def of(
         cls, units: FrequencySet, values: CellStyle, definition: GroupDefinition, weights: NDArray[np.float64]
     ) -> BoxPoints:
-        """Units of which ``values`` are to be published, in groups that a definition will judge."""
+        """The arrays for units that are published with labels of the style ``values``, with the necessary conditions of a definition."""
         stage = Stage.of(units, values)
         weights = weights / weights.sum() / np.maximum(stage.leaves - 1, 1)
         low, high, spans, nodes = [], [], [], []
@@ -93,14 +93,14 @@ class BoxPoints(NamedTuple):
         )
 
     def only(self, chosen: Ids) -> BoxPoints:
-        """Some of the units, and nobody."""
+        """The chosen units, followed by the empty unit."""
         places = np.append(chosen, len(self.rows) - 1)
         own = {name: getattr(self, name)[places] for name in ("low", "high", "bits", "rows", "slack")}
         return self._replace(**own)
 
 
 def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
-    """Columns as rows, and a row for nobody."""
+    """The columns as a matrix with one row per unit and a last row of ``nobody`` for the empty unit."""
     rows = np.full((count + 1, len(columns)), nobody, dtype=np.int64)
     for j, column in enumerate(columns):
         rows[:count, j] = column
@@ -108,7 +108,7 @@ def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
 
 
 def _packed(columns: Sequence[Ids]) -> Iterator[Ids]:
-    """Columns of small numbers (-1: nothing) as words in which every value of each has a bit of its own."""
+    """Pack columns of small integers (-1: none) into words in which every value of each column has its own bit."""
     offset = 0
     found: list[Ids] = []
     for ranks in columns:
@@ -123,7 +123,7 @@ def _packed(columns: Sequence[Ids]) -> Iterator[Ids]:
 
 
 def _secrets(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[int, Ids]]:
-    """For each column of which groups need several values, how many, and a word of every unit's values; values may share a bit, which asks for more than is needed."""
+    """For each sensitive column of which groups need several values, yield how many, and a word of every unit's values. Values may share a bit, which makes the condition stricter than needed."""
     wanted: dict[str, int] = {}
     for part in definition.parts():
         least = part if isinstance(part, DistinctLDiversity) else part.relaxation()
@@ -141,7 +141,7 @@ def _secrets(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple
 
 
 def _slacks(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[Ids, int]]:
-    """For each set of values whose share is limited, by how much every unit falls short of the limit, in whole numbers, and how much a group must at least."""
+    """For each set of values with a limited share, yield by how much every unit stays below the limit, in whole numbers, and the minimum sum of these for a group."""
     for part in definition.parts():
         if isinstance(part, SetShares):
             names = [column.name for column in units.domain.columns] if part.column is None else [part.column]

@@ -1,7 +1,7 @@
-"""Column cuts: every column recoded by itself, for adversaries who know any few of the columns.
+"""Column splits: every column is recoded separately, for adversaries who know any subset of limited size of the columns.
 
-Each column starts with one label for all units. A cut parts a label at a value: units go to the left, to the right, or stay at the label, so that for every few other columns that are known
-the cells of each part are empty or pass. Cuts are partial, which is what makes them possible: a unit stays where it would be nearly alone.
+Each column starts with one label for all units. A split divides a label at a value: units get the left label, the right label, or keep the old one, so that for every set of columns that an adversary knows
+all label combinations are empty or pass. Splits are partial: units that would be nearly unique on their side keep the old label, which is what makes splits possible.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reticent.methods.grouping import CellStyle, Ids, Stage, judged_sets
 from reticent.table import Table
 
 Weigh = Callable[[float, float], float]
-"""What a cut is worth, by the loss that it saves and the share of its smaller half; cuts are tried in this order."""
+"""Score of a split from the loss that it saves and the share of its smaller half; splits are tried in this order."""
 
 ORDERS: tuple[Weigh, ...] = (
     lambda gain, balance: gain * sqrt(balance),
@@ -37,27 +37,27 @@ _LEAST_MOVED = 0.05
 _MOST_VISITS = 10**9
 _MOST_SETS = 100_000
 _JUDGED_VISITS = 30
-"""What judging a label takes beside counting it."""
+"""Time to judge a label by a definition, relative to counting it."""
 
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """The label of every unit in every column, as numbers, and the loss: the share of leaves that labels cover, added up over rows and columns."""
+    """The label of every unit in every column, as category codes, and the loss: the share of leaves that labels cover, summed over rows and columns."""
 
     labels: Ids
     loss: float
 
     @property
     def parts(self) -> list[tuple[tuple[int, ...], Ids]]:
-        """The columns one by one, each with the label of every unit."""
+        """Every column as a set of its own, with the label of every unit."""
         return [((place,), labels) for place, labels in enumerate(self.labels)]
 
 
 @dataclass(frozen=True)
 class _Beside:
-    """Sets of columns beside the one that is cut: set ``s`` is ``columns[starts[s]:starts[s + 1]]``, and its cells need ``least[s]`` people.
+    """Sets of columns that an adversary knows besides the split one: set ``s`` is ``columns[starts[s]:starts[s + 1]]``, and its label combinations need ``least[s]`` people.
 
-    ``demands`` has what else cells must pass, each with the sets that it is about.
+    ``demands`` are further definitions that label combinations must satisfy, each with its sets.
     """
 
     starts: Ids
@@ -67,7 +67,7 @@ class _Beside:
 
     @classmethod
     def of(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _Beside:
-        """Sets in the order of their columns, so that those that begin alike follow each other."""
+        """The sets sorted by their columns, so that sets with common first columns are consecutive."""
         plain = cls._listed(sets)
         asked = dict.fromkeys(known.demand for known in sets.values() if known.demand is not None)
         chosen = ((each, {key: known for key, known in sets.items() if known.demand == each}) for each in asked)
@@ -84,7 +84,7 @@ class _Beside:
 
 
 class _Run:
-    """One run of cuts. Mutable: the labels change with every cut."""
+    """One run of splits. Mutable: the labels change with every split."""
 
     def __init__(self, units: FrequencySet, stage: Stage, beside: tuple[_Beside, ...], weigh: Weigh) -> None:
         self.units, self.stage, self.beside, self.weigh = units, stage, beside, weigh
@@ -101,7 +101,7 @@ class _Run:
             self._offer(column, 0, everybody)
 
     def run(self, context: Context) -> None:
-        """Try cuts, the most promising first, until none is left or the time is used up."""
+        """Try splits, the best score first, until none is left or the time limit is reached."""
         while self._waiting and self.visits < _MOST_VISITS:
             context.check("cutting columns")
             _, _, column, label, version, last = heappop(self._waiting)
@@ -149,7 +149,7 @@ class _Run:
         self._offer(column, label, np.flatnonzero(self.labels[column] == label))
 
     def _hold_back(self, demand: GroupDefinition, sets: _Beside, members: Ids, side: NDArray[np.int8]) -> bool:
-        """Let units stay whose cell would fail what else is asked of it; whether there are any."""
+        """Exempt units from the split whose label combination would fail ``demand``; return whether there are any."""
         from reticent.methods.mondrian._column_kernels import number_cells
 
         cells = np.empty((len(sets.least), len(members)), dtype=np.int64)
@@ -172,7 +172,7 @@ class _Run:
         sizes = sum_by(histograms.owners, histograms.counts, 3 * total)
         groups = Groups(sizes, histograms, self.units.reference, self.units.domain)
         failing = demand.failing(groups) & (sizes > 0)
-        # Those who stay and fail need others of their cell: the smaller side stays with them, and the other one after it.
+        # Units that keep the label and still fail need more units of their combination: the smaller side joins them, then the other one.
         moving = np.where(sizes > 0, sizes, np.iinfo(np.int64).max).reshape(-1, 3)[:, :2]
         short = np.flatnonzero(failing[2::3])
         failing[3 * short + np.argmin(moving[short], axis=1)] = True
@@ -181,7 +181,7 @@ class _Run:
         return bool(back.any())
 
     def _offer(self, column: int, label: int, members: Ids) -> None:
-        """Propose cuts of a label, at five quantiles of its units; those of before are forgotten."""
+        """Propose splits of a label at five quantiles of its units, replacing its earlier proposals."""
         version = self._versions[column, label] = self._versions.get((column, label), -1) + 1
         places, rows = self.stage.ranks[column, members], self.stage.sizes[members]
         values, inverse = np.unique(places, return_inverse=True)
@@ -200,7 +200,7 @@ class _Run:
                 heappush(self._waiting, (-score, next(self._numbers), column, label, version, int(values[cut])))
 
     def _cuts(self, column: int, values: Ids, before: NDArray[np.float64], rows: float) -> Sequence[int]:
-        """Behind which values to cut: near the quantiles, and where nodes are shown between those that meet highest."""
+        """The values after which to split: near the quantiles and, if hierarchy nodes are published, between nodes of the highest level."""
         scale, allowed = self.stage.scales[column], np.arange(len(before))
         if len(scale.parts):
             apart = scale.apart(values[:-1], values[1:])
@@ -209,7 +209,7 @@ class _Run:
         return list(dict.fromkeys(nearest))
 
     def _cost(self, column: int, members: Ids) -> float:
-        """The share of leaves that one label for these units covers, once for every row."""
+        """The share of leaves that one label for these units covers, times their rows."""
         scale, places = self.stage.scales[column], self.stage.ranks[column, members]
         known = places[places != scale.apart_null] if scale.apart_null >= 0 else places
         missing = int(len(known) < len(places))
@@ -221,14 +221,14 @@ class _Run:
 
 @dataclass(frozen=True)
 class KnownSet:
-    """Columns, by their places, that an adversary knows, how many people each cell of theirs needs, and what else it must pass."""
+    """Columns (by index) that an adversary knows, the minimum number of people per label combination, and further definitions that it must satisfy."""
 
     columns: tuple[int, ...]
     least: int
     demand: GroupDefinition | None = None
 
     def joined(self, other: KnownSet) -> KnownSet:
-        """The same columns, for which both must hold."""
+        """The same columns with the requirements of both."""
         demands = [each.demand for each in (self, other) if each.demand is not None]
         demand = None if not demands else demands[0] if len(demands) == 1 else demands[0] & demands[1]
         return KnownSet(self.columns, max(self.least, other.least), demand)
@@ -236,7 +236,7 @@ class KnownSet:
 
 @dataclass(frozen=True)
 class ColumnCuts:
-    """Cuts of the columns of some units, for adversaries who know one of the ``sets``."""
+    """Column splits of some units, for adversaries who know one of the ``sets``."""
 
     units: FrequencySet
     values: CellStyle
@@ -244,12 +244,12 @@ class ColumnCuts:
 
     @classmethod
     def of(cls, table: Table, units: FrequencySet, definition: GroupDefinition, values: CellStyle) -> ColumnCuts | None:
-        """The cuts that keep a definition about any few of the columns; None where none is asked for, or columns cannot be cut one by one."""
+        """Column splits that satisfy a definition about subsets of the columns; None if no part is about subsets, or if columns cannot be split separately."""
         parts = definition.parts()
         if values == "typical" or any(each.capped for each in units.hierarchies):
             return None
         if units.owners:
-            # Units of one person may come to lie on both sides, and only rows are counted here.
+            # Rows of one person may end up on both sides, and only rows are counted here.
             return None
         if not any(isinstance(part, AnyColumns) for part in parts):
             return None
@@ -277,7 +277,7 @@ class ColumnCuts:
         return min(runs, key=lambda run: run.loss)
 
     def loss_of(self, group: Ids, kept: NDArray[np.bool_]) -> float:
-        """The loss of units in groups of all columns, to compare with; rows of groups that are not kept lose everything."""
+        """The loss of a partition over all columns, for comparison; suppressed rows (groups not ``kept``) have the full loss."""
         spans = (self._stage.widths_of(group, len(kept)) - 1) / np.maximum(self._stage.leaves - 1, 1)
         spans[~kept] = 1.0
         return float((np.bincount(group, weights=self.units.sizes, minlength=len(kept)) @ spans).sum())
@@ -288,7 +288,7 @@ class ColumnCuts:
 
     @cached_property
     def _beside(self) -> tuple[_Beside, ...]:
-        """For every column the sets that it belongs to, without it."""
+        """For every column the sets that it belongs to, with the column removed."""
         found: list[dict[tuple[int, ...], KnownSet]] = [{} for _ in self.units.codes]
         for known in self.sets:
             for column in known.columns:
@@ -297,14 +297,14 @@ class ColumnCuts:
 
 
 def _known_set(columns: tuple[int, ...], demand: GroupDefinition) -> KnownSet:
-    """Columns with what their cells must pass: people are counted, anything else is judged."""
+    """The columns with the requirements of ``demand``: a minimum number of people is counted, anything else is judged by the definition."""
     counted = [part.k for part in demand.parts() if isinstance(part, KAnonymity)]
     others = tuple(part for part in demand.parts() if not isinstance(part, KAnonymity))
     return KnownSet(columns, max(counted, default=1), all_of(others) if others else None)
 
 
 def _sets_of(part: GroupDefinition, names: Sequence[str]) -> list[tuple[tuple[str, ...], GroupDefinition]] | None:
-    """The sets of columns that a part is about, and what each cell must pass; None where it does not judge cells one by one, or there are too many."""
+    """The sets of columns that a part is about, each with the definition for its label combinations; None if it does not judge them one by one, or if there are too many sets."""
     if not isinstance(part, AnyColumns):
         return [(tuple(names), part)] if part.local and part.monotone and not part.needs_population else None
     if count_largest_sets(names, part.known, part.relations) > _MOST_SETS:

@@ -26,17 +26,17 @@ from reticent.methods.mondrian.partition import Choice, Partition
 
 Effort = Literal["quick", "good", "best"]
 ROUNDS: Mapping[Effort, int] = {"good": 5, "best": 40}
-"""Rounds of the search where no time is given. In a round nearly every group is in one neighbourhood."""
+"""Rounds of the search without a time limit. In a round nearly every group belongs to one neighbourhood."""
 
 _BLOCK = 10_000
-"""Units are gathered within blocks of about so many rows, since the time for a block grows with the square of its units."""
+"""Approximate number of rows of a block, within which units are grouped: the time for a block grows with the square of its units."""
 
 _WIDEST = 4
 _MOST_UNITS = 120
-"""A neighbourhood has at most so many groups beside the first, and so many units: larger ones take longer to find the same."""
+"""Maximum groups (beside the first) and units of a neighbourhood: larger ones take longer without lowering the loss further."""
 
 _PATIENCE = 20
-"""The search ends after so many rounds without a gain."""
+"""The search ends after this many rounds without a gain."""
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Mondrian(GroupMethod):
 
     @property
     def _style(self) -> CellStyle:
-        """What cells are made of: drawn values have those of typical ones behind them."""
+        """The style of the cells: sampled values are published with the same table of ranges as typical ones."""
         return "typical" if self.values == "drawn" else self.values
 
     @property
@@ -128,7 +128,7 @@ class Mondrian(GroupMethod):
         return exact(self.suppression, "suppression")
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """Why this cannot be published so, told by what the table and the definition are, without a look at a row."""
+        """Return why this method cannot publish the table under the definition, or None. Decided from their declarations, without reading rows."""
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
             what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
             return f"Mondrian: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
@@ -136,28 +136,28 @@ class Mondrian(GroupMethod):
         if several is not None:
             return several
         if self.ties == "divide" and table.several_rows:
-            return "ties='divide' would part the rows of one person; use ties='keep' where unit='person'."
+            return "ties='divide' would split the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:
             wrong = next(part for part in definition.parts() if part.needs_population)
             return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
         return refused("Mondrian", table, definition) if self._style == "typical" else None
 
     def _units(self, run: GroupRun) -> tuple[FrequencySet, Ids | None]:
-        """What is cut: points or, where ties may be divided, rows in a random order, which is given too."""
+        """The units to split: points or, if ties may be divided, rows in a random order, which is returned too."""
         if self.ties == "keep":
             return count_table(run.table, run.context), None
         order = run.context.randomness.order(run.table.rows)
         return engine_of(run.table, run.context).single_rows(run.table, order), order
 
     def _least(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
-        """The groups that are found or, where what these leave out would tell too much, those that are cut."""
+        """The groups of the local search or, if what is disclosed about their suppressed records fails the definition, the groups of the splits alone."""
         if self.effort != "quick":
             with suppress(Infeasible):
                 return self._settled(run, units)
         return self._plain._settled(run, units)
 
     def _settled(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
-        """The groups, and which are left out, if any, without telling too much about the people in them; else cuts that leave nobody out."""
+        """The groups and the suppressed ones, if what is disclosed about suppressed records satisfies the definition; else groups from splits without suppression."""
         shown, judge = self._recoded(run, units)
         kept = self._kept(shown, judge, run.sets, run.definition)
         allowed = int(self._limit * units.rows)
@@ -170,7 +170,7 @@ class Mondrian(GroupMethod):
         return replace(self, suppression=0)._settled(run, units)
 
     def _recoded(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, CutJudge]:
-        """The units in groups, and the judge of their cuts. Columns that no adversary holds together are cut apart from each other."""
+        """The units in groups, and the judge of their splits. Columns that no adversary knows together are split independently."""
         divide, parts, weights = self.ties == "divide", [], column_weights(tuple(run.table.quasi), self.weights)
         for columns in apart(run.sets):
             narrow, place = narrowed(units, columns, single=divide)
@@ -188,9 +188,9 @@ class Mondrian(GroupMethod):
     def _kept(
         self, shown: ShownGroups, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition
     ) -> NDArray[np.bool_]:
-        """The groups that are published: without those that fail although no cut of theirs helped.
+        """A mask of the published groups: those that fail at the end of splitting are suppressed.
 
-        What is left out on account of one set of columns is missing in the groups of the others, which are judged again.
+        Records that are suppressed for one set of columns are missing in the groups of the other sets, which are judged again.
         """
         sizes = shown.groups.sizes
         kept: NDArray[np.bool_] = sizes > 0
@@ -221,25 +221,25 @@ class Mondrian(GroupMethod):
 
 
 def _may_overlap(judge: CutJudge) -> bool:
-    """Whether groups may be any sets of units. Of somebody with several rows all that fit a box count, of a population all who fit it, and the search knows neither; nor what is judged of
-    all groups together."""
+    """Whether groups may be arbitrary sets of units with overlapping boxes, as in the local search. It does not count all rows of a person, or all people of a population, that match a box, and does not handle
+    definitions that judge all groups together."""
     return not judge.units.owners and not judge.together and not judge.definition.needs_population
 
 
 def _require_company(definition: Definition, evidence: Evidence) -> None:
-    """What passes where groups are cut need not pass as it is shown where somebody has several rows: more rows of a person fit labels that overlap, as nodes do, and all labels of few columns."""
+    """Raise if the published labels fail a definition that the splits passed. If people have several rows, more rows of a person may match overlapping labels, such as hierarchy nodes, or the labels of few columns."""
     if not evidence.published.owners:
         return
     wrong = next((each for each in judged(definition, evidence) if not each.holds), None)
     if wrong is not None:
         raise Infeasible(
-            f"The groups that were cut do not satisfy {wrong.definition} as they are shown: labels overlap, so that too many rows of one person fit them. Use Lattice, whose labels do "
+            f"The groups do not satisfy {wrong.definition} as published: labels overlap, so too many rows of one person match them. Use Lattice, whose labels do "
             "not overlap, values='ranges' where all columns are known together, or keep fewer rows of each person with rows_per_person=."
         )
 
 
 def _require(judge: CutJudge, units: FrequencySet) -> None:
-    """What no cut can mend must hold before the first one."""
+    """Raise :class:`Infeasible` if all rows in one group fail parts of the definition that no split can repair."""
     needed = judge.needed
     if needed is not None and not needed.holds(units.groups().whole()):
         require_feasible(units.groups(), needed)

@@ -1,9 +1,9 @@
-"""Mondrian's partition, all groups of a generation at once.
+"""Mondrian's partition, all groups of one depth at once.
 
-A round proposes one cut for every open group: in the column where the group is widest, between two values near its median. Cuts
-that the definition allows are made; a group whose cut is refused tries its next column, and is finished when none
-is left. Every round is a handful of passes over the units of open groups, and there are about log2(rows / k) rounds of
-cuts, so the whole takes n log n. (Ties make cuts uneven, but two of them part a heavy value from the rest, and a group is refused once a column.)
+A round proposes one split for every open group: along the column in which the group is widest, between two values near its median. Splits
+that the definition allows are made; a group whose split is refused tries its next column, and is finished when none
+is left. Every round is a few passes over the units of open groups, and there are about log2(rows / k) rounds of
+splits, so the total time is O(n log n). (Ties make splits uneven, but two splits isolate a frequent value, and a group is refused at most once per column.)
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Choice = Literal["span", "loss"]
 
 
 class Partition:
-    """The state of a partition: units (points, or single rows when ties may be divided), and the group of those that are finished.
+    """Mutable state of a partition: units (points, or single rows if ties may be divided), and the group of those that are finished.
 
-    It begins with the groups of ``start`` (the judge's, where none are given) and leaves at least ``least`` rows on both sides of a cut.
-    ``weights`` says how much each column counts where the column of a cut is chosen.
+    It starts with the groups of ``start`` (by default the judge's) and keeps at least ``least`` rows on both sides of a split.
+    ``weights`` are the weights of the columns in the choice of the column to split.
 
-    Of every group on the stage it knows the ``rows``, the ``widths`` (how many leaves it covers in each column), the columns in which a cut was
-    ``refused``, the ``losses`` that a cut in each column would leave (not a number: not worked out yet), and whether it is ``passing`` the wavering parts of the definition.
+    For every open group it stores the ``rows``, the ``widths`` (leaves covered in each column), the columns in which a split was
+    ``refused``, the ``losses`` after a split along each column (NaN: not computed yet), and whether it is ``passing`` the wavering parts of the definition.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Partition:
         self._begin(*(judge.start if start is None else start))
 
     def run(self) -> Ids:
-        """Cut until no group can be cut; the group of every unit.
+        """Split until no group can be split; return the group of every unit.
 
-        Ties are divided only in the end, where nothing else is left to do: it costs information.
+        Ties are divided only at the end, when no other split is left, because dividing them loses information.
         """
         self._finish()
         if self.divide_ties:
@@ -88,7 +88,7 @@ class Partition:
         self._begin(group, count)
 
     def _begin(self, group: Ids, count: int) -> None:
-        """Open some groups of all units."""
+        """Start with the given groups of all units as open groups."""
         stage = Stage.of(self.units, self.values, measured=self.choice == "loss")
         if count > 1:
             order = np.argsort(group, kind="stable")
@@ -109,7 +109,7 @@ class Partition:
         self._apply(column, cut, verdict)
 
     def _leave(self, finished: Mask) -> None:
-        """Finished groups leave the stage, each with a number of its own."""
+        """Remove finished groups from the stage and number them."""
         numbers = self.count + np.cumsum(finished) - 1
         gone = self._stage.only(finished)
         self.group[gone.members] = np.repeat(numbers[finished], gone.lengths)
@@ -121,7 +121,7 @@ class Partition:
         self._losses = self._losses[staying]
 
     def _spans(self, widths: Ids) -> NDArray[np.float64]:
-        """How much of each column's domain each group covers: distinct values beyond one, by leaves beyond one, times the column's weight."""
+        """The weighted share of each column's domain that each group covers: (covered leaves - 1) / (leaves - 1) times the weight."""
         spans: NDArray[np.float64] = (widths - 1) / np.maximum(self._stage.leaves - 1, 1) * self._weights
         return spans
 
@@ -134,9 +134,9 @@ class Partition:
             left = self._stage.only(fresh).losses_left(
                 self._rows[fresh], self.least, self._weights, between_equal=self._dividing
             )
-            # Rounded, so that columns that leave the same loss tie however their sums came about.
+            # Rounded, so that columns with equal losses tie regardless of the order of summation.
             self._losses[fresh] = np.round(left, 9)
-        # A column in which no cut leaves enough on both sides comes last, to be refused.
+        # A column without a split that keeps enough rows on both sides comes last, and is refused.
         losses = np.where(np.isinf(self._losses), 1e300, self._losses)
         least: Ids = np.argmin(np.where(spans > 0, losses, np.inf), axis=1)
         return least
@@ -145,7 +145,7 @@ class Partition:
         return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
 
     def _apply(self, column: Ids, cut: Cut, verdict: CutVerdict) -> None:
-        """Carry the cuts out: a group that is cut becomes two, one whose cut is refused knows which column to try no more."""
+        """Apply the verdict: allowed splits are made; for refused ones the column is marked as refused."""
         made = verdict.made
         self._refused[~made, column[~made]] = True
         there = np.stack([np.ones_like(made), made], axis=1).ravel()
