@@ -1,4 +1,4 @@
-"""What a definition demands of groups, for the lower bound on the loss of releases that satisfy it."""
+"""Requirements of a definition on groups, for the lower bound on the loss of releases that satisfy it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Ids = NDArray[np.int64]
 
 
 def measured_utility(table: Table, definition: Definition, draft: Draft) -> tuple[MeasuredUtility, Mapping[str, float]]:
-    """The measures of a draft as numbers, with the lower bound on the loss of releases by groups under the definition where there is one; and the loss of each quasi column.
+    """The utility measures of a draft, with the lower bound on the loss of releases by groups under the definition if it exists; and the loss of each quasi column.
 
-    There is none for definitions of mechanisms and of histories, and where no loss is measured. Where quasi values are published as they are, as in buckets, nothing is lost and the
-    bound is 0.
+    There is no bound for definitions of mechanisms and of histories, and if no loss is measured. If quasi values are published unchanged, as in buckets, the loss and the
+    bound are 0.
     """
     utility = utility_of(draft)
     figures, losses, counted = dict(utility), utility.loss_by_column, draft.counted
@@ -35,7 +35,7 @@ def measured_utility(table: Table, definition: Definition, draft: Draft) -> tupl
 def bound_under(
     table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False, thorough: bool = True
 ) -> LowerBound:
-    """The lower bound on the loss of a release by groups of a counted table under a definition; with ``ranges``, of one that publishes numbers and dates as ranges; ``thorough`` as in :func:`loss_bound`."""
+    """The lower bound on the loss of a release by groups of a table (as its frequency set ``counted``) under a definition; with ``ranges``, of a release that publishes numbers and dates as ranges; ``thorough`` as in :func:`loss_bound`."""
     judged = _judged_alone(table, definition, counted)
     failing = None if judged is None else partial(_failing, judged)
     return loss_bound(
@@ -50,7 +50,7 @@ def _nothing_lost(
 
 
 def _demands(table: Table, definition: GroupDefinition, counted: FrequencySet) -> Iterator[GroupDemand]:
-    """What is demanded of the groups that each adversary sees. Of one who knows any few columns, sets of so many columns that share none."""
+    """Yield the requirements on the groups in each adversary's view. For adversaries who know any subset of a given size, disjoint subsets of that size are used."""
     places = {name: place for place, name in enumerate(table.quasi)}
     sets = table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
     for names, wanted in by_set(definition, sets):
@@ -64,7 +64,7 @@ def _demands(table: Table, definition: GroupDefinition, counted: FrequencySet) -
 
 
 def _values(definition: GroupDefinition, counted: FrequencySet) -> Mapping[str, int]:
-    """How many different values of each sensitive column every group has at least."""
+    """The minimum number of distinct values per group for each sensitive column."""
     needed: dict[str, int] = {}
     relaxed = definition.relaxation()
     for part in () if relaxed is None else relaxed.parts():
@@ -75,7 +75,7 @@ def _values(definition: GroupDefinition, counted: FrequencySet) -> Mapping[str, 
 
 
 def _judged_alone(table: Table, definition: GroupDefinition, counted: FrequencySet) -> GroupDefinition | None:
-    """The parts of a definition that judge a group of records by its sensitive values alone; None where adversaries know several sets of columns, people have several rows, or more is counted than these."""
+    """The parts of a definition that judge a group of records by its sensitive values alone; None if adversaries know several sets of columns, people have several rows, or groups are judged by further counts."""
     if table.quasi_sets is not None or counted.owners or set(counted.extras) - {WEIGHT}:
         return None
     parts = tuple(
@@ -89,7 +89,7 @@ def _judged_alone(table: Table, definition: GroupDefinition, counted: FrequencyS
 def _failing(
     definition: GroupDefinition, points: FrequencySet, groups: Ids, values: Ids, count: int
 ) -> NDArray[np.bool_]:
-    """Which of ``count`` groups of records fail; record ``i`` belongs to ``groups[i]`` and has the joint sensitive value ``values[i]``."""
+    """A mask of which of ``count`` groups of records fail; record ``i`` belongs to ``groups[i]`` and has the joint sensitive value ``values[i]``."""
     histograms = Histograms.from_cells(groups, values, None, count, points.domain.size)
     sizes = np.bincount(groups, minlength=count)
     return definition.failing(Groups(sizes, histograms, points.reference, points.domain))

@@ -9,12 +9,12 @@ import numpy as np
 from reticent.base.compiled import compiled
 
 _MOST_CANDIDATES = 5_000_000
-"""Candidates of a box times its records: branch and bound is not begun where there are more."""
+"""Maximum candidates of a box times its records for which branch and bound is started."""
 
 
 @compiled
 def column_difference(mine: int, other: int, spanned: bool) -> int:
-    """Leaves beyond the first that a label needs to cover two values; -1 is a missing value, which lies in no range."""
+    """Leaves beyond the first that a label needs to cover two values; -1 is a missing value, which belongs to no range."""
     if mine == other:
         return 0
     return abs(mine - other) if spanned and mine >= 0 and other >= 0 else 1
@@ -24,7 +24,7 @@ def column_difference(mine: int, other: int, spanned: bool) -> int:
 def nearest_shares(
     codes: Any, weights: Any, spanned: Any, sizes: Any, prices: Any, chosen: Any, others: int, sums: Any, last: Any
 ) -> None:
-    """For each chosen point the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), and the largest of these shares (``last``)."""
+    """For each chosen point compute the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), and the largest of these shares (``last``)."""
     nearest = np.empty(others)
     for number in range(len(chosen)):
         point = chosen[number]
@@ -54,7 +54,7 @@ def nearest_shares(
 def value_distances(
     codes: Any, weights: Any, spanned: Any, owners: Any, values: Any, chosen: Any, needed: int, size: int, radius: Any
 ) -> None:
-    """For each chosen point the distance within which there are ``needed`` different sensitive values: cell ``i`` is value ``values[i]`` of point ``owners[i]``."""
+    """For each chosen point fill ``radius`` with the distance within which ``needed`` different sensitive values occur: entry ``i`` is value ``values[i]`` of point ``owners[i]``."""
     for number in range(len(chosen)):
         point, nearest = chosen[number], np.full(size, np.inf)
         for cell in range(len(owners)):
@@ -99,7 +99,7 @@ def box_cost(codes: Any, weights: Any, spanned: Any, members: Any, count: int, a
 
 @compiled
 def reached_cost(costs: Any, candidates: Any, sizes: Any, first: int, count: int, needed: int) -> float:
-    """The cost up to which candidates from ``first`` on, by rising cost, have ``needed`` records; infinite where all have fewer."""
+    """The cost at which the candidates from ``first`` on, in ascending order of cost, reach ``needed`` records; infinite if all together have fewer."""
     rows = 0
     for place in range(first, count):
         rows += sizes[candidates[place]]
@@ -113,10 +113,10 @@ def reached_cost(costs: Any, candidates: Any, sizes: Any, first: int, count: int
 def cheapest_boxes(
     codes: Any, weights: Any, spanned: Any, sizes: Any, chosen: Any, rows: int, effort: int, found: Any
 ) -> None:
-    """For each chosen point a lower bound of the cost of labels that cover it and ``rows`` records: their least cost, unless more than ``effort`` boxes are compared, each counted by the points in it.
+    """For each chosen point fill ``found`` with a lower bound on the cost of labels that cover it and ``rows`` records: the exact minimum, unless more than ``effort`` boxes (weighted by their points) are visited.
 
-    Branch and bound over sets of points. A set that must still gain some records costs at least as much as the box up to which single points bring them; candidates that alone widen
-    the box beyond the best one known are dropped. Where the effort is spent, the least of what is still open is returned.
+    Branch and bound over sets of points. A set that still lacks records costs at least as much as the box at which single candidates, cheapest first, supply them; candidates that alone make
+    the box costlier than the incumbent are pruned. When the effort is used up, the minimum over the open nodes is returned.
     """
     points = len(sizes)
     members, held = np.zeros(rows + 1, dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
@@ -129,7 +129,7 @@ def cheapest_boxes(
             found[number] = 0.0
             continue
         members[0], held[0] = point, sizes[point]
-        # The box of the nearest points is the first one known.
+        # The box of the nearest points is the first incumbent.
         nearest[:], kept = np.inf, 0
         for other in range(points):
             if other != point:

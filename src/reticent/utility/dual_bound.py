@@ -6,7 +6,7 @@ so their mean is a lower bound of the loss.
 
 *Groups of k to 2k - 1 records suffice.* A larger group splits into two of at least ``k`` records, whose labels cover no more: if neither is worth more than it costs, nor is the whole.
 
-*Column generation.* All these groups are written down, but the program is solved over some of them; groups that are worth more than they cost at its prices join until there is none. *Certificate.* Prices are
+*Column generation.* All these groups are enumerated, but the linear program is solved over some of them; groups that are worth more than they cost at its prices join until there is none. *Certificate.* Prices are
 rounded down to whole multiples of ``1 / scale``, costs to whole multiples of the same; :func:`is_dual_feasible` compares whole numbers, group by group, and prices that fail are lowered
 together until they pass. Solver and floats are not trusted.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 
 _MOST_GROUPS = 200_000
-"""So many groups are written down and compared within a second."""
+"""Maximum number of groups that are enumerated and compared, within about a second."""
 _SCALE = 1 << 40
 _ADDED = 300
 _ROUNDS = 60
@@ -51,7 +51,7 @@ class DualCertificate:
 
 
 def is_affordable(records: int, rows: int) -> bool:
-    """Whether the groups of a table with so many records can be written down."""
+    """Whether the groups of a table with this many records can be enumerated."""
     return 1 < rows <= records and sum(comb(records, size) for size in _sizes(records, rows)) <= _MOST_GROUPS
 
 
@@ -68,7 +68,7 @@ def dual_certificate(space: LabelSpace, point_of: Ids, rows: int) -> DualCertifi
 
 @dataclass(frozen=True)
 class SizedGroups:
-    """All groups of one size: their ``members``, a group a row, and what each costs."""
+    """All groups of one size: their ``members``, one group per row, and their costs."""
 
     members: Ids
     costs: NDArray[np.float64]
@@ -109,11 +109,11 @@ def _groups(space: LabelSpace, point_of: Ids, rows: int) -> Iterator[SizedGroups
 
 
 def _solved(groups: list[SizedGroups], records: int) -> NDArray[np.float64]:
-    """Prices of the largest sum over the groups, by column generation; those of the last round where it does not end."""
+    """Prices that maximize the dual objective, by column generation; those of the last round if it does not converge."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
-    # Each size begins with its cheapest groups.
+    # The program starts with the cheapest groups of each size.
     chosen = [np.argsort(each.costs, kind="stable")[:_ADDED] for each in groups]
     prices = np.zeros(records)
     for _ in range(_ROUNDS):

@@ -1,19 +1,19 @@
 """A proven lower bound on the loss of every release by groups.
 
 A release by groups publishes, for the records of a group, one label in each quasi column; a label covers the values of all records of its group, and every group satisfies the
-definition. Let a definition demand at least ``k`` records a group, and let ``w_c = 1 / (columns * (leaves_c - 1))`` be the weight of column ``c``. A published record of group ``G``
+definition. Let a definition demand at least ``k`` records per group, and let ``w_c = 1 / (columns * (leaves_c - 1))`` be the weight of column ``c``. A published record of group ``G``
 costs ``cost(G) = sum_c w_c * (leaves covered in c - 1)``, a suppressed one costs 1, and the loss is the mean over all records.
 
 *Distance.* For two records let ``delta_c`` be 0 where their values are equal and 1 otherwise; where numbers are published as ranges, the difference of their ranks (1 between a number and
-a missing value, which lies in no range). ``D = sum_c w_c delta_c``.
+a missing value, which belongs to no range). ``D = sum_c w_c delta_c``.
 
 *Lemma.* In a group of ``s`` records, the sum of ``delta_c`` over all pairs is at most ``floor(s^2 / 4) * (leaves covered in c - 1)``. Proof: order the values. The gap between the
 ``t``-th and the next of the ``s`` values is counted by ``t (s - t) <= floor(s^2 / 4)`` pairs, and the gaps add up to the width of the range. For sets of values, number the distinct values in any
 order: ``delta_c`` is at most the difference of these numbers, whose range is the number of distinct values less one. A missing value adds one leaf and, beside ``a`` numbers, ``a (s - a)``
 pairs.
 
-*Box bound.* The group of a record holds ``k`` records, so it costs at least as much as the cheapest labels that cover the record and ``k`` records; these are found by branch and bound. It also lies within
-``D <= cost(G)`` of the record, hence so do as many different sensitive values as the definition demands. The mean over all records of the larger of the two is a lower bound of the loss.
+*Box bound.* The group of a record holds ``k`` records, so it costs at least as much as the cheapest labels that cover the record and ``k`` records; these are found by branch and bound. All records of the group are also within
+distance ``D <= cost(G)`` of the record, hence so are as many different sensitive values as the definition demands. The mean over all records of the larger of the two is a lower bound of the loss.
 
 *Pair bound.* By the lemma ``s * cost(G) >= s / floor(s^2 / 4) * (sum of D over the pairs of G)``. Split the cost of a pair between its two records in the ratio of any positive prices
 ``p_i : p_j``, fixed beforehand. The ``s - 1`` shares of a record are on average at least the mean of its ``k - 1`` smallest shares in the whole table, and ``s (s - 1) / floor(s^2 / 4)`` does not
@@ -26,7 +26,7 @@ Every sum has terms that are not negative, so that the relative error of floats 
 
 For tables with too many points for all pairs, records are sampled at random and compared with all points; the mean of the table is then bounded from below with a stated confidence by the
 empirical Bernstein inequality [Maurer2009]: with values in [0, B], the mean of the table is at least ``mean - sqrt(2 v ln(2/q) / n) - 7 B ln(2/q) / (3 (n - 1))`` with probability ``1 - q``, where ``v``
-is the variance of ``n`` samples. ``B`` is taken from a pilot sample; values above it are cut off, which only lowers the bound.
+is the variance of ``n`` samples. ``B`` is taken from a pilot sample; values above it are clipped, which only lowers the bound.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ Ids = NDArray[np.int64]
 Failing = Callable[[FrequencySet, Ids, Ids, int], NDArray[np.bool_]]
 
 CONFIDENCE = 0.999
-"""The confidence of a bound that was sampled."""
+"""Confidence level of a bound from sampled records."""
 _QUICK = 5_000_000
-"""Pairs of points times columns that are compared within a fraction of a second, without a compiled loop."""
+"""Maximum pairs of points times columns that are compared within a fraction of a second without compiled loops."""
 _ARRAYS = 20_000_000
-"""Pairs of points times columns up to which array operations are as fast as compiled loops with the time to load these."""
+"""Maximum pairs of points times columns for which numpy is as fast as compiled loops including their loading time."""
 _WHOLE = 4_000_000_000
-"""Pairs of points times columns up to which all points are compared with all; above it records are sampled."""
+"""Maximum pairs of points times columns for an exhaustive comparison; above it records are sampled."""
 _BOXES = 20_000
-"""Boxes that are compared for one record before the least of what is open is taken."""
+"""Maximum boxes that branch and bound visits for one record; then the minimum over the open nodes is used."""
 _MOST_BOXED = 50
-"""Groups of more records are bounded by distances: with so many, branch and bound does not end."""
+"""Maximum group size for branch and bound; larger groups are bounded by distances."""
 _SWEEPS = 3
 _BLOCK = 1 << 21
 _LEAST_SAMPLE = 200
@@ -68,7 +68,7 @@ _LEAST_SAMPLE = 200
 
 @dataclass(frozen=True)
 class GroupDemand:
-    """What a definition demands of the groups that an adversary sees who knows some ``columns`` (by index): at least so many ``rows`` and, for each of some sensitive columns, so many different ``values``."""
+    """Requirements on the groups in the view of an adversary who knows ``columns`` (by index): the minimum number of ``rows`` and, per sensitive column, of distinct ``values``."""
 
     columns: tuple[int, ...]
     rows: int
@@ -98,9 +98,9 @@ def loss_bound(
     failing: Failing | None = None,
     thorough: bool = True,
 ) -> LowerBound:
-    """The largest lower bound that is known for the loss of a release by groups that meet the ``demands``; with ``ranges``, of one that publishes numbers and dates as ranges.
+    """The best of the lower bounds on the loss of a release by groups that meet the ``demands``; with ``ranges``, of a release that publishes numbers and dates as ranges.
 
-    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly. What is not ``thorough`` has distances in place of boxes, which is weaker and needs no
+    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly. Without ``thorough`` distances replace boxes, which gives a weaker bound and needs no
     compiled loop.
     """
     if not counted.rows or not counted.hierarchies:
@@ -121,7 +121,7 @@ def loss_bound(
 
 @dataclass(frozen=True)
 class LabelSpace:
-    """Points as labels see them: ``codes`` are ranks where a column is ``spanned`` by ranges (-1: missing), category codes otherwise; ``weights`` is what one more leaf costs."""
+    """Points encoded for the cost of labels: ``codes`` are ranks if a column is ``spanned`` by ranges (-1: missing), else category codes; ``weights`` is the cost of one more covered leaf."""
 
     codes: NDArray[np.int32]
     weights: Floats
@@ -129,7 +129,7 @@ class LabelSpace:
 
     @classmethod
     def of(cls, points: FrequencySet, columns: Sequence[int], ranges: bool) -> LabelSpace:
-        """Some columns of points; the weights are shares of all columns."""
+        """The encoding of some columns of the points; weights are relative to the number of all columns."""
         shown, weights, spanned = [], [], []
         for place in columns:
             hierarchy, codes = points.hierarchies[place], points.codes[place].astype(np.int32)
@@ -146,7 +146,7 @@ class LabelSpace:
         return cls(np.stack(shown, axis=1), np.array(weights), np.array(spanned, dtype=bool))
 
     def differences(self, column: int, chosen: Ids) -> NDArray[Any]:
-        """Chosen points by all points: how many leaves beyond the first a label of the column needs to cover both."""
+        """Matrix of chosen points by all points: the number of leaves beyond the first that a label of the column needs to cover both."""
         values = self.codes[:, column]
         mine, every = values[chosen][:, None], values[None, :]
         apart: NDArray[Any] = np.abs(mine - every) if self.spanned[column] else mine != every
@@ -155,7 +155,7 @@ class LabelSpace:
         return apart
 
     def distances(self, chosen: Ids) -> Floats:
-        """Chosen points by all points: the cost of a label combination that covers both."""
+        """Matrix of chosen points by all points: the cost of a label combination that covers both."""
         found = np.zeros((len(chosen), len(self.codes)))
         for column, weight in enumerate(self.weights):
             found += weight * self.differences(column, chosen)
@@ -163,12 +163,12 @@ class LabelSpace:
 
     @cached_property
     def all_distances(self) -> Floats:
-        """Distances of all points, kept for tables of few."""
+        """Distances between all points, cached; for small tables."""
         return self.distances(np.arange(len(self.codes)))
 
 
 def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
-    """The demands with every column in one set only; what holds of groups in some columns holds of their labels in fewer."""
+    """The demands with every column assigned to one set only. Valid because a demand on groups in some columns also holds in a subset of these columns."""
     binding = [demand for demand in demands if demand.rows > 1]
     left = {column for demand in binding for column in demand.columns}
     for demand in sorted(binding, key=lambda each: (-len(each.columns), -each.rows)):
@@ -181,7 +181,7 @@ def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
 def _set_bound(
     points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, thorough: bool
 ) -> LowerBound:
-    """The bound for the groups that an adversary sees who knows some columns; ``columns`` is the number of all."""
+    """The bound for the groups in the view of an adversary who knows some columns; ``columns`` is the number of all columns."""
     most, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
     if points.rows < demand.rows:
         return LowerBound(_rounded_down(most, 0), exact=True)
@@ -209,7 +209,7 @@ def _mean(points: FrequencySet, by_record: Floats) -> float:
 
 @dataclass(frozen=True)
 class _Nearest:
-    """The records nearest to each of some points, by array operations or compiled loops."""
+    """Search for the records nearest to given points, by numpy or compiled loops."""
 
     points: FrequencySet
     demand: GroupDemand
@@ -221,7 +221,7 @@ class _Nearest:
         return self.demand.rows / (self.demand.rows**2 // 4)
 
     def of(self, chosen: Ids, prices: Floats) -> tuple[Floats, Floats]:
-        """For each chosen point its part of the cost of a group by the pair bound, and its radius (meaningful with equal prices)."""
+        """For each chosen point its part of the cost of its group by the pair bound, and the distance of its farthest required record (only with equal prices)."""
         others = self.demand.rows - 1
         sums, last = np.empty(len(chosen)), np.empty(len(chosen))
         if self.compiled:
@@ -233,7 +233,7 @@ class _Nearest:
         return self._factor * sums, 2 * last
 
     def boxes(self, chosen: Ids, radii: Floats) -> Floats:
-        """For each chosen point the cost of the cheapest labels that cover it and as many records as are demanded, or less; at least its radius."""
+        """For each chosen point a lower bound on the cost of labels that cover it and the demanded number of records; at least its radius."""
         found = radii.copy()
         if self.compiled and self.demand.rows <= _MOST_BOXED:
             given = (self.space.codes, self.space.weights, self.space.spanned, self.points.sizes, chosen)
@@ -241,7 +241,7 @@ class _Nearest:
         return np.maximum(found, radii)
 
     def value_radii(self, chosen: Ids) -> Floats:
-        """For each chosen point the distance that reaches as many sensitive values as are demanded."""
+        """For each chosen point the distance within which the demanded number of sensitive values occurs."""
         radii = np.zeros(len(chosen))
         cells = self.points.histograms
         for name, needed in self.demand.values.items():
@@ -270,7 +270,7 @@ class _Nearest:
         return self.space.all_distances[chosen] if few else self.space.distances(chosen)
 
     def _shares(self, chosen: Ids, prices: Floats, others: int) -> tuple[Floats, Floats]:
-        """The sum of the ``others`` smallest shares of each chosen point, a record at a time, and the largest of these."""
+        """The sum of the ``others`` smallest shares of each chosen point, counted per record, and the largest of these."""
         shares = self._distances(chosen) * (prices[chosen][:, None] / (prices[chosen][:, None] + prices[None, :]))
         places = np.arange(len(chosen))
         shares[places, chosen] = 0.0
@@ -285,9 +285,9 @@ class _Nearest:
 
 
 def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
-    """A bound that holds with :data:`CONFIDENCE`, by records that are sampled and compared with all points."""
+    """A bound that holds with :data:`CONFIDENCE`, from sampled records that are compared with all points."""
     count = max(_WHOLE // (len(points) * len(search.space.weights)), _LEAST_SAMPLE)
-    # Sampling here protects nobody: the same table gets the same bound.
+    # This randomness protects no record, so it is seeded: the same table gets the same bound.
     chance = np.random.default_rng(0)
     prices, upto = np.ones(len(points)), np.cumsum(points.sizes)
 
@@ -307,5 +307,5 @@ def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
 
 
 def _rounded_down(value: float, terms: int) -> float:
-    """The value less more than the rounding errors of a sum of so many terms that are not negative."""
+    """The value minus an upper bound on the rounding error of a sum of ``terms`` non-negative terms."""
     return max(value, 0.0) * (1 - (terms + 4096) * 2.0**-50)

@@ -1,7 +1,7 @@
-"""The least loss of any release by groups, by going through all groups; for tables of a few records.
+"""The minimum loss of any release by groups, by dynamic programming over all sets of records; for tables of a few records.
 
-Sets of records are numbered by their bits. Every set is judged once, and the least cost of a partition of each set follows from those of its subsets: the group of its lowest record
-is one of the sets that hold it, or the record is suppressed at a cost of 1.
+Sets of records are bit masks. Every set is judged once, and the minimum cost of a partition of each set follows from those of its subsets: the group of its lowest record
+is one of the sets that contain it, or the record is suppressed at a cost of 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 
 MOST_RECORDS = 14
-"""The number of sets doubles, and the time trebles, with each record."""
+"""Maximum number of records: the number of sets doubles, and the time triples, with each record."""
 
 
 def least_loss(
@@ -28,7 +28,7 @@ def least_loss(
     space: LabelSpace,
     failing: Callable[[FrequencySet, Ids, Ids, int], NDArray[np.bool_]],
 ) -> float:
-    """The least loss of a partition of the records into groups that do not fail and suppressed records."""
+    """The minimum loss of a partition of the records into groups that do not fail and suppressed records."""
     cells = points.histograms
     point_of = np.repeat(cells.owners, cells.counts)
     value_of = np.repeat(cells.values, cells.counts).astype(np.int64)
@@ -43,7 +43,7 @@ def least_loss(
 
 
 def _box_costs(space: LabelSpace, point_of: Ids, held: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """For every set of records the cost of the labels that cover it, a record."""
+    """For every set of records the cost per record of the labels that cover it."""
     costs = np.zeros(len(held))
     for column, weight in enumerate(space.weights):
         codes = space.codes[point_of, column].astype(np.int64)
@@ -61,10 +61,10 @@ def _box_costs(space: LabelSpace, point_of: Ids, held: NDArray[np.bool_]) -> NDA
 
 
 def _least_partition(records: int, costs: NDArray[np.float64]) -> float:
-    """The least cost of a partition of all records; ``costs[s - 1]`` is that of the set ``s`` as one group, infinite where it may not be one."""
+    """The minimum cost of a partition of all records; ``costs[s - 1]`` is the cost of the set ``s`` as one group, infinite if it fails."""
     least = np.zeros(1)
     for higher in range(records):
-        # The group of one more record, the lowest so far, takes some of the higher ones; the others are partitioned by themselves.
+        # The group of one more record, the lowest so far, contains some of the higher ones; the others are partitioned separately.
         lowest = records - 1 - higher
         joined = costs[(np.arange(1 << higher) << (lowest + 1)) + (1 << lowest) - 1]
         joined[0] = min(joined[0], 1.0)
@@ -74,7 +74,7 @@ def _least_partition(records: int, costs: NDArray[np.float64]) -> float:
 
 
 def _disjoint_sums(first: NDArray[np.float64], second: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """For every set of ``bits`` elements the least ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
+    """For every set of ``bits`` elements the minimum of ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
     mine, other = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for bit in range(bits):
         # An element is in neither set, in the first, or in the second.

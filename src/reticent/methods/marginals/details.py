@@ -1,4 +1,4 @@
-"""What the manifest of marginals holds as its details: the cells of every column, every noisy step, and what was declared impossible."""
+"""The details of marginals in the manifest: the cells of every column, every noisy step, and conditions that were declared impossible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_COMBINATIONS = 1_000_000
 
 @dataclass(frozen=True)
 class MarginalsDetails:
-    """The public ``columns``, the ``plan``, how marginals were chosen (``select``), whose records one ``unit`` is, the number of records where it is public (``total``), and conditions that no
+    """The public ``columns``, the ``plan``, the selection of marginals (``select``), the privacy ``unit``, the number of records if it is public (``total``), and conditions that no
     record meets (``impossible``)."""
 
     columns: tuple[PublicColumn, ...]
@@ -62,7 +62,7 @@ class MarginalsDetails:
         return int(np.prod([self.by_name[name].size for name in columns], dtype=object))
 
     def words(self, records: int) -> str:
-        """What the release is, for everybody."""
+        """A description of the release for the public."""
         whose = ProtectedRecords(self.unit, self.plan.rows).words()
         known = "" if self.total is None else f" The number of records ({self.total:,}) is public."
         return (
@@ -94,14 +94,14 @@ class MarginalsDetails:
         )
 
     def in_order_of(self, names: Sequence[str]) -> MarginalsDetails:
-        """The same with the columns in the order of the published table: JSON objects have none."""
+        """The same details with the columns in the order of the published table, because JSON objects are unordered."""
         return MarginalsDetails(
             tuple(self.by_name[name] for name in names), self.plan, self.select, self.unit, self.total, self.impossible
         )
 
 
 def excluded(columns: Sequence[PublicColumn], condition: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The columns of a condition that no record meets, and the combinations of their cells that lie wholly in it, one a row."""
+    """The columns of a condition that no record meets, and the combinations of their cells in which every value meets it, one per row."""
     parsed = Condition.of(condition)
     by_name = {column.name: column for column in columns}
     parsed.check_names(by_name)

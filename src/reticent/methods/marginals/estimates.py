@@ -21,7 +21,7 @@ from reticent.noise import CONFIDENCE, WholeNoise
 
 @dataclass(frozen=True)
 class MarginalCount(SaidInLines):
-    """How many records meet a condition. With a ``standard_error`` the value is a sum of measured cells, and the true number lies in ``interval`` with at least the stated ``confidence``;
+    """The estimated number of records that meet a condition. With a ``standard_error`` the value is a sum of measured cells, and ``interval`` contains the true number with at least the stated ``confidence``;
     without one it is counted in synthetic records, and no interval is known."""
 
     condition: str
@@ -33,7 +33,7 @@ class MarginalCount(SaidInLines):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The interval; where there is none, from nobody to everybody."""
+        """The interval; if there is none, from 0 to all records."""
         return (0, self.total) if self.interval is None else self.interval
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class MarginalCount(SaidInLines):
         }
 
     def lines(self) -> list[str]:
-        """The answer for people."""
+        """Human-readable lines."""
         if self.interval is None or self.standard_error is None:
             return [
                 f"{self.value:,.0f} records, counted in the synthetic records",
@@ -99,7 +99,7 @@ def count_marginals(
 
 
 def _combined(weights: NDArray[np.float64], reaches: Sequence[float]) -> float:
-    """How far a weighted mean of independent noisy sums reaches."""
+    """The half-width of the interval of a weighted mean of independent noisy sums, from their half-widths (root of the weighted squares)."""
     return math.sqrt(float(weights**2 @ np.square(reaches)))
 
 

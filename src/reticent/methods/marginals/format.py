@@ -1,4 +1,4 @@
-"""The format ``marginals``: synthetic records, and the noisy marginals that they were drawn from, judged by the plan of all noisy steps."""
+"""The format ``marginals``: synthetic records, and the noisy marginals that they were sampled from, judged by the plan of all noisy steps."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MarginalsFormat(NoisyColumnsFormat):
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """Every measured marginal has a count for each of its cells, in order; records are sorted and all in the domain."""
+        """Check that every measured marginal has a count for each of its cells, in order, and that records are sorted and belong to the domain."""
         details = self.read(public)
         self.check_unit(public, details.unit)
         self.noisy_counts(public, details)
@@ -75,7 +75,7 @@ class MarginalsFormat(NoisyColumnsFormat):
             raise DataError("The synthetic records are not sorted; the file was changed after it was published.")
 
     def noisy_counts(self, public: PublicSide, details: MarginalsDetails) -> list[NDArray[np.int64]]:
-        """The counts of every measured marginal; a :class:`DataError` where the table is not that of the details."""
+        """The counts of every measured marginal; raises :class:`DataError` if the table does not match the details."""
         frame = public.rows["marginals"].frame()
         sizes = [details.cells(step.columns) for step in details.measured]
         if frame.height != sum(sizes):
@@ -123,7 +123,7 @@ class MarginalsFormat(NoisyColumnsFormat):
         return Words(details.words(public.rows["records"].height) + described, tuple(risks))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> MarginalCount:
-        """How many records meet a condition, by measured counts where they can tell."""
+        """Estimate how many records meet a condition, from measured counts if a marginal has all its columns."""
         details = self.read(public)
         noisy = self.noisy_counts(public, details)
         records: pl.DataFrame = public.rows["records"].frame()

@@ -1,7 +1,7 @@
-"""A distribution over all columns that fits noisy marginals, and records drawn from it. Everything here is computed from noisy answers, and so is public.
+"""A distribution over all columns that fits noisy marginals, and records sampled from it. Everything here is postprocessing of noisy answers, and so is public.
 
 The model is the one of Private-PGM [McKenna2019], estimated by entropic mirror descent as the library `mbi` does; that library compiles a program for every set of marginals, which takes nine tenths of the time of
-AIM, so that the sums are done by numpy here. A test holds both to the same answer.
+AIM, so numpy is used here. A test compares the results of both.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST_MODEL_CELLS = 100_000_000
 _MEGABYTE = 2**20
 _LOOK_EVERY = 25
 _STILL = 1e-5
-"""Descent ends when so many rounds have lowered the loss by no more than this share of it."""
+"""Descent stops when this many rounds have lowered the loss by no more than this share of it."""
 
 
 @dataclass(frozen=True)
 class ImpossibleCells:
-    """Combinations of ``cells`` of some ``columns``, one a row, that no record can have."""
+    """Combinations of ``cells`` of some ``columns``, one per row, that no record can have (structural zeros)."""
 
     columns: Clique
     cells: NDArray[np.int64]
@@ -78,7 +78,7 @@ class GraphicalModel:
         return counts
 
     def _between(self, columns: Clique) -> set[int]:
-        """The least connected part of the tree that has all of ``columns``."""
+        """The smallest connected subtree that contains all of ``columns``."""
         home = self.tree.home(columns)
         if home is not None:
             return {home}
@@ -98,7 +98,7 @@ class GraphicalModel:
         return (self.tree.parents[number] in kept) + sum(self.tree.parents[other] == number for other in kept)
 
     def supports(self, columns: Clique) -> bool:
-        """Whether a part of the model covers all of ``columns``, so that fitting them as well makes it no larger."""
+        """Whether a clique of the model contains all of ``columns``, so that fitting them too does not enlarge the model."""
         return self.tree.home(columns) is not None
 
     def megabytes_with(self, columns: Clique) -> float:
@@ -106,7 +106,7 @@ class GraphicalModel:
         return 8 * model_cells(self.sizes, [*self.tree.cliques, columns]) / _MEGABYTE
 
     def records(self, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
-        """So many synthetic records, as codes of cells: clique by clique, the records that agree so far are shared out as the model does, and what is left of a record is drawn."""
+        """``count`` synthetic records as category codes of cells. Clique by clique, records that agree so far are allotted in proportion to the model; fractional remainders are sampled."""
         source = np.random.default_rng(seed)
         drawn: dict[str, NDArray[np.int64]] = {}
         for number, clique in enumerate(self.tree.cliques):
@@ -129,7 +129,7 @@ class GraphicalModel:
 
 
 def shared_out(shares: Array, count: int, source: np.random.Generator) -> NDArray[np.int64]:
-    """``count`` as whole parts that are proportional to ``shares`` in expectation, each less than one away from it: systematic sampling of the fractions in a random order."""
+    """Integers that sum to ``count`` and are proportional to ``shares`` in expectation, each within one of its exact share: systematic sampling of the fractions in random order."""
     total = shares.sum()
     expected = count * (shares / total if total > 0 else np.full(len(shares), 1 / len(shares)))
     parts: NDArray[np.int64] = np.floor(expected).astype(np.int64)
@@ -144,7 +144,7 @@ def shared_out(shares: Array, count: int, source: np.random.Generator) -> NDArra
 
 @dataclass(frozen=True)
 class _Factors:
-    """How factors over some columns are added up on the cliques of a tree."""
+    """Sums of log factors over some columns on the cliques of a junction tree."""
 
     tree: JunctionTree
     cliques: Mapping[Clique, Array]
@@ -162,7 +162,7 @@ class _Factors:
 
     @cached_property
     def _fixed(self) -> list[Array]:
-        """Zero, and minus infinity where no record can be."""
+        """Log factors of structural zeros: minus infinity for excluded cells, else 0."""
         found = [np.zeros([self.tree.sizes[name] for name in clique]) for clique in self.tree.cliques]
         for each in self.excluded:
             allowed = np.zeros([self.tree.sizes[name] for name in each.columns])
@@ -197,7 +197,7 @@ class _Factors:
 
 @dataclass(frozen=True)
 class _MeanCounts:
-    """All measurements of some columns as one: their mean by precision, and the precision of that."""
+    """All measurements of some columns combined: their precision-weighted mean, and its precision."""
 
     counts: Array
     precision: float
@@ -216,7 +216,7 @@ def _together(sizes: Mapping[str, int], measurements: Sequence[Measurement]) -> 
 
 
 def _estimated_total(means: Mapping[Clique, _MeanCounts]) -> float:
-    """The number of records by all measurements, weighted by precision."""
+    """The precision-weighted estimate of the number of records from all measurements."""
     weights = np.array([each.precision / each.counts.size for each in means.values()])
     return max(1.0, float(weights @ [each.counts.sum() for each in means.values()] / weights.sum()))
 
@@ -231,8 +231,8 @@ def fitted(
     context: Context | None = None,
     near: float = 0.0,
 ) -> GraphicalModel:
-    """The model that fits noisy ``measurements`` best by weighted least squares, from the model ``before`` on, after at most ``rounds`` of mirror descent; ``total`` where the number of records is
-    public. ``excluded`` combinations get no records. Descent ends early when a cell costs no more than ``near``; noise alone costs the truth half of one."""
+    """The model that fits noisy ``measurements`` best by weighted least squares, starting from the model ``before``, after at most ``rounds`` of mirror descent; ``total`` is the number of records if it is
+    public. ``excluded`` combinations get no records. Descent stops early when the mean loss per cell is at most ``near``; the true marginals have an expected loss of 1/2 per cell from noise."""
     context = context or Context()
     means = _together(sizes, measurements)
     count = _estimated_total(means) if total is None else max(total, 1.0)
@@ -248,7 +248,7 @@ def fitted(
     layout = _Factors(JunctionTree.over(sizes, cliques), factors, tuple(excluded))
 
     def judged(given: Mapping[Clique, Array]) -> tuple[float, dict[Clique, Array], dict[Clique, Array]]:
-        """The loss of a model, its marginals, and the slope of the loss in them."""
+        """The loss of a model, its marginals, and the gradient of the loss with respect to them."""
         found = layout.marginals(layout.tree.probabilities(layout.summed(given)), count)
         missed = {columns: found[columns] - mean.counts for columns, mean in means.items()}
         slope = {columns: means[columns].precision * each for columns, each in missed.items()}

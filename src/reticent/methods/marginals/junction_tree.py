@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def elimination_cliques(sizes: Mapping[str, int], cliques: Iterable[Clique]) -> list[tuple[str, frozenset[str]]]:
-    """Each column with the set of columns that summing it out joins, always next the column whose set has the fewest cells."""
+    """An elimination order: each column with the clique that summing it out creates, greedily by the fewest cells."""
     near: dict[str, set[str]] = {name: {name} for name in sizes}
     for clique in cliques:
         for name in clique:
@@ -36,7 +36,7 @@ def elimination_cliques(sizes: Mapping[str, int], cliques: Iterable[Clique]) -> 
 
 
 def model_cells(sizes: Mapping[str, int], cliques: Iterable[Clique]) -> int:
-    """The number of cells of a junction tree for ``cliques``: what a model of them keeps in memory."""
+    """The number of cells of a junction tree for ``cliques``, which is the memory size of a model."""
     joined = [each for _, each in elimination_cliques(sizes, cliques)]
     largest = [each for each in set(joined) if not any(each < other for other in joined)]
     return sum(math.prod(sizes[name] for name in each) for each in largest)
@@ -52,7 +52,7 @@ class JunctionTree:
 
     @classmethod
     def over(cls, sizes: Mapping[str, int], cliques: Iterable[Clique]) -> JunctionTree:
-        """A tree some clique of which has all columns of each of ``cliques``; parts that share no column are joined by nothing."""
+        """A junction tree in which each of ``cliques`` is contained in a clique; components without common columns have empty separators."""
         eliminated = elimination_cliques(sizes, cliques)
         place = {name: number for number, (name, _) in enumerate(eliminated)}
         node: dict[str, int] = {}
@@ -75,7 +75,7 @@ class JunctionTree:
         return sum(math.prod(self.sizes[name] for name in clique) for clique in self.cliques)
 
     def home(self, columns: Iterable[str]) -> int | None:
-        """The number of a smallest clique with all of ``columns``; None where there is none."""
+        """The index of a smallest clique with all of ``columns``; None if there is none."""
         wanted = set(columns)
         fitting = [number for number, clique in enumerate(self.cliques) if wanted <= set(clique)]
         return min(fitting, key=lambda number: self._sizes[number], default=None)
@@ -99,7 +99,7 @@ class JunctionTree:
 
     @cached_property
     def _edges(self) -> tuple[tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]:
-        """For each clique but the first: it, its parent, the axes of each that are summed for the separator, and the separator's shape beside each."""
+        """For each clique but the first: its index, its parent, the axes of each that are summed for the separator, and the separator's broadcast shape for each."""
         found = []
         for child, parent in list(enumerate(self.parents))[1:]:
             shared = set(self.separators[child])

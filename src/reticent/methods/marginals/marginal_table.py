@@ -1,4 +1,4 @@
-"""The public table of measured marginals: one row a cell, with its noisy count and standard error."""
+"""The public table of measured marginals: one row per cell, with its noisy count and standard error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHEMA = {MEASUREMENT: pl.Int64, COLUMNS: pl.String, CELL: pl.String, COUNT: pl
 
 
 def marginal_table(measurements: Sequence[Measurement], columns: Mapping[str, PublicColumn]) -> pl.DataFrame:
-    """All measurements below one another, numbered from 1."""
+    """All measurements concatenated, numbered from 1."""
     parts = [
         pl.DataFrame(
             {

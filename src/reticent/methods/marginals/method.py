@@ -102,7 +102,7 @@ class Marginals:
 
     @property
     def selection(self) -> MarginalSelection:
-        """The way in which marginals are chosen."""
+        """The selection strategy of marginals."""
         if isinstance(self.select, str):
             one_of(self.select, "Marginals: select", ("aim", "mst"))
             if self.select == "mst":
@@ -122,7 +122,7 @@ class Marginals:
         return FixedWorkload(tuple(tuple(map(str, each)) for each in self.select))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
+        """Return why this method refuses, or None. It needs one definition of differential privacy, and a table without weights that bounds the records of a unit."""
         reason = unfit(table, definition, self._records(table), "Marginals")
         if reason is not None:
             return reason
@@ -230,7 +230,7 @@ class Marginals:
     def _cut(
         self, table: Table, declared: Sequence[PublicColumn | NoisyCuts], noisy: NoisyTable, context: Context
     ) -> tuple[PublicColumn, ...]:
-        """The columns, with bins cut by noisy counts where that was asked for: a twentieth of the budget for all of them."""
+        """The columns, with bins at noisy quantiles if requested: a twentieth of the budget for all of them."""
         uncut = [each for each in declared if isinstance(each, NoisyCuts)]
         share = noisy.total * _ON_CUTS / max(1, len(uncut))
         columns = []

@@ -1,4 +1,4 @@
-"""A table behind a budget: the only access that the selection of marginals has to the data, each one noisy, paid and recorded."""
+"""Budgeted access to a table: the only queries that the selection of marginals can make, each one noisy, charged and recorded."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Measurement:
 
 
 class NoisyTable:
-    """The records of a table as cells of public columns, behind a budget.
+    """Noisy queries on the records of a table, as cells of public columns, within a budget.
 
-    Mutable: every call of :meth:`measured` and :meth:`chosen` is a step that is paid before it is taken; a step that the budget cannot pay is refused.
+    Mutable: every call of :meth:`measured` and :meth:`chosen` is a step that is charged before it is executed; a step that exceeds the budget is refused.
     *Guarantee*: everything that the methods return together costs at most ``total`` for one unit of at most ``rows`` records, by :class:`MarginalsPlan`. Noise and choices are OpenDP's,
     from the operating system's randomness; from a seed, for tests, they are numpy's.
     """
@@ -57,7 +57,7 @@ class NoisyTable:
 
     @property
     def left(self) -> Fraction:
-        """What is left of the budget."""
+        """The remaining budget."""
         return self.total - self.spent
 
     @property
@@ -70,12 +70,12 @@ class NoisyTable:
         return math.prod(self.sizes[name] for name in columns)
 
     def replaced(self, name: str, codes: Codes, size: int) -> None:
-        """Give a column other cells (bins that were cut by noisy counts)."""
+        """Replace the cells of a column (by bins at noisy quantiles)."""
         self._codes[name], self.sizes[name] = codes, size
         self._exact = {columns: counts for columns, counts in self._exact.items() if name not in columns}
 
     def scale(self, kind: StepKind, cost: Fraction) -> Fraction:
-        """The least scale of noise, of few binary digits, that costs at most ``cost``."""
+        """The smallest noise scale, with few binary digits, that costs at most ``cost``."""
 
         def price(scale: Fraction) -> Fraction:
             return NoisyStep(kind, (), scale).cost(self.currency, self.rows, self.relation)
@@ -83,11 +83,11 @@ class NoisyTable:
         return least_scale(price, self.currency, cost)
 
     def deviation(self, scale: Fraction) -> float:
-        """The standard deviation of noise of a scale."""
+        """The standard deviation of noise with this scale."""
         return WholeNoise(self.currency, scale).deviation
 
     def mean_error(self, scale: Fraction) -> float:
-        """The mean size of the noise on a cell."""
+        """The mean absolute noise of a cell."""
         return WholeNoise(self.currency, scale).mean_size
 
     def measured(self, columns: tuple[str, ...], cost: Fraction, kind: StepKind = "measure") -> Measurement:
@@ -101,7 +101,7 @@ class NoisyTable:
         return Measurement(columns, noisy, self.deviation(scale))
 
     def chosen(self, scores: Sequence[float], cost: Fraction) -> int:
-        """The number of a score that is nearly the largest, where one record changes each score by at most 1."""
+        """The index of the noisy maximum of the scores, each of which has sensitivity at most 1."""
         scale = float(self._pay("choose", (), cost))
         if self._source is not None:
             return int(np.argmax(np.asarray(scores) + self._source.gumbel(0.0, scale, len(scores))))
@@ -111,7 +111,7 @@ class NoisyTable:
         return int(dp.m.make_noisy_max(*space, output_measure=divergence, scale=scale)(list(map(float, scores))))
 
     def exact(self, columns: tuple[str, ...]) -> Counts:
-        """The true counts; for scores and noise alone, never for what is published."""
+        """The true counts; input of scores and noise only, never published."""
         if columns not in self._exact:
             keys = np.zeros(len(next(iter(self._codes.values()))), dtype=np.int64)
             for name in columns:

@@ -1,4 +1,4 @@
-"""The plan of a release of marginals: every noisy count and every noisy choice that it is made of, and what they cost together, exactly."""
+"""The plan of a release of marginals: every noisy count and every noisy choice, and their exact composed privacy cost."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ StepKind = Literal["measure", "choose", "cut"]
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 MOST_STEPS = 100_000
 ROUNDING = Fraction(1, 1 << 20)
-"""Scores are sums of floats: what rounding can add to the change that one record makes in them."""
+"""Scores are sums of floats: an upper bound on what rounding adds to their sensitivity."""
 
 
 @dataclass(frozen=True)
 class NoisyStep:
-    """One access to the data: counts of all cells of some ``columns`` with noise of a ``scale`` (``measure``; ``cut`` where bins are placed by them), or a noisy
-    maximum among scores that one record changes by at most 1 (``choose``)."""
+    """One query on the data: counts of all cells of some ``columns`` with noise of a ``scale`` (``measure``; ``cut`` if bins are placed by them), or a noisy
+    maximum of scores with sensitivity at most 1 (``choose``)."""
 
     kind: StepKind
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class NoisyStep:
         exact(self.scale, "scale", above=0)
 
     def cost(self, currency: Currency, rows: int, relation: Relation) -> Fraction:
-        """What the step costs one unit of at most ``rows`` records.
+        """The privacy cost of the step for one unit of at most ``rows`` records.
 
         *Counts*: adding or removing the unit's records moves the counts by at most ``rows`` in all, so by at most ``rows`` in Euclidean distance; replacing them moves as much down as up, in
         different cells: twice the sum and sqrt(2) times the distance. Gaussian noise of scale s costs distance^2/(2 s^2), Laplace noise sum/s.

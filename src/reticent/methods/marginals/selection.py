@@ -27,30 +27,30 @@ _NEAR_ENOUGH = 0.3
 
 @dataclass(frozen=True)
 class Fit:
-    """Everything that was measured, and the model that fits it."""
+    """All measurements, and the model fitted to them."""
 
     measurements: tuple[Measurement, ...]
     model: GraphicalModel
 
 
 class MarginalSelection(ABC):
-    """A way to choose marginals."""
+    """A strategy to select marginals."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
-        """Spend the table's budget, and fit a model to what was measured; ``total`` where the number of records is public, ``excluded`` what no record can be."""
+        """Spend the table's budget, and fit a model to the measurements; ``total`` is the number of records if it is public, ``excluded`` are structural zeros."""
 
     @abstractmethod
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
-        """What the first marginal costs of a budget, by the plan alone."""
+        """The part of a budget that the first marginal gets, from the plan alone."""
 
 
 @dataclass(frozen=True)
 class FixedWorkload(MarginalSelection):
-    """The marginals of a public list and of all single columns. What is listed, and columns that no listed marginal has, are measured with the same noise; the other single columns follow from what is listed,
-    and share a tenth of the budget."""
+    """The marginals of a public list and of all single columns. Listed marginals, and columns in none of them, are measured with the same noise; the other single columns, which listed marginals
+    already cover, share a tenth of the budget."""
 
     cliques: tuple[Clique, ...]
 
@@ -58,7 +58,7 @@ class FixedWorkload(MarginalSelection):
     _on_covered: ClassVar[Fraction] = Fraction(1, 10)
 
     def costs(self, total: Fraction, columns: Collection[str]) -> dict[Clique, Fraction]:
-        """What each marginal costs of a budget, single columns first."""
+        """The part of a budget for each marginal, single columns first."""
         listed = dict.fromkeys(self.cliques)
         covered = {name for clique in listed for name in clique}
         implied = [(name,) for name in columns if name in covered and (name,) not in listed]
@@ -86,7 +86,7 @@ class FixedWorkload(MarginalSelection):
 
 @dataclass(frozen=True)
 class MaximumSpanningTree(MarginalSelection):
-    """MST: all single columns, then the pairs of a tree over the columns, chosen one by one for what independence misses; a third of the budget each."""
+    """MST: all single columns, then the pairs of a tree over the columns, selected one by one by their deviation from independence; a third of the budget for each of the three steps."""
 
     name: ClassVar[str] = "mst"
 
@@ -116,7 +116,7 @@ class MaximumSpanningTree(MarginalSelection):
     def _tree(
         self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
     ) -> Iterable[Clique]:
-        """Pairs that join all columns, each nearly the one that independence misses most among those that join two parts."""
+        """The pairs of a spanning tree, each the noisy maximum of the deviation from independence among pairs that connect two components."""
         part = {name: place for place, name in enumerate(table.sizes)}
         tree: list[Clique] = []
         while len(set(part.values())) > 1:
@@ -130,9 +130,9 @@ class MaximumSpanningTree(MarginalSelection):
 
 @dataclass(frozen=True)
 class AdaptiveIterations(MarginalSelection):
-    """AIM: again and again the marginal that the model so far misses most, beyond what its noise would be; the noise shrinks when a round taught little.
+    """AIM: in each round the marginal with the largest error of the current model beyond its expected noise; the noise is reduced when a round improved the model little.
 
-    ``degree`` is the largest number of columns of a marginal, ``megabytes`` the largest size of the model. Rounds are planned for 16 a column.
+    ``degree`` is the largest number of columns of a marginal, ``megabytes`` the largest size of the model. The budget is planned for 16 rounds per column.
     """
 
     degree: int = 3
@@ -186,7 +186,7 @@ def _distance(table: NoisyTable, model: GraphicalModel, clique: Clique) -> float
 
 
 def _workload_weights(columns: Sequence[str], degree: int) -> dict[Clique, float]:
-    """Every marginal of at most ``degree`` columns, with the number of columns that it shares with those of exactly so many."""
+    """Every marginal of at most ``degree`` columns with its weight: the number of columns that it shares with all marginals of exactly ``degree`` columns."""
     workload = [frozenset(each) for each in combinations(columns, degree)]
     every = [clique for size in range(1, degree + 1) for clique in combinations(columns, size)]
     return {clique: float(sum(len(each & set(clique)) for each in workload)) for clique in every}

@@ -1,4 +1,4 @@
-"""What methods share that count records of public cells with noise: ``columns`` the cells of each column, ``protection`` whom noise hides and how much of it a definition allows."""
+"""Shared parts of methods that count records of public cells with noise: ``columns`` the cells of each column, ``protection`` the privacy unit and the budget of a definition."""
 
 from reticent.methods.noisy_columns.columns import (
     NoisyCuts,

@@ -1,4 +1,4 @@
-"""Public columns: the cells of each column, written down before the data are touched, and how values enter and leave them."""
+"""Public columns: the cells of each column, declared before the data are read, and the encoding of values as cells."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NUMBERS = (ValueType.INTEGER, ValueType.UNSIGNED, ValueType.REAL)
 
 @dataclass(frozen=True)
 class PublicColumn:
-    """A column as a list of ``cells``: single values, sets of values (parts of a hierarchy), ranges of numbers, and perhaps the missing value.
+    """A column as a list of ``cells``: single values, sets of values (hierarchy nodes), ranges of numbers, and optionally the missing value.
 
-    Ranges follow one another without gaps; numbers below the first or above the last are counted in these (clamped), so that one record changes one cell whatever its value.
-    A value that belongs to no listed cell is a :class:`DataError`, which only the steward sees.
+    Ranges are contiguous; numbers below the first or above the last are counted in these (clamped), so that one record changes one cell whatever its value.
+    A value that belongs to no listed cell raises :class:`DataError`, which only the steward sees.
     """
 
     name: str
@@ -58,7 +58,7 @@ class PublicColumn:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each cell is called."""
+        """The label of each cell."""
         return tuple(cell.label(self.kind) or cell.words() for cell in self.cells)
 
     @cached_property
@@ -93,7 +93,7 @@ class PublicColumn:
             )
         inner = np.array([float(each.low) for each in self._ranges[1:]])
         found = np.searchsorted(inner, given.cast(pl.Float64).fill_null(0.0).to_numpy(), side="right")
-        # A missing cell may stand before the ranges.
+        # The cell of missing values may precede the ranges.
         first = next(code for code, cell in enumerate(self.cells) if isinstance(cell, Interval))
         codes = pl.Series(found + first, dtype=pl.Int64)
         return _where_null(given, codes, self._missing)
@@ -110,7 +110,7 @@ class PublicColumn:
         return _where_null(given, found, self._missing)
 
     def decode(self, codes: Codes, source: np.random.Generator) -> pl.Series:
-        """Values of the column's own type: of a range or a set of values one of them, each with the same chance."""
+        """Values of the column's own type, sampled uniformly from the range or set of each cell."""
         if not self._ranges:
             starts, counts, leaves = self._leaves_by_cell
             values = leaves.gather(starts[codes] + (source.random(len(codes)) * counts[codes]).astype(np.int64))
@@ -130,7 +130,7 @@ class PublicColumn:
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Where the values of each cell begin and end; a closed end of whole numbers is one of the values."""
+        """The lower and upper ends of each cell's values; a closed end of integers is one of the values."""
         lows, highs = np.zeros(self.size), np.ones(self.size)
         for code, cell in enumerate(self.cells):
             if isinstance(cell, Interval):
@@ -152,13 +152,13 @@ class PublicColumn:
 
 @dataclass(frozen=True)
 class NoisyCuts:
-    """A column of numbers whose ``bins`` are cut at noisy quantiles between two public ends; until then it is counted on a fine public grid."""
+    """A numeric column whose ``bins`` are split at noisy quantiles between two public ends; until then it is counted on a fine public grid."""
 
     grid: PublicColumn
     bins: int
 
     def cut(self, counts: NDArray[np.float64]) -> PublicColumn:
-        """The column with about as many records in every bin, by noisy counts of the grid."""
+        """The column with bins of about equal numbers of records, from noisy counts of the grid."""
         below = np.concatenate([[0.0], np.cumsum(np.clip(counts, 0.0, None))])
         targets = below[-1] * np.arange(1, self.bins) / self.bins
         inner = np.unique(np.searchsorted(below[1:-1], targets, side="left") + 1)
@@ -181,7 +181,7 @@ def declared_columns(table: Table, declared: Mapping[str, Any] | None) -> tuple[
     """The columns that a method's ``domain`` declares; without one those of all quasi and sensitive columns, by the leaves of their declared hierarchies.
 
     An entry is a list of values, a range, ``{"from": 17, "to": 90, "step": 1}``, ``{"cuts": [0, 20, 40, 90]}``, ``{"low": 0, "high": 90, "bins": 9}``, the same with ``"cuts": "noisy"``, or
-    ``{"level": 1}`` of the column's hierarchy. Nothing is ever read off the data. Where the table has missing values as a category, every column gets a cell for them.
+    ``{"level": 1}`` of the column's hierarchy. Nothing is inferred from the data. If the table treats missing values as a category, every column gets a cell for them.
     """
     published = (*table.quasi, *table.sensitive, *table.declared)
     if declared is None:
@@ -214,7 +214,7 @@ def _column(table: Table, name: str, entry: Any) -> PublicColumn | NoisyCuts:
 
 
 def _listed(name: str, entry: Any) -> pl.Series:
-    """Values that were listed, or counted from one whole number to another."""
+    """The values of an entry that lists them, or that gives a range of integers."""
     if isinstance(entry, Mapping):
         ends = [entry.get(end, 1 if end == "step" else None) for end in ("from", "to", "step")]
         if set(entry) - {"from", "to", "step"} or not all(type(end) is int for end in ends) or ends[2] < 1:
@@ -270,7 +270,7 @@ def _bins(name: str, kind: ValueType, entry: Mapping[str, Any]) -> PublicColumn 
 
 
 def _even(low: float, high: float, bins: int, kind: ValueType) -> list[Any]:
-    """Ends of ``bins`` ranges of equal width; of whole numbers at most one range each."""
+    """The ends of ``bins`` ranges of equal width; for integers at most one range per value."""
     edges = [low + (high - low) * step / bins for step in range(bins + 1)]
     if not kind.is_whole:
         return edges
@@ -315,13 +315,13 @@ def cell_labels(columns: Sequence[PublicColumn]) -> list[str]:
 
 
 def combinations_of(sizes: Sequence[int]) -> NDArray[np.int64]:
-    """All combinations of codes below the ``sizes``, one a row, the last column varying fastest."""
+    """All combinations of codes below the ``sizes``, one per row, the last column varying fastest."""
     grid = np.indices(tuple(sizes), dtype=np.int64)
     return grid.reshape(len(sizes), -1).T
 
 
 def _where_null(given: pl.Series, codes: pl.Series, missing: int | None) -> pl.Series:
-    """The ``codes``, with that of missing values where a value is missing; null where there is no cell for it."""
+    """The ``codes``, with the code ``missing`` for missing values; null if there is no cell for them."""
     frame = pl.DataFrame({"code": codes.cast(pl.Int64), "null": given.is_null()})
     return frame.select(pl.when("null").then(pl.lit(missing, pl.Int64)).otherwise("code").alias("code"))["code"]
 

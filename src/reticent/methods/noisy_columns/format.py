@@ -1,4 +1,4 @@
-"""What releases of noise on declared columns have in common: they keep differential privacy and nothing else, for the unit that their manifest states."""
+"""Shared parts of formats with noise on declared columns: they satisfy differential privacy and no other definition, for the unit that their manifest states."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NoisyColumnsFormat(MechanismFormat):
-    """``noised`` are the numbers that noise was added to, and ``known_as`` what they are published as."""
+    """Base of these formats. ``noised`` names the numbers that noise was added to, and ``known_as`` the published result."""
 
     noised: ClassVar[str]
     known_as: ClassVar[str]
@@ -26,7 +26,7 @@ class NoisyColumnsFormat(MechanismFormat):
         return None
 
     def check_unit(self, public: PublicSide, protected: str) -> None:
-        """What is promised is promised of the unit that noise hides; a :class:`DataError` where the manifest states another."""
+        """Raise :class:`DataError` if the manifest states the guarantee for another unit than the one that noise protects."""
         if public.manifest.unit != protected:
             raise DataError(
                 f"manifest.json promises something about the unit {public.manifest.unit!r}, and noise hides the unit {protected!r}."

@@ -1,4 +1,4 @@
-"""Whom noise protects and how much of it a definition allows: the unit with its most records, and the target of all noisy steps together."""
+"""The privacy unit with its maximum number of records, and the total budget of all noisy steps under a definition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONVERTED = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class DPTarget:
-    """What a definition asks of the sum of all steps: at most ``total`` in a ``currency``, for neighbours by a ``relation``; ``delta`` to convert with, and ``failure`` for steps with a delta of their own."""
+    """The budget of all steps together: at most ``total`` in a ``currency`` (epsilon or rho), for neighbours by a ``relation``; ``delta`` for the conversion, and ``failure`` for steps that have their own delta."""
 
     currency: Currency
     total: Fraction
@@ -43,21 +43,21 @@ class DPTarget:
 
 @dataclass(frozen=True)
 class ProtectedRecords:
-    """One ``unit`` has at most ``most`` records that are counted. Both are declared, never read off the records: noise that grew with what people have would tell it."""
+    """The privacy ``unit`` and the maximum number of its records that are counted (``most``). Both are declared, never inferred from the records: noise that depends on the data would disclose them."""
 
     unit: ProtectedUnit
     most: int
 
     @classmethod
     def of(cls, table: Table, asked: ProtectedUnit | None) -> ProtectedRecords:
-        """The unit that was ``asked`` for, or that of the table; a table that bounds the records of a key protects people, whether or not somebody has several."""
+        """The requested unit (``asked``), or that of the table; a table that bounds the records per key protects people, whether or not anyone has several records."""
         unit: ProtectedUnit = asked or table.unit
         if asked is None and unit == "row" and table.key is not None and table.rows_per_person is not None:
             unit = "person"
         return cls(unit, 1 if unit == "row" else int(table.rows_per_person or 1))
 
     def refusal(self, table: Table, method: str) -> str | None:
-        """Why noise cannot hide a unit of the table; None where it can."""
+        """Return why noise cannot protect a unit of the table, or None."""
         if self.unit == "row":
             return None
         if self.unit == "household" and table.key is not None and (table.several_rows or table.rows_per_person):
@@ -70,18 +70,18 @@ class ProtectedRecords:
         return None
 
     def total(self, table: Table, relation: Relation) -> int | None:
-        """The number of records where neighbours agree in it, and so may be told: one record of each unit is replaced by one other."""
+        """The number of records if it is the same in neighbouring tables (one record per unit, replaced by another) and may be published; else None."""
         return table.frame.height if relation == "replace" and self.most == 1 else None
 
     def words(self) -> str:
-        """Whom noise hides."""
+        """A description of the protected unit."""
         if self.most > 1:
             return f"all records of one {self.unit}, of whom at most {self.most} are counted"
         return "one record" if self.unit == "row" else f"the record of one {self.unit}"
 
 
 def unfit(table: Table, definition: Definition, records: ProtectedRecords, method: str) -> str | None:
-    """Why a method that counts records with noise cannot keep the definition for a unit of the table; None where it can."""
+    """Return why a method that counts records with noise cannot satisfy the definition for a unit of the table, or None."""
     if not isinstance(definition, KEPT):
         return f"{method} keeps UnboundedDP, BoundedDP or ConcentratedDP, not {definition}. Choose a grouping method for that."
     if table.weight is not None:
@@ -94,7 +94,7 @@ def unfit(table: Table, definition: Definition, records: ProtectedRecords, metho
 def account_cost(
     plan: ComposedPlan, target: DPTarget, records: ProtectedRecords, purpose: str, total: int | None
 ) -> PrivacyCost:
-    """What a release costs the account; where the number of records is published, there is no bound for records that are added or removed."""
+    """The cost of a release to the privacy account; if the number of records is published, add/remove neighbours have no finite bound."""
     other: Relation = "replace" if target.relation == "add/remove" else "add/remove"
     relations = (target.relation,) if total is not None else (target.relation, other)
     losses: dict[Relation, LossBound] = {relation: plan.loss(relation, target.delta) for relation in relations}

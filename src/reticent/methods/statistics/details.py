@@ -1,4 +1,4 @@
-"""What the manifest of statistics holds as its details: the queries, the cells and bounds of their columns, and the noise of every step."""
+"""The details of statistics in the manifest: the queries, the cells and bounds of their columns, and the noise of every step."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_GROUPS = 1_000_000
 
 @dataclass(frozen=True)
 class PublicFacts:
-    """What is public about the columns: the cells of those that group, the bounds of numbers, whether values may be ``missing``, and the number of records where neighbours agree in it (``total``).
+    """Public facts about the columns: the cells of grouping columns, the bounds of numbers, whether values may be ``missing``, and the number of records if it is the same in neighbouring tables (``total``).
 
-    The cells of ``chosen`` columns are keys that noisy counts told, and so other keys may occur; bounds of columns in ``outer`` were placed by noisy counts between those.
+    The cells of ``chosen`` columns are keys selected by noisy counts, so other keys may occur; bounds of columns in ``outer`` were placed by noisy counts within those outer bounds.
     """
 
     columns: Mapping[str, PublicColumn]
@@ -42,11 +42,11 @@ class PublicFacts:
     total: int | None = None
 
     def groups(self, query: StatisticQuery) -> list[str]:
-        """The label of every group of a query; one without a label where it does not group."""
+        """The label of every group of a query; one empty label if it does not group."""
         return cell_labels([self.columns[name] for name in query.by]) if query.by else [""]
 
     def count_known(self, query: StatisticQuery) -> bool:
-        """Whether everybody knows how many values a query is about."""
+        """Whether the number of values of a query is public."""
         return self.total is not None and not (query.by or query.where or self.missing)
 
     def kinds(self, query: StatisticQuery) -> tuple[StepKind, ...]:
@@ -59,7 +59,7 @@ class PublicFacts:
         return (*counted, "centred") if query.statistic == "mean" else (*counted, "centred", "squares")
 
     def contribution(self, kind: StepKind, query: StatisticQuery | None = None) -> Contribution:
-        """How far one record moves the numbers of a step: of a query, or of a column whose keys or bounds are chosen."""
+        """The contribution of one record to the numbers of a step: of a query, or of a column whose keys or bounds are selected."""
         if query is None:
             return Contribution(levels=LEVELS if kind == "bounds" else 1)
         single = not query.by
@@ -78,7 +78,7 @@ class PublicFacts:
         return Contribution(0, max(low**2, high**2), single, True)
 
     def unnoised_steps(self, queries: tuple[StatisticQuery, ...]) -> Iterator[tuple[StepKind, str | int, Contribution]]:
-        """Every step in its order: what it is about (a column, or a query by its number from 1), and how far a record moves it."""
+        """Every step in order: its kind, its subject (a column, or a query by its number from 1), and the contribution of one record."""
         for name in self.chosen:
             yield "keys", name, self.contribution("keys")
         # JSON objects have no order.
@@ -126,11 +126,11 @@ class StatisticsDetails:
 
     @property
     def about(self) -> list[str | int]:
-        """What each step is about."""
+        """The subject of each step: a column, or the number of a query."""
         return [about for _, about, _ in self.facts.unnoised_steps(self.queries)]
 
     def words(self) -> str:
-        """What the release is, for everybody."""
+        """A description of the release for the public."""
         whose = ProtectedRecords(self.unit, self.rows).words()
         known = "" if self.facts.total is None else f" The number of records ({self.facts.total:,}) is public."
         asked = "; ".join(query.words() for query in self.queries[:6])

@@ -1,6 +1,6 @@
-"""Statistics from noisy numbers, each with its standard error and a 95 % interval. Everything here is computed from what is published.
+"""Statistics from noisy numbers, each with its standard error and a 95 % interval. Everything here is computed from published numbers.
 
-Intervals hold the statistic of the records that were counted (values clamped to their bounds), whatever they are a sample of: they tell what noise does, not what sampling does.
+Intervals contain the statistic of the counted records (values clamped to their bounds): they account for noise, not for sampling error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAVES = BRANCHES**LEVELS
 
 @dataclass(frozen=True)
 class Estimates:
-    """A statistic for every group: its ``value``, its ``error`` (standard error) and an interval from ``low`` to ``high``; NaN where noise leaves nothing to tell."""
+    """A statistic for every group: its ``value``, its ``error`` (standard error) and an interval from ``low`` to ``high``; NaN where noise leaves no usable estimate."""
 
     value: Reals
     error: Reals
@@ -30,7 +30,7 @@ class Estimates:
 
 
 def plain_sums(noisy: Reals, deviation: float, reach: float, least: float) -> Estimates:
-    """Counts and sums: unbiased, and within ``reach`` of the truth; nothing is below ``least``."""
+    """Counts and sums: unbiased estimates with intervals of half-width ``reach``, clipped at ``least``."""
     return Estimates(
         noisy, np.full(len(noisy), deviation), np.maximum(noisy - reach, least), np.maximum(noisy + reach, least)
     )
@@ -49,7 +49,7 @@ def ratios(
     half = sums * counts
     rest = sums**2 - spread * sum_deviation**2
     root = np.sqrt(np.maximum(half**2 - square * rest, 0.0))
-    # Where the count itself may be 0, any mean is possible.
+    # If the count may be 0, any mean is possible.
     told = (square > 0) & (counts > 0)
     scale = np.where(told, square, 1.0)
     low = np.where(told, np.clip((half - root) / scale, low_end, high_end), low_end)
@@ -73,7 +73,7 @@ def variances(
 
 
 def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: Reals, quantile: float) -> Estimates:
-    """The value below which a ``share`` of the known values lies, group by group, from noisy counts of all nodes of a tree of ranges (one row a group).
+    """The value below which a ``share`` of the known values lies, group by group, from noisy counts of all nodes of a tree of ranges (one row per group).
 
     Counts of leaves are the least-squares fit to all nodes. A leaf is in the interval where neither "the quantile lies above it" nor "it lies below it" can be excluded at 95 %.
     """
@@ -93,7 +93,7 @@ def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: R
 
 @lru_cache(maxsize=64)
 def _ranks(share: float) -> tuple[Reals, Reals]:
-    """How the nodes of a tree tell how many values lie up to each leaf, beyond a ``share`` of all: by the least-squares fit of the leaves; and its standard deviation for noise of variance 1."""
+    """Coefficients of the nodes in the number of values up to each leaf minus a ``share`` of all, by the least-squares fit of the leaves; and its standard deviation for noise of variance 1."""
     nodes = tree_nodes()
     covariance = np.asarray(np.linalg.inv(nodes.T @ nodes), dtype=np.float64)
     below = np.tril(np.ones((LEAVES, LEAVES))) - share
@@ -102,7 +102,7 @@ def _ranks(share: float) -> tuple[Reals, Reals]:
 
 
 def tree_nodes() -> Reals:
-    """Which leaves lie under each node: the levels below the root one after the other."""
+    """The matrix of which leaves belong to each node, level by level below the root."""
     parts = [
         np.kron(np.eye(BRANCHES**level), np.ones((1, LEAVES // BRANCHES**level))) for level in range(1, LEVELS + 1)
     ]
@@ -110,12 +110,12 @@ def tree_nodes() -> Reals:
 
 
 def leaf_edges(low: float, high: float) -> Reals:
-    """Where the leaves of a tree between two bounds begin and end."""
+    """The edges of the leaves of a tree between two bounds."""
     return np.linspace(low, high, LEAVES + 1)
 
 
 def tree_counts(leaf: NDArray[np.int64], group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """The number of records in every node, one row a group."""
+    """The number of records in every node, one row per group."""
     counts = np.bincount(group * LEAVES + leaf, minlength=groups * LEAVES).reshape(groups, LEAVES)
     parts: Sequence[NDArray[np.int64]] = [
         counts.reshape(groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)
@@ -124,14 +124,14 @@ def tree_counts(leaf: NDArray[np.int64], group: NDArray[np.int64], groups: int) 
 
 
 def moved(estimates: Estimates, by: float, scale: float = 1.0) -> Estimates:
-    """The same in other units: times ``scale``, and moved ``by`` afterwards."""
+    """The estimates in other units: multiplied by ``scale``, then shifted ``by``."""
     return Estimates(
         estimates.value * scale + by, estimates.error * scale, estimates.low * scale + by, estimates.high * scale + by
     )
 
 
 def rounded(number: float) -> float:
-    """A figure with nine significant digits: what is published, so that any machine computes the same from the noisy numbers."""
+    """The number rounded to nine significant digits for publication, so that every machine computes the same from the noisy numbers."""
     if not math.isfinite(number) or number == 0:
         return number
     return round(number, 8 - math.floor(math.log10(abs(number))))

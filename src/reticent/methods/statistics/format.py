@@ -59,7 +59,7 @@ class StatisticsFormat(NoisyColumnsFormat):
         return self.read(public).plan
 
     def check(self, public: PublicSide) -> None:
-        """Every step has all its noisy numbers, chosen keys and bounds follow from theirs, and all statistics follow from the numbers."""
+        """Check that every step has all its noisy numbers, and that selected keys, bounds and statistics follow from them."""
         details = self.read(public)
         self.check_unit(public, details.unit)
         numbers = self.noisy_numbers(public, details)
@@ -70,7 +70,7 @@ class StatisticsFormat(NoisyColumnsFormat):
                 outer = (details.facts.outer or {})[str(about)]
                 placed = placed_bounds(noisy, WholeNoise(details.currency, step.scale).deviation, outer)
                 if placed != details.facts.bounds[str(about)]:
-                    raise DataError(f"The bounds of {about!r} are not those that the noisy counts tell.")
+                    raise DataError(f"The bounds of {about!r} do not follow from the noisy counts.")
         shown = public.rows["statistics"].frame()
         expected = statistic_table(details, numbers)
         figures = [name for name, dtype in STATISTICS_SCHEMA.items() if dtype == pl.Float64 and name != "at"]
@@ -84,7 +84,7 @@ class StatisticsFormat(NoisyColumnsFormat):
                 )
 
     def noisy_numbers(self, public: PublicSide, details: StatisticsDetails) -> list[NDArray[np.int64]]:
-        """The numbers of every step; a :class:`DataError` where the table is not that of the details."""
+        """The numbers of every step; raises :class:`DataError` if the table does not match the details."""
         frame = public.rows["measurements"].frame()
         nodes = tree_nodes().shape[0]
         sizes = []
@@ -115,7 +115,7 @@ class StatisticsFormat(NoisyColumnsFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
-        """No records at all: nobody is looked up in sums."""
+        """An empty view: statistics contain no records to link."""
         return AdversaryView.in_noise(rows["statistics"].frame().select("group").clear())
 
     def attested(self, public: PublicSide) -> str:
@@ -138,7 +138,7 @@ class StatisticsFormat(NoisyColumnsFormat):
         return Words(details.words(), tuple(risks))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
-        """How many records meet a condition on the columns of a published count."""
+        """Estimate how many records meet a condition on the columns of a published count."""
         details, asked = self.read(public), Condition.of(condition)
         numbers = self.noisy_numbers(public, details)
         found: list[NoisySum] = []
@@ -171,7 +171,7 @@ def _counted(asked: Condition, noisy: NDArray[np.int64], met: NDArray[np.bool_],
 
 
 def _same_texts(one: pl.DataFrame, other: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Whether two tables agree in some columns; a file does not tell an empty text from a missing one."""
+    """Whether two tables agree in some columns; empty and missing texts are equal, because files do not distinguish them."""
     return all(
         one[name].cast(pl.String).fill_null("").to_list() == other[name].cast(pl.String).fill_null("").to_list()
         for name in names

@@ -101,7 +101,7 @@ class Statistics:
         return tuple(name for name, entry in (self.domain or {}).items() if entry == _NOISY)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
-        """It keeps one definition of differential privacy, on tables without weights in which no unit has an unbounded number of records."""
+        """Return why this method refuses, or None. It needs one definition of differential privacy, and a table without weights that bounds the records of a unit."""
         reason = unfit(table, definition, ProtectedRecords.of(table, self.unit), "Statistics")
         if reason is not None:
             return reason
@@ -216,14 +216,14 @@ class Statistics:
         return {"name": "Statistics", **{name: each for name, each in given.items() if each is not None}}
 
     def _parts(self) -> Fraction:
-        """The weight of everything that the budget is divided among."""
+        """The sum of the weights of all steps that share the budget."""
         placed = sum(
             isinstance(declared_bounds(name, entry), NoisyBounds) for name, entry in (self.bounds or {}).items()
         )
         return sum((query.weight for query in self.asked), Fraction(0)) + len(self._keyed) + _ON_BOUNDS * placed
 
     def _facts(self, table: Table, definition: Definition) -> PublicFacts:
-        """What is declared; keys and bounds that are chosen with noise are still missing, or those within which they are chosen."""
+        """The declared facts, before noisy selection: keys to be selected are missing, and bounds to be placed are the outer ones."""
         declared = {name: entry for name, entry in (self.domain or {}).items() if entry != _NOISY}
         columns: dict[str, PublicColumn] = {}
         for column in declared_columns(table, declared) if declared else ():

@@ -1,4 +1,4 @@
-"""Records behind a budget: the only access that statistics have to the data, each one noisy, paid and recorded."""
+"""Budgeted access to records: the only queries that statistics make on the data, each one noisy, charged and recorded."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _TAIL = 0.005
 
 
 class NoisyAnswers:
-    """The records of a table behind a budget.
+    """Noisy queries on the records of a table within a budget.
 
-    Mutable: every step is paid before it is taken; one that the budget cannot pay is refused. *Guarantee*: everything that is returned costs at most ``total`` for one unit of at most ``rows`` records,
-    by :class:`StatisticsPlan`, beside the delta of steps that choose keys. Noise is OpenDP's, from the operating system's randomness; from a seed, for tests, it is numpy's.
+    Mutable: every step is charged before it is executed; one that exceeds the budget is refused. *Guarantee*: everything that is returned costs at most ``total`` for one unit of at most ``rows`` records,
+    by :class:`StatisticsPlan`, plus the delta of steps that select keys. Noise is OpenDP's, from the operating system's randomness; from a seed, for tests, it is numpy's.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class NoisyAnswers:
         self._source = context.randomness.repeatable()
 
     def keys(self, name: str, cost: Fraction, failure: Fraction) -> list[object]:
-        """The values of a column whose noisy count reaches a threshold: one that a single unit has is told with a chance of at most ``failure``."""
+        """The values of a column whose noisy count reaches a threshold; a value of a single unit is returned with probability at most ``failure``."""
         scale = self._paid("keys", Contribution(), cost)
         threshold = threshold_for(failure, scale, self.rows, self.relation)
         counted = self._frame[name].drop_nulls().value_counts(name="times")
@@ -68,7 +68,7 @@ class NoisyAnswers:
         return {str(key): int(count) for key, count in made(counts).items()}
 
     def bounds(self, name: str, outer: Bounds, cost: Fraction) -> Bounds:
-        """Bounds within public ones, so that by noisy counts half a percent of the values lies beyond each."""
+        """Bounds within public ones such that, by noisy counts, half a percent of the values is beyond each."""
         scale = self._paid("bounds", Contribution(levels=4), cost)
         leaf, known = self._leaves(name, outer)
         noise = WholeNoise(self.currency, scale)
@@ -77,7 +77,7 @@ class NoisyAnswers:
         return placed_bounds(noisy, noise.deviation, outer)
 
     def answer(self, kind: StepKind, query: StatisticQuery, facts: PublicFacts, cost: Fraction) -> None:
-        """Take one step of a query."""
+        """Execute one step of a query, and record its noisy numbers."""
         contribution = facts.contribution(kind, query)
         scale = self._paid(kind, contribution, cost)
         group, groups = self._groups(query, facts)
@@ -119,7 +119,7 @@ class NoisyAnswers:
         return np.clip(found, 0, LEAVES - 1).astype(np.int64), known
 
     def _groups(self, query: StatisticQuery, facts: PublicFacts) -> tuple[Whole, int]:
-        """The group of every record, -1 where its key was not chosen."""
+        """The group of every record (-1: its key was not selected), and the number of groups."""
         codes, size = np.zeros(self._frame.height, dtype=np.int64), 1
         outside = np.zeros(self._frame.height, dtype=np.bool_)
         for name in query.by:
@@ -163,7 +163,7 @@ class NoisyAnswers:
 
 
 def placed_bounds(noisy: Whole, deviation: float, outer: Bounds) -> Bounds:
-    """The bounds that noisy counts of a tree tell: edges of its leaves around the middle 99 % of the values."""
+    """The bounds from noisy counts of a tree: edges of its leaves around the middle 99 % of the values."""
     edges = leaf_edges(float(outer.low), float(outer.high))
     low = quantiles(noisy.reshape(1, -1), deviation, _TAIL, edges, 1.0).value[0]
     high = quantiles(noisy.reshape(1, -1), deviation, 1 - _TAIL, edges, 1.0).value[0]

@@ -1,4 +1,4 @@
-"""The plan of a release of statistics: every noisy step, how far one unit moves its numbers, and what all of them cost together, exactly."""
+"""The plan of a release of statistics: every noisy step, its sensitivity to one unit, and the exact composed privacy cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one record adds to the numbers of a step: a whole number from ``low`` to ``high`` to one of them, on each of ``levels`` levels; nothing at all where it is ``optional``.
+    """The contribution of one record to the numbers of a step: an integer from ``low`` to ``high``, added to one number on each of ``levels`` levels; possibly none if it is ``optional``.
 
     ``single`` is whether a level has one number only.
     """
@@ -34,7 +34,7 @@ class Contribution:
     levels: int = 1
 
     def moves(self, rows: int, relation: Relation) -> tuple[Fraction, Fraction]:
-        """The largest sum of changes and the largest squared distance that ``rows`` records of one unit cause.
+        """The L1 sensitivity and the squared L2 sensitivity to ``rows`` records of one unit.
 
         Added or removed, they move the numbers of a level by at most ``rows`` times the largest contribution in all, so by at most as much in Euclidean distance. Replaced, each takes its contribution
         away and adds another: to another number (twice the sum, twice the squared distance), or to the same one, which then moves from one end to the other.
@@ -51,7 +51,7 @@ class Contribution:
 
 @dataclass(frozen=True)
 class StatisticStep:
-    """One access to the data: noise of a ``scale`` on numbers that one record moves by its ``contribution``; with a ``threshold`` only keys whose noisy count reaches it are told."""
+    """One query on the data: noise of a ``scale`` on numbers to which one record adds its ``contribution``; with a ``threshold`` only keys whose noisy count reaches it are published."""
 
     kind: StepKind
     scale: Fraction
@@ -65,14 +65,14 @@ class StatisticStep:
             raise DataError("A step that chooses keys has a threshold, and no other step.")
 
     def cost(self, currency: Currency, rows: int, relation: Relation) -> Fraction:
-        """Gaussian noise of scale s costs distance^2/(2 s^2), Laplace noise sum/s."""
+        """The privacy cost: Gaussian noise of scale s costs (L2 sensitivity)^2/(2 s^2), Laplace noise (L1 sensitivity)/s."""
         total, squared = self.contribution.moves(rows, relation)
         return total / self.scale if currency == "epsilon" else squared / (2 * self.scale**2)
 
     def failure(self, rows: int, relation: Relation) -> Fraction:
-        """The chance, rounded up, that a key is told which only one unit has.
+        """The probability, rounded up, that a key of only one unit is published.
 
-        The unit's records are in at most ``rows`` keys, each with at most ``rows`` of them; the key is told where the noise is at least threshold - rows. Discrete Gaussian noise of scale s is at least
+        The unit's records are in at most ``rows`` keys, each with at most ``rows`` of them; a key is published if its noise is at least threshold - rows. Discrete Gaussian noise of scale s is at least
         m >= 1 with a chance of at most exp(-(m - 1)^2/(2 s^2))/2 [Canonne, Kamath and Steinke 2020, proposition 25, with the Gaussian's own bound]. A unit that is replaced has keys before and after.
         """
         if self.threshold is None:
@@ -117,7 +117,7 @@ class StatisticsPlan(ComposedPlan):
 
 
 def threshold_for(failure: Fraction, scale: Fraction, rows: int, relation: Relation) -> int:
-    """The least threshold at which a step that chooses keys fails with a chance of at most ``failure``."""
+    """The smallest threshold at which a step that selects keys fails with probability at most ``failure``."""
 
     def fails(threshold: int) -> bool:
         return StatisticStep("keys", scale, Contribution(), threshold).failure(rows, relation) > failure

@@ -40,7 +40,7 @@ MEASUREMENTS_SCHEMA = {"step": pl.Int64, "about": pl.String, "cell": pl.Int64, "
 
 
 def measurement_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> pl.DataFrame:
-    """All noisy numbers below one another, step by step; cells are numbered from 1 in the order of groups (and of nodes within a group)."""
+    """All noisy numbers concatenated, step by step; cells are numbered from 1 in the order of groups (and of nodes within a group)."""
     parts = [
         pl.DataFrame(
             {
@@ -57,7 +57,7 @@ def measurement_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> p
 
 
 def statistic_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> pl.DataFrame:
-    """The statistics that follow from the noisy numbers of all steps: one row a query, group and share."""
+    """The statistics that follow from the noisy numbers of all steps: one row per query, group and share."""
     by_query: dict[int, dict[StepKind, tuple[WholeNoise, Whole]]] = {}
     for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
         if isinstance(about, int):

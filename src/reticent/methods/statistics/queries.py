@@ -1,4 +1,4 @@
-"""Statistics that are asked for: what is computed of which column, of which records, for which groups; written down before the data are touched."""
+"""Requested statistics: which statistic of which column, over which records, for which groups; declared before the data are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KEYS = ("statistic", "column", "by", "where", "at", "weight")
 class StatisticQuery:
     """One ``statistic`` of a ``column`` over the records that meet the condition ``where``, for every group of the columns ``by``.
 
-    A count without a column counts records, with one those whose value is known. Quantiles are those ``at`` the shares. Queries get a part of the budget by their ``weight``.
+    A count without a column counts records, with one those whose value is known. Quantiles are those ``at`` the shares. Queries share the budget in proportion to their ``weight``.
     """
 
     statistic: Statistic
@@ -85,13 +85,13 @@ class StatisticQuery:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that it reads."""
+        """Every column that the query reads."""
         own = () if self.column is None else (self.column,)
         scope = () if self.where is None else Condition.parse(self.where).scope
         return tuple(dict.fromkeys((*own, *self.by, *scope)))
 
     def words(self) -> str:
-        """What is asked for."""
+        """A description of the query."""
         of = "of records" if self.column is None else f"of {self.column!r}"
         by = f" by {', '.join(self.by)}" if self.by else ""
         where = f" where {self.where}" if self.where is not None else ""

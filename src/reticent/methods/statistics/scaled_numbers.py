@@ -1,4 +1,4 @@
-"""Numbers between bounds as whole numbers of a small unit: what sums with discrete noise are made of."""
+"""Bounded numbers as integer multiples of a small unit, for sums with discrete noise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BITS = 16
 
 @dataclass(frozen=True)
 class Bounds:
-    """Values are clamped to ``low`` to ``high``, and rounded to whole units: between 2^16 and 2^17 of them lie between the bounds."""
+    """Bounds to which values are clamped, and a unit to which they are rounded: ``high - low`` is between 2^16 and 2^17 units."""
 
     low: Fraction
     high: Fraction
@@ -33,17 +33,17 @@ class Bounds:
 
     @property
     def unit(self) -> Fraction:
-        """A power of two."""
+        """The unit, a power of two."""
         return Fraction(2) ** (math.floor(math.log2(self.high - self.low)) - _BITS)
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The least and the largest value, in units."""
+        """The minimum and the maximum value, in units."""
         return math.floor(self.low / self.unit), math.ceil(self.high / self.unit)
 
     @property
     def middle(self) -> int:
-        """The value that sums for means and variances are taken from, in units."""
+        """The origin of sums for means and variances, in units."""
         low, high = self.ends
         return (low + high) // 2
 
@@ -79,7 +79,7 @@ class NoisyBounds:
 
 
 def declared_bounds(name: str, entry: Any) -> Bounds | NoisyBounds:
-    """What a policy declares of a column of numbers: ``[0, 200000]``, or ``{"low": 0, "high": 10000000, "chosen": "noisy"}``."""
+    """The bounds that a policy declares for a numeric column: ``[0, 200000]``, or ``{"low": 0, "high": 10000000, "chosen": "noisy"}``."""
     ends = entry
     noisy = isinstance(entry, Mapping)
     if isinstance(entry, Mapping):

@@ -1,4 +1,4 @@
-"""Methods of noise beside one another, at several epsilons: the error that their plans expect, and for the steward the error that a draw has."""
+"""Comparison of noise mechanisms at several epsilons: the expected error of their plans and, for the steward, the measured error of a sample."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from reticent.errors import PolicyError
 from reticent.table import Table
 
 STEWARD_ONLY = (
-    "Measured errors were computed from the records themselves, of draws that nobody paid for. They are for the steward alone: nothing was charged, recorded or published, and publishing one of them, "
-    "or a choice that only they explain, tells something about the records that no epsilon covers. Choose by the expected errors where the choice itself must be private."
+    "Measured errors were computed from the records themselves, on samples that were not charged to a budget. They are for the steward alone: nothing was charged, recorded or published, and publishing one of them, "
+    "or a choice that only they explain, discloses something about the records that no epsilon covers. Choose by the expected errors where the choice itself must be private."
 )
 
 
 @dataclass(frozen=True)
 class ComparedDraw:
-    """One method at one epsilon: what its plan expects, and what a draw had where that was asked for."""
+    """One method at one epsilon: the expected error of its plan, and the measured error of one sample if requested."""
 
     method: str
     epsilon: Number
@@ -62,7 +62,7 @@ class ErrorComparison(ShownAsCard):
             found = [f"{each.measured[name]:.4f}" if each.measured and name in each.measured else "" for name in names]
             rows.append((each.method, str(each.epsilon), expected, *found))
         heads = ("method", "epsilon", "expected, worst column", *(name.replace("_", " ") for name in names))
-        return Card("Errors beside one another", tables=[CardTable(heads, rows)], notes=[STEWARD_ONLY] if names else [])
+        return Card("Errors compared", tables=[CardTable(heads, rows)], notes=[STEWARD_ONLY] if names else [])
 
 
 def compare(
@@ -75,10 +75,10 @@ def compare(
     measure: bool = False,
     context: Context | None = None,
 ) -> ErrorComparison:
-    """Put ``methods`` beside one another at several ``epsilons``, before anything is spent.
+    """Compare ``methods`` at several ``epsilons`` before any budget is spent.
 
-    Expected errors follow from plans, declared cells and the number of records. With ``measure`` each method is drawn once for the steward's eyes: no release is made, nothing is charged, and the result
-    says that it must not be published.
+    Expected errors follow from plans, declared cells and the number of records. With ``measure`` each method is sampled once for the steward: no release is made, nothing is charged, and the result
+    states that it must not be published.
     """
     if not methods or not epsilons:
         raise PolicyError(
