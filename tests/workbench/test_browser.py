@@ -44,7 +44,7 @@ def test_from_the_demo_data_to_a_verified_release_by_clicks(
 ) -> None:
     page = demo
     assert "4,000" in page.inner_text(".tiles")
-    page.click("text=Next: what each column tells")
+    page.click("text=Next: what each column reveals")
     page.wait_for_selector(".column-card")
     page.wait_for_selector("#exposure .big")
     assert page.locator(".column-card").count() == 9
@@ -288,7 +288,7 @@ def test_someone_without_the_token_sees_nothing(chromium: Any, bench: Bench, dem
     for address in (bench.base, demo.url, bench.link):
         answered = page.goto(address)
         assert answered.status == 403
-        assert "belongs to somebody else" in page.inner_text("body")
+        assert "belongs to another user" in page.inner_text("body")
     stranger.close()
 
 

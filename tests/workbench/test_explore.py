@@ -94,7 +94,7 @@ def test_a_search_is_stopped_and_goes_on(visitor: Visitor, bench: Bench, tmp_pat
     page = opened(visitor, bench, path)
     page.goto(versioned(page, "columns"))
     page.wait_for_selector(".column-card")
-    page.click("button:has-text('Try what it affords')")
+    page.click("button:has-text('Try what suits the table')")
     page.click(".part:has(progress) button:has-text('Stop')")
     page.wait_for_selector(".failed:has-text('Stopped')")
     page.click(".failed button:has-text('Try again')")

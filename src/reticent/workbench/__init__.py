@@ -1,11 +1,11 @@
 """The workbench: from a file to a certified release in one browser tab, on this machine alone.
 
-``server``    the application and the command; ``security`` who may speak to it, and what pages may load
-``project``   one folder a project: the policy, which is the state, with every version that it had; ``edits`` what a click means for it
-``jobs``      work in processes of its own; ``worker`` such a process, ``tasks`` what it does, ``stamps`` what changes when a file does
-``desk``      what all pages share; ``pages`` one module a page, ``rail`` the state of the problem beside them, ``scripts`` the same by other means;
-              ``definition_words`` what pages call definitions and their parameters
-``figures``   pictures; ``templates`` and ``static`` the pages, their style and their scripts (``static/vendor``: htmx, with licence and hash)
+``server``    the web application and the command; ``security`` authentication, host and origin checks, response headers
+``project``   one folder per project with all versions of its policy; ``edits`` changes of the policy that pages make
+``jobs``      background jobs; ``worker`` a worker process, ``tasks`` the functions it runs, ``stamps`` detection of changed source files
+``desk``      state and rendering shared by all pages; ``pages`` one module per page, ``rail`` the sidebar, ``scripts`` the equivalent command and script;
+              ``definition_words`` readable names of definitions and their parameters
+``figures``   SVG charts; ``templates`` and ``static`` HTML templates, style sheets and scripts (``static/vendor``: htmx, with licence and hash)
 """
 
 from reticent.workbench.server import serve

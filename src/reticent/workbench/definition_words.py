@@ -1,4 +1,4 @@
-"""Definitions and their parameters in words: what pages call them beside the names that a policy writes."""
+"""Readable names of definitions and their parameters, shown on pages next to their names in a policy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHOICES = {"alone": {True: "no", False: "yes"}}
 
 @cache
 def _models() -> dict[str, str]:
-    """The literature's name of every definition that the advisor knows."""
+    """Return the name in the literature of every definition that the advisor covers."""
     from reticent.belief import CONCERNS, advise
 
     known: dict[str, str] = {"KAnonymity": "k-anonymity"}
@@ -46,12 +46,12 @@ def _models() -> dict[str, str]:
 
 
 def model_name(name: str) -> str:
-    """What a definition is called in the literature: ``distinct l-diversity``; its own name where it has no other."""
+    """Return the name of a definition in the literature, such as ``distinct l-diversity``, or else its class name."""
     return _models().get(name, name)
 
 
 def guarantee_words(definition: Mapping[str, Any]) -> str:
-    """A definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
+    """Describe a definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
     shown = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
     about = f" of {definition['column']}" if definition.get("column") else ""
     given = "".join(f", {name}\u00a0=\u00a0{value}" for name, value in shown.items())
@@ -59,10 +59,10 @@ def guarantee_words(definition: Mapping[str, Any]) -> str:
 
 
 def parameter_words(name: str, parameter: str) -> str:
-    """What a parameter of a definition is, as the label of its field."""
+    """Return the form label of a definition's parameter."""
     return _OF_DEFINITIONS.get((name, parameter)) or _PARAMETERS.get(parameter, parameter)
 
 
 def choice_words(parameter: str, value: bool) -> str:
-    """The two values of a parameter that is true or false, as its label asks for them."""
+    """Return the wording of a value of a boolean parameter."""
     return _CHOICES.get(parameter, {True: "yes", False: "no"})[value]

@@ -1,4 +1,4 @@
-"""What all pages share: the projects, the work in progress, and how a page, a part of a page and a refusal are drawn."""
+"""State and rendering shared by all pages: projects, background jobs, and HTML for pages, page parts and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reticent.workbench.project import Project, Projects
 STATIC = Path(__file__).parent / "static"
 STEPS = (
     ("data", "Data", "What was read"),
-    ("columns", "Columns", "What each column tells"),
+    ("columns", "Columns", "What each column reveals"),
     ("guarantee", "Guarantee", "What must never be learned"),
     ("explore", "Explore", "What it costs"),
     ("publish", "Publish", "The certified release"),
@@ -45,7 +45,7 @@ _PAGE_WAITS = 0.3
 
 @dataclass(frozen=True)
 class PagePart:
-    """One part of a page that work stands behind: its template, the task, the sections of the policy that it depends on, and who works on it."""
+    """A part of a page filled by a background job: its template, the task, the sections of the policy that it depends on, and the worker process."""
 
     name: str
     task: str
@@ -54,12 +54,12 @@ class PagePart:
     title: str = ""
     kept: bool = True
     translated: Callable[[ProjectView, Mapping[str, Any]], dict[str, Any]] | None = None
-    """What the task gets instead of what the address says."""
+    """Computes the task's parameters, instead of taking them from the query string."""
 
 
 @dataclass(frozen=True)
 class ProjectView:
-    """A project at one version, for one page."""
+    """A project at one version, as one page shows it."""
 
     project: Project
     version: int
@@ -67,27 +67,27 @@ class ProjectView:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The policy as plain data."""
+        """The policy as parsed TOML."""
         return self.project.content(self.version) if self.version else {}
 
     @property
     def is_head(self) -> bool:
-        """Whether this is the current version."""
+        """True if this is the current version."""
         return self.version == self.project.head
 
     def url(self, page: str | None = None, version: int | None = None) -> str:
-        """The address of a page at a version, by default of this one."""
+        """Return the URL of a page at a version, by default this page and version."""
         number = self.version if version is None else version
         return f"/p/{self.project.id}/v/{number}/{self.page if page is None else page}"
 
     def part_url(self, name: str, **asked: Any) -> str:
-        """The address of a part of a page."""
+        """Return the URL of a page part."""
         extra = "".join(f"&{key}={value}" for key, value in asked.items())
         return f"/p/{self.project.id}/part/{name}?v={self.version}&page={self.page}{extra}"
 
 
 class Desk:
-    """The workbench behind the pages. Mutable: projects and jobs are."""
+    """Shared state of the workbench. Mutable: holds the projects and the jobs."""
 
     def __init__(self, home: Path, start: Path | None = None) -> None:
         self.projects, self.jobs, self.start = Projects(home), Jobs(), start or Path.cwd()
@@ -95,7 +95,7 @@ class Desk:
         self._ahead: dict[tuple[str, str], str] = {}
         self._finishers: dict[str, Callable[[ProjectView, Any, Mapping[str, Any]], dict[str, Any]]] = {}
         self.templates = Environment(
-            # The report's parts are the pages' own, where both show the same.
+            # Pages reuse the report's template macros.
             loader=ChoiceLoader(
                 [
                     PackageLoader("reticent.workbench", "templates"),
@@ -119,7 +119,7 @@ class Desk:
         )
 
     def view(self, number: str, version: int, page: str) -> ProjectView:
-        """A project at a version; one that is not there is an error that says so."""
+        """Return a project at a version; an unknown project or version is an error."""
         from reticent.errors import DataError
 
         project = self.projects.find(number)
@@ -130,13 +130,13 @@ class Desk:
     def add_part(
         self, part: PagePart, finish: Callable[[ProjectView, Any, Mapping[str, Any]], dict[str, Any]] | None = None
     ) -> None:
-        """Let pages show a part; ``finish`` adds what its template needs beside the result of its task."""
+        """Register a page part; ``finish`` adds template variables to the result of its task."""
         self.parts[part.name] = part
         if finish is not None:
             self._finishers[part.name] = finish
 
     def settings(self, view: ProjectView, part: PagePart, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """What the task of a part gets: the folder, the policy without what the part does not depend on, and what was asked."""
+        """Return the inputs of a part's task: the folder, the policy sections that it depends on, and the request parameters."""
         from reticent.workbench.stamps import source_stamp
 
         content = {name: setting for name, setting in view.content.items() if name in part.sections}
@@ -146,13 +146,13 @@ class Desk:
         return {"folder": folder, "policy": _text(content), "stamp": stamp, **given}
 
     def peek(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Job | None:
-        """The work behind a part, if it was begun."""
+        """Return the job of a part if it was started, else None."""
         part = self.parts[name]
         folder = view.project.cache if part.kept else None
         return self.jobs.peek(part.task, self.settings(view, part, asked or {}), folder)
 
     def job(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Job:
-        """The work behind a part."""
+        """Return the job of a part; starts it if necessary."""
         part = self.parts[name]
         folder = view.project.cache if part.kept else None
         job = self.jobs.ask(part.task, self.settings(view, part, asked or {}), lane=part.lane, folder=folder)
@@ -160,10 +160,10 @@ class Desk:
         return job
 
     def ahead(self, view: ProjectView, name: str) -> Job:
-        """The work behind a part, begun before a page shows it.
+        """Return the job of a part, started before any page requests it.
 
-        Such work is stopped when the same part of another version is begun ahead, so that changes in quick succession do not queue up; work that a page shows
-        (:meth:`job`) is never stopped that way.
+        Such a job is cancelled when the same part is prefetched for another version, so that quick successive edits do not queue up; jobs requested by a page
+        (:meth:`job`) are never cancelled that way.
         """
         known = self.peek(view, name)
         if known is not None:
@@ -177,22 +177,22 @@ class Desk:
         return job
 
     async def settled_parts(self, view: ProjectView, *names: str, **asked: Any) -> None:
-        """Begin the work behind parts, and wait a moment for it: a page whose parts take no time arrives whole."""
+        """Start the jobs of parts and wait briefly for them, so that a page with fast parts is delivered complete."""
         for job in [self.job(view, name, asked) for name in names]:
             await settled(job, _PAGE_WAITS)
 
     def result(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Any:
-        """The result behind a part, if it is there; the work is begun otherwise."""
+        """Return the result of a part's job if it is done, else start the job and return None."""
         job = self.job(view, name, asked)
         return job.result if job.state == "done" else None
 
     def drawn(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> str:
-        """A part as it stands: its content, how far it has come, or why it failed."""
+        """Render a part: its content, its progress, or the error."""
         job = self.job(view, name, asked)
         return self.drawn_job(view, name, job, asked or {})
 
     def drawn_job(self, view: ProjectView, name: str, job: Job, asked: Mapping[str, Any]) -> str:
-        """The job of a part as HTML."""
+        """Render the job of a part as HTML."""
         url = view.part_url(name, **asked)
         if job.state == "done":
             return self._filled(view, name, job.result, asked, url)
@@ -211,22 +211,22 @@ class Desk:
         return self.html(f"parts/{name}.html", view=view, found=found, asked=asked, url=url, **more)
 
     def html(self, file: str, /, **context: Any) -> str:
-        """A template filled in."""
+        """Render a template."""
         return self.templates.get_template(file).render(**context)
 
     def page(self, file: str, view: ProjectView | None = None, /, status: int = 200, **context: Any) -> HTMLResponse:
-        """A whole page."""
+        """Return a complete page as a response."""
         return HTMLResponse(self.html(file, view=view, desk=self, **context), status)
 
     def sent_on(self, request: Request, url: str) -> Response:
-        """Lead the browser to another address: the page's own parts are exchanged, and the address changes."""
+        """Redirect the browser; for htmx requests the page content is swapped and the URL updated without a reload."""
         if request.headers.get("hx-request"):
             where = {"path": url, "target": "#app", "select": "#app", "swap": "outerHTML"}
             return Response(status_code=204, headers={"HX-Location": json.dumps(where)})
         return RedirectResponse(url, 303)
 
     def refused(self, request: Request, error: ReticentError | str, status: int = 422) -> Response:
-        """Why something was not done, as a note on the page or as a page of its own."""
+        """Return an error response: a notice within the page for htmx requests, otherwise a page of its own."""
         if request.headers.get("hx-request"):
             html = self.html("parts/_notice.html", message=str(error))
             return HTMLResponse(html, 200, {"HX-Retarget": "#notice", "HX-Reswap": "innerHTML"})
@@ -235,12 +235,12 @@ class Desk:
 
 @cache
 def asset_url(name: str) -> str:
-    """The address of a style or script, with a hash of its content: a browser keeps it until it changes."""
+    """Return the URL of a static file with a hash of its content, so that browsers can cache it until it changes."""
     return f"/static/{name}?v={sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"
 
 
 async def settled(job: Job, seconds: float = _AT_ONCE) -> Job:
-    """The job, after waiting a moment for it: what takes no time needs no progress bar."""
+    """Return the job after waiting briefly for it, so that fast jobs need no progress bar."""
     waited = 0.0
     while not job.over and waited < seconds:
         await asyncio.sleep(_LOOK_AGAIN)

@@ -1,4 +1,4 @@
-"""Changes of a policy, each a small change of its plain data: what a click in the workbench means for the file."""
+"""Edits of a policy that the workbench makes, each as a small in-place change of the parsed TOML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIZE = {"name": "KAnonymity", "k": 5}
 
 
 def role_of(content: Mapping[str, Any], column: str) -> str | None:
-    """The role of a column; None for one that is not published."""
+    """Return the role of a column, or None if it is not published."""
     roles = content.get("roles", {})
     for role in LISTED:
         if column in _names(roles, role):
@@ -23,7 +23,7 @@ def role_of(content: Mapping[str, Any], column: str) -> str | None:
 
 
 def roles_of(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The columns of every role."""
+    """Return the columns of every role."""
     roles = content.get("roles", {})
     found = {role: _names(roles, role) for role in LISTED}
     return {**found, "declared": list(content.get("declared", {}))}
@@ -32,7 +32,7 @@ def roles_of(content: Mapping[str, Any]) -> dict[str, list[str]]:
 def set_role(
     content: Content, column: str, role: str | None, proposed: Mapping[str, Any] | None = None, reason: str = ""
 ) -> None:
-    """Give a column a role. What belonged to its old role goes with it; what the new one needs comes from the proposal."""
+    """Assign a role to a column. Settings of the old role are removed; settings that the new role needs are copied from ``proposed``."""
     if role is not None and role not in (*LISTED, "declared"):
         raise PolicyError(f"There is no role {role!r}.")
     before = role_of(content, column)
@@ -56,7 +56,7 @@ def set_role(
 
 
 def _take_away(content: Content, column: str, role: str | None) -> None:
-    """Take a column out of its role, with everything that was said about it in that role."""
+    """Remove a column from its role, with all settings that belong to that role."""
     roles = content.setdefault("roles", {})
     for listed in LISTED:
         if column in _names(roles, listed):
@@ -86,7 +86,7 @@ def _take_away(content: Content, column: str, role: str | None) -> None:
 
 
 def _guard(content: Content, column: str) -> None:
-    """A sensitive column gets a guarantee of its own, and those without a column say which one they are about."""
+    """Add a definition for a new sensitive column, and write the column name into definitions that left it implicit."""
     sensitive = _names(content["roles"], "sensitive")
     definitions = [dict(each) for each in definitions_of(content)]
     if len(sensitive) > 1:
@@ -99,7 +99,7 @@ def _guard(content: Content, column: str) -> None:
 
 
 def _is_about_values(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition judges sensitive values."""
+    """True if a definition constrains sensitive values."""
     from reticent.registry import DEFINITIONS, load
 
     name = str(definition.get("name"))
@@ -107,7 +107,7 @@ def _is_about_values(definition: Mapping[str, Any]) -> bool:
 
 
 def set_special(content: Content, setting: str, column: str | None) -> None:
-    """Name the column that tells people or households apart, or that holds survey weights; None names none."""
+    """Set the column that identifies people or households or holds survey weights; None removes the setting."""
     if setting not in ("key", "household", "weight"):
         raise PolicyError(f"There is no setting {setting!r} of [roles] that names one column.")
     roles = content.setdefault("roles", {})
@@ -118,7 +118,7 @@ def set_special(content: Content, setting: str, column: str | None) -> None:
 
 
 def set_hierarchy(content: Content, column: str, description: Mapping[str, Any] | None) -> None:
-    """Describe the levels of a quasi column; None leaves the value itself, or nothing."""
+    """Set the hierarchy of a quasi-identifier; None means exact value or suppression, with no levels in between."""
     hierarchies = content.setdefault("hierarchies", {})
     if description is None:
         hierarchies.pop(column, None)
@@ -127,17 +127,17 @@ def set_hierarchy(content: Content, column: str, description: Mapping[str, Any] 
 
 
 def set_method(content: Content, method: Mapping[str, Any]) -> None:
-    """Choose the method with its parameters."""
+    """Set the method and its parameters."""
     content["method"] = dict(method)
 
 
 def free_node(content: Content) -> None:
-    """Let the search choose the levels again."""
+    """Remove the fixed lattice node, so that the search chooses the levels again."""
     content.setdefault("method", {}).pop("node", None)
 
 
 def set_weight(content: Content, column: str, weight: float | None) -> None:
-    """How much a column counts in the objective; None counts it as any other."""
+    """Set the weight of a column in the objective; None resets it to the default."""
     method = content.setdefault("method", {})
     weights = dict(method.get("weights", {}))
     if weight is None:
@@ -151,7 +151,7 @@ def set_weight(content: Content, column: str, weight: float | None) -> None:
 
 
 def set_suppression(content: Content, limit: str) -> None:
-    """The share of rows that may be suppressed."""
+    """Set the maximum share of suppressed rows."""
     content.setdefault("method", {})["suppression"] = limit
 
 
@@ -168,7 +168,7 @@ def set_definition(content: Content, place: int, settings: Mapping[str, Any] | N
 
 
 def set_quasi_sets(content: Content, sets: list[list[str]]) -> None:
-    """The sets of columns that different adversaries may know; none: one adversary knows all."""
+    """Set the column sets known to different adversaries; an empty list means one adversary who knows all quasi-identifiers."""
     roles = content.setdefault("roles", {})
     if sets:
         roles["quasi_sets"] = sets
@@ -177,7 +177,7 @@ def set_quasi_sets(content: Content, sets: list[list[str]]) -> None:
 
 
 def set_release(content: Content, settings: Mapping[str, Any]) -> None:
-    """Where the release goes and what comes with it; a setting of None or an empty one is left out."""
+    """Set the output folder and options of the release; settings that are None or empty are removed."""
     release = content.setdefault("release", {})
     for name, value in settings.items():
         if value in (None, "", [], {}):
@@ -187,7 +187,7 @@ def set_release(content: Content, settings: Mapping[str, Any]) -> None:
 
 
 def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
-    """Say how the rows are read; a setting of None, or an empty one, is found out."""
+    """Set how the rows are read; settings that are None or empty are detected from the file."""
     data = content.setdefault("data", {})
     for name, value in settings.items():
         if value in (None, "", [], {}):
@@ -197,7 +197,7 @@ def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
 
 
 def definitions_of(content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The definitions, also where one alone is written without a list."""
+    """Return the definitions as a list, also if the policy has a single table instead of a list."""
     found = content.get("definition", [])
     return [found] if isinstance(found, dict) else list(found)
 

@@ -1,4 +1,4 @@
-"""The pictures and numbers of the pages: plain SVG whose colours come from the style sheet. No style stands in a picture."""
+"""SVG charts and number formatting of the pages. Colours come from the style sheet; the SVG contains no inline styles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 
 def number(value: Any) -> str:
-    """A whole number with separators, a share with three digits."""
+    """Format an integer with thousands separators, or a fraction with three digits."""
     if value is None:
         return "–"
     if isinstance(value, float) and not value.is_integer():
@@ -19,7 +19,7 @@ def number(value: Any) -> str:
 
 
 def percent_text(share: float | None, digits: int = 1) -> str:
-    """A share in percent; what is not nothing and not everything never looks so."""
+    """Format a share as a percentage; only exact 0 and 1 are shown as 0 % and 100 %."""
     if share is None:
         return "–"
     least = 10.0 ** -(digits + 2)
@@ -36,7 +36,7 @@ def many(count: int, one: str, several: str | None = None) -> str:
 
 
 def distribution(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
-    """The distribution of a column: bins, or bars of its most frequent values."""
+    """Return a chart of a column's distribution: a histogram, or bars of its most frequent values."""
     if chart["kind"] == "bins":
         return _bins(chart, label)
     if chart["kind"] == "values":
@@ -93,14 +93,14 @@ def _svg(width: float, height: float, content: str, label: str, kind: str) -> Ma
 
 
 def columns_words(names: Sequence[str]) -> str:
-    """Names in a sentence."""
+    """Join names for use in a sentence: ``a, b and c``."""
     if len(names) <= 1:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def shares(counted: Mapping[str, Any], label: str, kind: str) -> Markup:
-    """Bars of the most frequent values, as shares."""
+    """Return a bar chart of the shares of the most frequent values."""
     listed = [(each["label"], each["count"]) for each in counted["values"][:8]]
     rest = counted["others"] + sum(each["count"] for each in counted["values"][8:])
     if rest:
@@ -120,7 +120,7 @@ def shares(counted: Mapping[str, Any], label: str, kind: str) -> Markup:
 
 
 def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
-    """The lattice: every node a link, exact values at the bottom. Of a large one the nodes that were judged, and only heights that have any."""
+    """Return the generalization lattice as SVG: every node a link, exact values at the bottom. A large lattice shows evaluated nodes only."""
     rows: dict[int, list[tuple[str, str, str]]] = {}
     for each in nodes:
         kind = "chosen" if each["best"] else "passing" if each["passes"] else "failing"
@@ -165,7 +165,7 @@ def _levels(found: Mapping[str, Any], levels: Sequence[int]) -> str:
 
 
 def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: str, parameter: str) -> Markup:
-    """Risk against loss: a dot for each point, a line through those that no other beats."""
+    """Return a scatter plot of risk against information loss, with a line through the Pareto frontier."""
     drawn = [each for each in points if each["risk"] is not None and each["objective"] is not None]
     if not drawn:
         return Markup("")
@@ -216,7 +216,7 @@ def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: s
 
 
 def curve(shares: Sequence[float], label: str) -> Markup:
-    """A share after 0, 1, 2 ... steps: a line from the left, up to certainty at the top."""
+    """Return a line chart of a share after 0, 1, 2 ... steps, on a scale from 0 to 1."""
     width, height, left, bottom = 420.0, 180.0, 44.0, 30.0
     last = max(len(shares) - 1, 1)
 
@@ -248,7 +248,7 @@ def curve(shares: Sequence[float], label: str) -> Markup:
 
 
 def _group(width: float, height: float, content: str, label: str, kind: str) -> Markup:
-    """A picture whose parts are links, so that it is a group and not one image."""
+    """Return an SVG with role ``group`` instead of ``img``, because it contains links."""
     return Markup(
         f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="group" aria-label="{escape(label, quote=True)}" xmlns="http://www.w3.org/2000/svg">{content}</svg>'
     )

@@ -1,7 +1,7 @@
-"""Work that runs beside the server, in processes of its own: started once, found again by what it depends on, stopped, and never the end of the server.
+"""Background jobs in worker processes: each runs once, is cached under a hash of its inputs, can be cancelled, and cannot crash the server.
 
-A result depends on a task, on sections of the policy and on parameters, and on nothing else; it is kept in the project's folder under a hash of these. So a page asks
-for what it shows, and gets the result, or how far it has come. A reload, another tab and a server that was started again find the same.
+A result depends only on the task, sections of the policy and parameters; it is cached in the project's folder under a hash of these. A page requests the job
+for each of its parts and gets the result or the progress. A reload, another tab and a restarted server find the same job or result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reticent.base.files import write_whole
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 Lane = Literal["look", "search", "side"]
 LANES: tuple[Lane, ...] = ("look", "search", "side")
-"""One process answers what a page shows, one searches and publishes, and one tries what else there is; it is started when it is first needed."""
+"""One process computes what pages show, one searches and publishes, and one evaluates alternatives; the last is started on first use."""
 
 _PATIENCE = 4.0
 _MOST_KEPT = 400
@@ -37,7 +37,7 @@ _KILLED = (
 
 @dataclass
 class Job:
-    """One piece of work. Mutable: it is the server's view of a process that is at work."""
+    """One run of a task. Mutable: state and progress are updated while a worker process runs it."""
 
     key: str
     task: str
@@ -55,21 +55,21 @@ class Job:
     problem: str = ""
     kind: str = ""
     ahead: bool = False
-    """Whether it was begun before a page shows it."""
+    """True if it was started before any page requested it."""
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """True if the job has ended, whatever the outcome."""
         return self.state in ("done", "failed", "stopped")
 
     @property
     def seconds(self) -> float:
-        """For how long it has been at work, or was."""
+        """Running time so far, or in total once the job has ended."""
         return (self.ended or time.monotonic()) - self.started
 
 
 class Jobs:
-    """All work of one server. Mutable: it holds the processes and what they are doing."""
+    """All jobs of one server. Mutable: holds the worker processes and their queues."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,7 +77,7 @@ class Jobs:
         self._workers = {lane: _Worker(lane) for lane in LANES}
 
     def start(self) -> None:
-        """Start the processes, which import what they need while the first page is being looked at."""
+        """Start the processes, which import their modules while the user reads the first page."""
         for lane in ("look", "search"):
             self._workers[lane].start()
 
@@ -87,7 +87,7 @@ class Jobs:
             worker.close()
 
     def ask(self, task: str, settings: Mapping[str, Any], *, lane: Lane = "look", folder: Path | None = None) -> Job:
-        """The job for this work: a result that was kept in ``folder``, the one that is at work already, or a new one."""
+        """Return the job for these inputs: cached in ``folder``, already running, or newly queued."""
         key = key_of(task, settings)
         kept = None if folder is None else folder / f"{task}-{key}.json"
         with self._lock:
@@ -103,7 +103,7 @@ class Jobs:
         return job
 
     def peek(self, task: str, settings: Mapping[str, Any], folder: Path | None = None) -> Job | None:
-        """The job for this work if it is at work or was done; nothing is begun."""
+        """Return the job for these inputs if it is running or done, else None; starts nothing."""
         key = key_of(task, settings)
         kept = None if folder is None else folder / f"{task}-{key}.json"
         if key not in self._jobs and (kept is None or not kept.exists()):
@@ -111,37 +111,37 @@ class Jobs:
         return self.ask(task, settings, folder=folder)
 
     def find(self, key: str) -> Job | None:
-        """A job of this server by its key."""
+        """Return a job of this server by its key, or None."""
         return self._jobs.get(key)
 
     def again(self, key: str) -> None:
-        """Forget how a job ended, so that it is done anew when it is next asked for."""
+        """Discard a failed or cancelled job, so that the next request runs it again."""
         with self._lock:
             job = self._jobs.get(key)
             if job is not None and job.state in ("failed", "stopped"):
                 del self._jobs[key]
 
     def stop(self, key: str) -> None:
-        """Ask a job to stop; one that does not listen is ended with its process."""
+        """Request cancellation of a job; if it does not react, its process is killed."""
         job = self._jobs.get(key)
         if job is not None and not job.over:
             self._workers[job.lane].stop(job)
 
     def drop(self, key: str) -> None:
-        """Stop a job and forget it: it is begun anew when it is next asked for."""
+        """Cancel and discard a job; the next request starts it again."""
         self.stop(key)
         with self._lock:
             self._jobs.pop(key, None)
 
     def forget(self, folder: Path) -> None:
-        """Forget everything about a project."""
+        """Cancel and discard all jobs of a project."""
         with self._lock:
             gone = [key for key, job in self._jobs.items() if job.kept is not None and folder in job.kept.parents]
         for key in gone:
             self.drop(key)
 
     def processes(self) -> dict[str, int | None]:
-        """The process numbers, by lane."""
+        """Return the process ids by lane."""
         return {lane: worker.pid for lane, worker in self._workers.items()}
 
     def _remember(self, job: Job) -> None:
@@ -152,13 +152,13 @@ class Jobs:
 
 
 def key_of(task: str, settings: Mapping[str, Any]) -> str:
-    """A short name of this work: the same for the same work, whatever server is asked."""
+    """Return the cache key of a job: a hash of task and settings, equal on every server."""
     written = json.dumps([task, settings], sort_keys=True, default=str).encode()
     return hashlib.sha256(written).hexdigest()[:24]
 
 
 class _Worker:
-    """One process and the jobs that wait for it. Mutable: it starts a new process where one was killed."""
+    """One worker process and its queue of jobs. Mutable: replaces the process after it was killed."""
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
@@ -206,7 +206,7 @@ class _Worker:
                 threading.Thread(target=self._insist, args=(job,), daemon=True).start()
 
     def _insist(self, job: Job) -> None:
-        """End the process of a job that was asked to stop and did not."""
+        """Kill the process of a job that did not react to cancellation."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             if job.over:
@@ -264,7 +264,7 @@ class _Worker:
 
 
 def _keep(job: Job, result: Any) -> None:
-    """The result, in the project's folder too if that is still there."""
+    """Store the result in the job and, if the project's folder still exists, in its cache."""
     if job.kept is not None and job.kept.parent.parent.is_dir():
         job.kept.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(job.kept, json.dumps(result).encode())

@@ -1,6 +1,6 @@
-"""A project: one private folder with a policy, every version that it had, candidates that were pinned, results that were kept, uploads and releases.
+"""Projects of the workbench. A project is a private folder with a policy, all its versions, pinned candidates, cached results, uploads and releases.
 
-The policy is the state. Whatever is changed in the workbench is a new version of ``policy.toml``; undo and redo move between versions, and none is ever lost.
+The policy is the state. Every edit in the workbench creates a new version of ``policy.toml``; undo and redo move between versions, and none is deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_PINNED = 12
 
 @dataclass(frozen=True)
 class Version:
-    """One state of a policy: the version that it was made from, and what was changed."""
+    """One version of a policy: its parent version and a description of the change."""
 
     number: int
     parent: int | None
@@ -37,7 +37,7 @@ class Version:
 
 
 class Project:
-    """One folder. Mutable: the folder is the state; two pages of one server share one object."""
+    """A project stored in one folder. Mutable: all pages of a server share one object per project."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,37 +46,37 @@ class Project:
 
     @property
     def id(self) -> str:
-        """The number of the project, which addresses name."""
+        """Identifier of the project, used in URLs."""
         return self.folder.name
 
     @property
     def name(self) -> str:
-        """What the steward calls it."""
+        """Name of the project, chosen by the steward."""
         return str(self._facts["name"])
 
     @property
     def source(self) -> str:
-        """The file or address that it was made from, for people."""
+        """Human-readable path or database address that the project was created from."""
         return str(self._facts.get("source", ""))
 
     @property
     def changed(self) -> str:
-        """When it was last changed."""
+        """Timestamp of the last change."""
         return str(self._facts["changed"])
 
     @property
     def head(self) -> int:
-        """The version that is current; 0 while there is no policy."""
+        """Number of the current version; 0 if there is no policy yet."""
         return int(self._facts["head"])
 
     @property
     def cache(self) -> Path:
-        """The folder of results that were kept."""
+        """Folder of cached results."""
         return self.folder / "results"
 
     @property
     def policy_path(self) -> Path:
-        """The file of the current policy."""
+        """Path of the current policy."""
         return self.folder / "policy.toml"
 
     @property
@@ -86,39 +86,39 @@ class Project:
 
     @property
     def pinned(self) -> list[dict[str, Any]]:
-        """The candidates that were pinned."""
+        """Pinned candidates."""
         return list(self._facts.get("pinned", ()))
 
     @property
     def releases(self) -> list[dict[str, Any]]:
-        """What was published from here, newest first."""
+        """Releases published from this project, newest first."""
         return list(reversed(self._facts.get("releases", ())))
 
     def fact(self, name: str, default: Any = None) -> Any:
-        """Something that the workbench remembers beside the policy."""
+        """Return a value stored with the project outside the policy."""
         return self._facts.get(name, default)
 
     def remember(self, **facts: Any) -> None:
-        """Keep something beside the policy."""
+        """Store values with the project outside the policy."""
         with self._lock:
             self._facts.update(facts)
             self._save()
 
     def text(self, version: int | None = None) -> str:
-        """The policy of a version, by default the current one."""
+        """Return the policy text of a version, by default the current one."""
         number = self.head if version is None else version
         return self._version_path(number).read_text("utf-8") if number else ""
 
     def content(self, version: int | None = None) -> dict[str, Any]:
-        """The policy of a version as plain data."""
+        """Return the policy of a version as parsed TOML."""
         return tomllib.loads(self.text(version))
 
     def has(self, version: int) -> bool:
-        """Whether there is such a version."""
+        """True if the version exists."""
         return any(each["number"] == version for each in self._facts["versions"])
 
     def write(self, text: str, what: str) -> int:
-        """A new version, which becomes the current one; the same text as the current one is no change."""
+        """Store a policy text as the new current version and return its number; unchanged text creates no version."""
         with self._lock:
             if self.head and text == self.text():
                 return self.head
@@ -131,7 +131,7 @@ class Project:
             return number
 
     def change(self, edit: Callable[[dict[str, Any]], object], what: str) -> int:
-        """Edit the current policy; ``edit`` changes its plain data in place."""
+        """Apply ``edit`` to the parsed current policy in place and store the result as a new version."""
         from reticent.policy import Policy
         from reticent.propose import document_text
 
@@ -143,40 +143,40 @@ class Project:
             return self.write(text, what)
 
     def undo(self) -> int:
-        """Go back to the version that the current one was made from."""
+        """Make the parent of the current version current."""
         with self._lock:
             parent = self._version(self.head).parent if self.head else None
             return self._move(parent) if parent is not None else self.head
 
     def redo(self) -> int:
-        """Go forward to the newest version that was made from the current one."""
+        """Make the newest child of the current version current."""
         with self._lock:
             after = [each.number for each in self.versions if each.parent == self.head]
             return self._move(max(after)) if after else self.head
 
     def restore(self, version: int) -> int:
-        """Make an earlier or later version the current one."""
+        """Make any existing version the current one."""
         with self._lock:
             return self._move(version) if self.has(version) else self.head
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is an earlier version."""
+        """True if the current version has a parent."""
         return bool(self.head) and self._version(self.head).parent is not None
 
     @property
     def can_redo(self) -> bool:
-        """Whether a change was undone."""
+        """True if the current version has a child."""
         return any(each["parent"] == self.head for each in self._facts["versions"])
 
     def pin(self, candidate: Mapping[str, Any]) -> None:
-        """Pin a candidate: the method with its parameters, as a policy writes it."""
+        """Pin a candidate: the method and its parameters in policy notation."""
         with self._lock:
             kept = [each for each in self.pinned if each["method"] != candidate["method"]]
             self.remember(pinned=[*kept, dict(candidate)][-_MOST_PINNED:])
 
     def unpin(self, number: int) -> None:
-        """Take a pinned candidate away."""
+        """Remove a pinned candidate."""
         self.remember(pinned=[each for place, each in enumerate(self.pinned) if place != number])
 
     def _version(self, number: int) -> Version:
@@ -198,7 +198,7 @@ class Project:
 
 @dataclass
 class Projects:
-    """All projects below one private folder. Mutable: it keeps one object a project, so that all pages see the same state."""
+    """All projects in one private folder. Mutable: caches one object per project, so that all pages share its state."""
 
     home: Path
     _opened: dict[str, Project] = field(default_factory=dict)
@@ -209,7 +209,7 @@ class Projects:
         os.chmod(self.home, 0o700)
 
     def find(self, number: str) -> Project:
-        """The project of a number; another one is a :class:`DataError`."""
+        """Return the project with this identifier; raise :class:`DataError` if there is none."""
         with self._lock:
             folder = self.home / number
             if not _NUMBER.fullmatch(number) or not (folder / "project.json").is_file():
@@ -220,7 +220,7 @@ class Projects:
             return self._opened[number]
 
     def new(self, name: str, source: str = "") -> Project:
-        """An empty project."""
+        """Create an empty project."""
         number = secrets.token_hex(6)
         folder = self.home / number
         folder.mkdir(mode=0o700)
@@ -231,7 +231,7 @@ class Projects:
         return self.find(number)
 
     def all(self) -> list[Project]:
-        """All projects, the one that was changed last first."""
+        """Return all projects, most recently changed first."""
         found = []
         for folder in self.home.iterdir():
             try:
@@ -241,7 +241,7 @@ class Projects:
         return sorted(found, key=lambda each: each.changed, reverse=True)
 
     def forget(self, number: str) -> None:
-        """Remove a project with everything in it: uploads, versions, results and the releases that lie in its folder."""
+        """Delete a project with its folder: uploads, versions, results and the releases stored there."""
         project = self.find(number)
         with self._lock:
             self._opened.pop(number, None)
@@ -249,7 +249,7 @@ class Projects:
 
 
 def home_folder() -> Path:
-    """The folder of all projects: RETICENT_WORKBENCH, or one of the user."""
+    """Return the folder of all projects: RETICENT_WORKBENCH, or a default in the user's data folder."""
     named = os.environ.get("RETICENT_WORKBENCH")
     if named:
         return Path(named)
@@ -258,7 +258,7 @@ def home_folder() -> Path:
 
 
 def safe_file_name(given: str) -> str:
-    """The name of an uploaded file without any folder; what is no name is a :class:`PolicyError`."""
+    """Return the name of an uploaded file without folders; raise :class:`PolicyError` if it is not a valid name."""
     name = given.replace("\\", "/").rpartition("/")[2].strip().replace("\x00", "")
     if name in ("", ".", "..") or len(name.encode()) > 200:
         raise PolicyError("The file needs a name of at most 200 bytes. Rename it and try again.")

@@ -1,4 +1,4 @@
-"""The rail: the five steps, and always the state of the problem."""
+"""The sidebar of all pages: the five steps, and a summary of the project's state."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reticent.workbench.desk import Desk, ProjectView
 from reticent.workbench.pages.publish import history_of, release_words
 
 _QUICK_ROWS = 60_000
-"""Up to so many rows the candidate is drafted while other pages are looked at; of more when the page Explore is opened."""
+"""Up to this number of rows the candidate is computed in the background on any page; for larger tables when the page Explore is opened."""
 
 
 def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
-    """What the rail shows: rows, columns by role, exposure, guarantee, the current candidate, and what was released before."""
+    """Return the content of the sidebar: rows, columns by role, exposure, guarantee, the current candidate, and earlier releases."""
     content = view.content
     roles = edits.roles_of(content)
     drawn: dict[str, Any] = {

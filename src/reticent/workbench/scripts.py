@@ -1,4 +1,4 @@
-"""The same by other means: the command and the Python script that repeat what the workbench does with a policy."""
+"""Command line and Python script that publish a policy without the workbench."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from reticent.workbench.desk import ProjectView
 
 
 def command_for(view: ProjectView, output: str = "release") -> str:
-    """The command that publishes the policy."""
+    """Return the shell command that publishes the policy."""
     return f"reticent publish {shlex.quote(str(view.project.policy_path))} -o {shlex.quote(output)}"
 
 
 def script_for(view: ProjectView, output: str = "release") -> str:
-    """The Python script that publishes the policy."""
+    """Return the Python script that publishes the policy."""
     return (
         "import reticent as rt\n"
         "from reticent.policy import Policy, publish_policy\n\n"

@@ -1,6 +1,6 @@
-"""Who may speak to the workbench: only a browser that was given the token, at this machine's own name, from our own pages.
+"""Access control: accepts only requests with a valid session, an allowed Host header, and an origin of the workbench itself.
 
-Pages may load scripts and styles from here alone, and none that stand in a page. Nothing is cached, framed or referred elsewhere.
+A content security policy allows scripts and styles from this server only, none inline. Responses are not cached, cannot be framed, and send no referrer.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _SAFE = ("GET", "HEAD")
 
 @dataclass
 class Doorkeeper:
-    """The one-time token, the sessions that came of it, and the names that the server answers to. Mutable: a token is used up.
+    """Holds the one-time token, the sessions created from it, and the allowed host names. Mutable: a token is valid once.
 
-    Sessions are kept as hashes in ``file``, so that a server that is started again knows the browser that was here before.
+    Sessions are stored as hashes in ``file``, so that they survive a restart of the server.
     """
 
     file: Path
@@ -70,7 +70,7 @@ class Doorkeeper:
             self._sessions = {key: float(until) for key, until in held.items() if float(until) > now}
 
     def redeem(self, token: str) -> str | None:
-        """A session for the one-time token; None for any other, and for one that was used."""
+        """Exchange the one-time token for a session; None if it is wrong or already used."""
         with self._lock:
             if not self.token or not hmac.compare_digest(token.encode(), self.token.encode()):
                 return None
@@ -78,13 +78,13 @@ class Doorkeeper:
             return self._new_session()
 
     def enter(self, password: str) -> str | None:
-        """A session for the password, where there is one."""
+        """Return a session for the correct password; None if it is wrong or no password is set."""
         with self._lock:
             right = self.password is not None and hmac.compare_digest(password.encode(), self.password.encode())
             return self._new_session() if right else None
 
     def knows(self, session: str) -> bool:
-        """Whether a session is ours."""
+        """True if the session was issued by this workbench."""
         return self._sessions.get(_hashed(session), 0.0) > time.time()
 
     def _new_session(self) -> str:
@@ -94,19 +94,19 @@ class Doorkeeper:
         return session
 
     def cookie(self, session: str) -> str:
-        """The header that gives a browser its session."""
+        """Return the Set-Cookie header value for a session."""
         secure = "; Secure" if self.scheme == "https" else ""
         return f"{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={_LASTS}{secure}"
 
 
 class Guard:
-    """What every request passes before anything else sees it."""
+    """ASGI middleware that authenticates every request and sets the security headers."""
 
     def __init__(self, app: Any, door: Doorkeeper) -> None:
         self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, let in, or exchange a token for a session."""
+        """Reject the request, pass it on, or exchange a token for a session."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -131,15 +131,15 @@ class Guard:
             await _plain(
                 safely,
                 403,
-                "This workbench belongs to somebody else on this machine, or your link was used already.\n\n"
+                "This workbench belongs to another user of this machine, or your link was used already.\n\n"
                 "Start it again with `reticent workbench`: it prints a new link, which works once.\n",
             )
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Why a request is refused whoever sends it: a name that is not ours, or a page that is not ours."""
+        """Return status and reason if a request is rejected regardless of its session (wrong host or foreign origin), else None."""
         host = headers.get("host", "").lower()
         if host not in self._door.hosts:
-            return 421, "The workbench is not known by this name.\n"
+            return 421, "The workbench does not accept this host name.\n"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and (
             scope["method"] not in _SAFE or headers.get("sec-fetch-mode") != "navigate"
         ):
@@ -150,14 +150,14 @@ class Guard:
 
 
 def own_hosts(names: tuple[str, ...], port: int) -> frozenset[str]:
-    """What a Host header may say."""
+    """Return the allowed values of the Host header."""
     return frozenset(f"{name.lower()}:{port}" for name in names) | (
         frozenset(name.lower() for name in names) if port in (80, 443) else frozenset()
     )
 
 
 def certificate_names(path: Path) -> tuple[str, ...]:
-    """The names and addresses that a TLS certificate is for: by these, and no others, browsers elsewhere may call the server."""
+    """Return the host names and IP addresses of a TLS certificate, which are the only ones that remote browsers may use."""
     from cryptography import x509
 
     try:
@@ -173,7 +173,7 @@ def certificate_names(path: Path) -> tuple[str, ...]:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder that only its owner may enter."""
+    """Create a folder that only its owner can access."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.chmod(path, 0o700)
 
@@ -191,7 +191,7 @@ def _session_in(headers: dict[str, str]) -> str:
 
 
 def _with_headers(send: Send) -> Send:
-    """Every answer gets the headers; one that an answer has already stays as it is."""
+    """Wrap ``send`` to add the security headers to every response, without overriding existing ones."""
 
     async def sent(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

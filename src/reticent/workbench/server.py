@@ -1,4 +1,4 @@
-"""The application: its pages behind the guard, and the command that serves them."""
+"""The web application, and the function that serves it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PORTS_TRIED = 20
 
 
 def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
-    """The pages of one desk."""
+    """Return the ASGI application with all pages."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -51,10 +51,10 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
 
 
 class _Assets(StaticFiles):
-    """Styles and scripts, which hold nothing of the data. Pages name them with a hash of their content, so browsers may keep them."""
+    """Static files. They contain no data and are addressed by a hash of their content, so browsers may cache them."""
 
     def file_response(self, *given: Any, **settings: Any) -> Response:
-        """A file that the browser need not ask for again."""
+        """Return a file with headers that let the browser cache it permanently."""
         answer = super().file_response(*given, **settings)
         answer.headers["cache-control"] = "public, max-age=31536000, immutable"
         return answer
@@ -69,7 +69,7 @@ def _add_login(app: FastAPI, desk: Desk, door: Doorkeeper) -> None:
     async def entered(request: Request) -> Response:
         import asyncio
 
-        await asyncio.sleep(1)  # a password is not tried a thousand times a second
+        await asyncio.sleep(1)  # limits the rate of password guesses
         session = door.enter(str((await request.form()).get("password", "")))
         if session is None:
             return desk.page("login.html", status=403, wrong=True)
@@ -77,7 +77,7 @@ def _add_login(app: FastAPI, desk: Desk, door: Doorkeeper) -> None:
 
 
 def _add_shared(app: FastAPI, desk: Desk) -> None:
-    """What every page has: parts with work behind them, the rail, undo and redo, and the policy."""
+    """Add the routes shared by all pages: page parts, sidebar, undo and redo, and the policy."""
 
     @app.get("/p/{number}/part/{name}")
     async def part(request: Request, number: str, name: str, v: int, page: str) -> Response:
@@ -106,7 +106,7 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
     @app.get("/p/{number}/rail")
     async def rail(request: Request, number: str, v: int, page: str, seen: str = "") -> Response:
         view = desk.view(number, v, page)
-        # Another tab changed something: this one shows it, too. A page of an earlier version stays as it is.
+        # If another tab changed the policy, this one follows. A page that shows an earlier version stays unchanged.
         if request.query_params.get("live") and not view.is_head:
             return desk.sent_on(request, ProjectView(view.project, view.project.head, page).url())
         drawn = rail_of(desk, view)
@@ -161,7 +161,7 @@ def _value(text: str) -> Any:
 
 
 def _warm() -> None:
-    """Import what changes of a policy need, while the first page is being looked at."""
+    """Import the modules needed for policy edits while the user reads the first page."""
     with contextlib.suppress(ImportError):
         import reticent.belief
         import reticent.ledger
@@ -181,7 +181,7 @@ def serve(
     password: str | None = None,
     say: Any = print,
 ) -> None:
-    """Serve the workbench until it is stopped; ``opened`` is a file, a policy or a release to begin with."""
+    """Serve the workbench until it is stopped; ``opened`` is a data file, a policy or a release to open first."""
     import uvicorn
 
     from reticent.workbench.pages.start import address, open_location
@@ -208,7 +208,7 @@ def serve(
         threading.Timer(0.4, webbrowser.open, [link]).start()
     config = uvicorn.Config(
         create_app(desk, door),
-        # A traceback may quote values of the table: a failure is told by its type alone, unless its place is asked for.
+        # A traceback may contain values of the table, so only the exception type is logged unless tracebacks are requested.
         log_level="error" if os.environ.get("RETICENT_WORKBENCH_TRACE") else "critical",
         access_log=False,
         server_header=False,
@@ -220,7 +220,7 @@ def serve(
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
-    """A socket at the port that was named; without a name the usual one, or the next that is free."""
+    """Return a listening socket on ``port``; by default on the standard port or the next free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     tried = [port] if port is not None else range(PORT, PORT + _PORTS_TRIED)
     for each in tried:

@@ -1,4 +1,4 @@
-"""What changes when the rows of a policy do, without reading them."""
+"""Change detection for source files, without reading them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def source_stamp(folder: str | Path, content: Mapping[str, Any]) -> str:
-    """Size and time of the policy's file; of a database nothing is known."""
+    """Return size and modification time of the policy's source file as text; empty for a database."""
     source = content.get("data", {}).get("source")
     if not isinstance(source, str) or "://" in source or source.startswith("env:"):
         return ""

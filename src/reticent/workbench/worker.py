@@ -1,4 +1,4 @@
-"""A process that works for the server: it waits for a task, does it, and tells how far it has come."""
+"""Worker process of the server: waits for tasks, runs them, and reports progress."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ TASKS = {
 
 
 class Reporter:
-    """What a task tells while it works. Mutable: it keeps quiet for a moment after each event."""
+    """Sends progress events of a task to the server. Mutable: throttles events by the time of the last one."""
 
     def __init__(self, server: Connection, stopped: Any) -> None:
         self._server, self._stopped, self._told = server, stopped, 0.0
 
     def context(self) -> Any:
-        """The context of a run: its events go to the server, and the server can stop it."""
+        """Context of a run that forwards events to the server and lets the server cancel it."""
         from reticent.base.context import Context
 
         return Context(listen=self._listen, stop=lambda: bool(self._stopped.value))
 
     def early(self, result: Any) -> None:
-        """An answer that may become better."""
+        """Send a preliminary result, which a later one may replace."""
         self._server.send(("early", result))
 
     def _listen(self, event: Any) -> None:
@@ -66,7 +66,7 @@ class Reporter:
 
 
 def work(server: Connection, stopped: Any, lane: str) -> None:
-    """Do what the server sends, one task after another, until it hangs up."""
+    """Run tasks from the server one after another until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _warm(lane)
     while True:
@@ -93,12 +93,12 @@ def _answer(name: str, settings: dict[str, Any], reporter: Reporter) -> tuple[st
             "There is not enough memory for this. Give fewer columns a role, or use fewer rows.",
             "Memory",
         )
-    except Exception as error:  # whatever it is, the server lives on and says so
+    except Exception as error:  # any failure is reported to the server, which keeps running
         return "failed", (f"{type(error).__name__}: {error}", "Internal")
 
 
 def _warm(lane: str) -> None:
-    """Import and compile what the first tasks need, before they are asked for."""
+    """Import and compile what the first tasks need, before the first request."""
     for module in sorted(set(TASKS.values())):
         import_module(module)
     from reticent.workbench.tasks.warmth import warm

@@ -1,1 +1,1 @@
-"""One module a page: the addresses that it answers, the parts that it shows, and the changes of the policy that it makes."""
+"""One module per page: its routes, its page parts, and the edits of the policy that it makes."""

@@ -1,4 +1,4 @@
-"""The page Columns: one card a column, the exposure as the table stands, and the levels of each column."""
+"""The page Columns: one card per column, the exposure of the unprotected table, and the levels of each column."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from reticent.workbench.desk import Desk, PagePart, ProjectView
 from reticent.workbench.pages.data import proposal_of
 
 TABLE = ("data", "spark", "roles", "declared", "hierarchies", "coarsen")
-"""The sections that say what the table is."""
+"""Policy sections that define the table."""
 CHOICES = (
     ("identifiers", "Identifier", "names a person; it is dropped", "i"),
     ("quasi", "Known to others", "others may know it of a person; it is generalized", "k"),
-    ("sensitive", "Sensitive", "nobody may learn it of a person; it stays uncertain", "s"),
+    ("sensitive", "Sensitive", "must not be learned about a person; it stays uncertain", "s"),
     ("", "Leave out", "it is not published", "x"),
 )
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(
         PagePart("columns", "profiles", ("data", "spark"), title="Profiling every column"),
         lambda view, found, asked: _cards(desk, view, found),
@@ -38,7 +38,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             "afford",
             (),
             "side",
-            "Trying which columns and guarantees the table affords",
+            "Trying which columns and guarantees suit the table",
             translated=_looked_at,
         ),
         lambda view, found, asked: {"fewer": sorted(_published(view.content) - _proposed(found))},
@@ -46,12 +46,12 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/afford")
     async def use_proposal(request: Request, number: str) -> Response:
-        """Take over the proposal whose price was tried."""
+        """Apply the proposal that is based on measured information loss."""
         project = desk.projects.find(number)
         view = ProjectView(project, project.head, "columns")
         job = desk.peek(view, "afford")
         if job is None or job.state != "done":
-            raise PolicyError("This proposal is not there any more. Ask for it again.")
+            raise PolicyError("This proposal is no longer available. Request it again.")
         version = project.write(
             str(job.result["text"]).replace('\ndataset = "uploads/', '\ndataset = "', 1), "took over the proposal"
         )
@@ -67,14 +67,14 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/role")
     async def role(request: Request, number: str) -> Response:
-        """Give a column another role."""
+        """Change the role of a column."""
         project = desk.projects.find(number)
         form = await request.form()
         column, wanted = str(form.get("column", "")), str(form.get("role", ""))
         reason = str(form.get("reason", "")).strip()
         if wanted == "declared" and not reason:
             raise PolicyError(
-                "A column that is declared unknown is published, and nothing protects it. Give the reason why nobody can know it."
+                "A column that is declared unknown is published unprotected. Give the reason why no attacker can know it."
             )
         view = ProjectView(project, project.head, "columns")
         proposal = proposal_of(desk, view) or {"columns": {}}
@@ -88,7 +88,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/special")
     async def special(request: Request, number: str) -> Response:
-        """Name the key, the household or the weight."""
+        """Set the key, household or weight column."""
         project = desk.projects.find(number)
         form = await request.form()
         setting, column = str(form.get("setting", "")), str(form.get("column", "")) or None
@@ -99,7 +99,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def _looked_at(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The file as it was read for the proposal."""
+    """Return source and reading options of the file, as used for the proposal."""
     look = view.project.fact("look")
     if look is None:
         raise PolicyError("This project was made from a policy; open the data file itself to have it proposed for.")
@@ -116,7 +116,7 @@ def _proposed(found: Mapping[str, Any]) -> set[str]:
 
 
 def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:
-    """The cards: what was found out, the role, and why it was proposed."""
+    """Return the cards: profile, role, and the reason for the proposed role."""
     content = view.content
     proposal = proposal_of(desk, view)
     exposure = desk.result(view, "exposure") if content.get("roles", {}).get("quasi") else None
@@ -155,7 +155,7 @@ def _role_name(proposed: str | None) -> str | None:
 
 
 def _adds(exposure: Any) -> dict[str, float]:
-    """The share of the people who stand alone that each column adds."""
+    """Return, per column, the share of unique people that it adds."""
     if not exposure or not exposure["sets"]:
         return {}
     drivers = exposure["sets"][0]["drivers"]
@@ -164,7 +164,7 @@ def _adds(exposure: Any) -> dict[str, float]:
 
 
 def levels_words(description: Mapping[str, Any] | None) -> str:
-    """A hierarchy in a few words."""
+    """Return a short description of a hierarchy."""
     if description is None:
         return "the value itself, or nothing"
     kind = description.get("kind")
@@ -187,7 +187,7 @@ def levels_words(description: Mapping[str, Any] | None) -> str:
 
 
 def coarsen_words(description: Mapping[str, Any]) -> str:
-    """How the values of a sensitive column are published, in a few words."""
+    """Return a short description of how the values of a sensitive column are rounded or binned."""
     kind = description.get("kind")
     words: dict[str, Callable[[], str]] = {
         "round": lambda: f"Published rounded to multiples of {description.get('to')}",

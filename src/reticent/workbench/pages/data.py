@@ -1,4 +1,4 @@
-"""The page Data: what was read and how, the first rows, and corrections."""
+"""The page Data: how the file was read, its rows, and corrections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DATA = ("data", "spark")
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(PagePart("rows", "rows", _DATA, title="Reading the first rows"), _rows)
 
     @app.get("/p/{number}/v/{version}/data")
@@ -54,18 +54,18 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/read")
     async def read(request: Request, number: str) -> Response:
-        """Read the file in another way: a new proposal."""
+        """Read the file with other options and make a new proposal."""
         project = desk.projects.find(number)
         form = await request.form()
         before = project.fact("pending") or project.fact("look")
         if before is None:
             raise PolicyError("This project was made from a policy: change [data] there, and open it again.")
-        begin_look(project, before["location"], _options(form), "read the file in another way", before["template"])
+        begin_look(project, before["location"], _options(form), "read the file with other options", before["template"])
         return desk.sent_on(request, ProjectView(project, project.head, "data").url())
 
     @app.post("/p/{number}/types")
     async def types(request: Request, number: str) -> Response:
-        """Say what a column is, or which words mean that a value is missing; roles stay as they are."""
+        """Set the type of a column, or the words that mean a missing value; roles are kept."""
         project = desk.projects.find(number)
         form = await request.form()
 
@@ -82,13 +82,13 @@ def add(app: FastAPI, desk: Desk) -> None:
                     said.pop(column, None)
                 edits.set_reading(content, {"types": said})
 
-        what = "said which words mean missing" if "missing" in form else "said what a column is"
+        what = "set the words for missing values" if "missing" in form else "set the type of a column"
         number_now = project.change(change, what)
         return desk.sent_on(request, ProjectView(project, number_now, "data").url())
 
 
 def look_job(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> Job:
-    """The first look that a project waits for."""
+    """Return the job of the first proposal that a project waits for."""
     from reticent.workbench.stamps import source_stamp
 
     folder = view.project.folder
@@ -103,7 +103,7 @@ def look_job(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> Job:
 
 
 def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
-    """What was proposed for every column and why, if it is known by now; for a project from a policy it is found out."""
+    """Return the proposed role and reason of every column, or None if not available yet; computed on demand for a project opened from a policy."""
     asked = view.project.fact("look")
     if asked is None and view.version:
         data = view.content.get("data", {})
@@ -122,14 +122,14 @@ def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
 
 
 def _adopt(view: ProjectView, asked: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-    # The name of the folder of uploads says nothing about the data set.
+    # The uploads folder is not part of the data set's name.
     text = str(result["text"]).replace('\ndataset = "uploads/', '\ndataset = "', 1)
     view.project.write(text, str(asked["what"]))
     view.project.remember(pending=None, look={name: asked[name] for name in ("location", "options", "template")})
 
 
 def _options(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of reading from a form; what is empty is found out."""
+    """Return the reading options from a form; empty fields are detected from the file."""
     said = {name: str(form.get(name, "")).strip() for name in ("encoding", "sheet", "labels", "table", "query")}
     options: dict[str, Any] = {name: value for name, value in said.items() if value}
     delimiter = str(form.get("delimiter", ""))

@@ -1,4 +1,4 @@
-"""The page Explore: one solution space in three views, candidates before and after, adversaries, and what other methods cost."""
+"""The page Explore: the solution space in three views, candidates before and after, attacks, and the cost of other methods."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from reticent.workbench.desk import Desk, PagePart, ProjectView
 from reticent.workbench.pages.guarantee import JUDGED
 
 MADE = (*JUDGED, "analysis")
-"""The sections that decide what is published."""
+"""Policy sections that the published rows depend on."""
 _LISTED = 40
 _POOR_LOSS, _LOSSY, _POOR_ERROR = 0.5, 0.2, 0.5
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(PagePart("solutions", "solutions", JUDGED, "search", "Searching all generalizations"), _solutions)
     desk.add_part(
         PagePart("candidate", "candidate", MADE, "search", "Drafting the candidate", translated=_asked_method),
@@ -49,7 +49,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/method")
     async def method(request: Request, number: str) -> Response:
-        """Use a node or a method: the policy says so."""
+        """Write the chosen lattice node or method into the policy."""
         project = desk.projects.find(number)
         form = await request.form()
         view = ProjectView(project, project.head, "explore")
@@ -62,7 +62,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/pin")
     async def pin(request: Request, number: str) -> Response:
-        """Pin a candidate, or take it away; pins are no part of the policy."""
+        """Pin or unpin a candidate; pins are not part of the policy."""
         project = desk.projects.find(number)
         form = await request.form()
         view = ProjectView(project, project.head, "explore")
@@ -76,7 +76,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The method that an address names: a node of the lattice, a registered method, or a pinned candidate."""
+    """Return the method named by the query string: a lattice node, a registered method, or a pinned candidate."""
     own = view.content.get("method", {})
     if "node" in asked:
         levels = list(str(asked["node"]).split("-"))
@@ -101,12 +101,12 @@ def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]
     place = int(str(asked.get("pin", "0")))
     pinned = view.project.pinned
     if place >= len(pinned):
-        raise PolicyError("This candidate is not pinned any more.")
+        raise PolicyError("This candidate is no longer pinned.")
     return dict(pinned[place]["method"])
 
 
 def method_words(method: Mapping[str, Any]) -> str:
-    """A method in a few words."""
+    """Return a short description of a method."""
     if "node" in method:
         return f"Levels {'-'.join(str(level) for level in method['node'].values())}"
     given = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
@@ -114,7 +114,7 @@ def method_words(method: Mapping[str, Any]) -> str:
 
 
 def poor_words(found: Mapping[str, Any]) -> str:
-    """Why a candidate is of little use, in a few words; nothing where it is of use."""
+    """Return why a candidate has little utility, in a few words; empty if its utility is acceptable."""
     if found.get("loss") is not None and found["loss"] > _POOR_LOSS:
         return f"{found['loss']:.0%} of the detail is lost"
     error = (found.get("query_error") or {}).get("median") or 0.0
@@ -123,7 +123,7 @@ def poor_words(found: Mapping[str, Any]) -> str:
 
 
 def method_help(name: str) -> str:
-    """What a method does, in the words of the registry."""
+    """Return the registry's description of a method."""
     from reticent.registry import METHODS
 
     return METHODS[name].help if name in METHODS else ""
@@ -135,7 +135,7 @@ def _asked_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _ready(view: ProjectView) -> str | None:
-    """What is missing before anything can be searched; None if nothing is."""
+    """Return what is missing before a search can start, or None."""
     roles = edits.roles_of(view.content)
     if not roles["quasi"]:
         return "No column is known to others yet: give one that role on the page Columns."
@@ -145,7 +145,7 @@ def _ready(view: ProjectView) -> str | None:
 
 
 def _begun(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, bool]:
-    """Which of the parts that a click begins were begun before."""
+    """Return which of the parts that start on a click were already started."""
     if _ready(view) is not None:
         return {}
     return {
@@ -156,7 +156,7 @@ def _begun(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str,
 
 
 def _solutions(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Nodes with what their views show: risk, whether they are on the frontier, and their address."""
+    """Return the nodes with risk, membership in the Pareto frontier, and URL."""
     rows = found["rows"]
     nodes = []
     for each in found["nodes"]:
@@ -180,7 +180,7 @@ def _solutions(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[
 
 
 def frontier_of(points: list[dict[str, Any]]) -> list[str]:
-    """The keys of points that no other beats in both risk and cost."""
+    """Return the keys of the Pareto-optimal points in risk and information loss."""
     best, kept = float("inf"), []
     for each in sorted(
         (one for one in points if one["risk"] is not None), key=lambda one: (one["objective"], one["risk"])

@@ -1,4 +1,4 @@
-"""The page Guarantee: chosen from threats or from a template, each parameter in a sentence, and what it does not cover."""
+"""The page Guarantee: choose definitions by threat or template, with the meaning of each parameter and what is not covered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reticent.workbench.pages.columns import TABLE
 from reticent.workbench.pages.start import begin_look
 
 JUDGED = (*TABLE, "definition", "method")
-"""The sections that decide what a search finds."""
+"""Policy sections that a search depends on."""
 _UNNOTICED = 0.0005
 _TEMPLATE_TITLES = {
     "hipaa-safe-harbor": "HIPAA Safe Harbor",
@@ -45,11 +45,11 @@ FIRST_VALUES: dict[str, dict[str, Any]] = {
     "MEligible": {"m": 2},
     "InTurn": {"name_inside": None},
 }
-"""What a definition begins with when it is chosen."""
+"""Initial parameters of a newly chosen definition."""
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(
         PagePart("prices", "prices", JUDGED, "side", "Pricing stricter and weaker guarantees"),
         lambda view, found, asked: {"changes": _changes(view, found)},
@@ -108,17 +108,19 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/sets")
     async def sets(request: Request, number: str) -> Response:
-        """The sets of columns that different adversaries may know, one a line."""
+        """Set the column sets that different adversaries may know, one per line."""
         project = desk.projects.find(number)
         text = str((await request.form()).get("sets", ""))
         listed = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
         chosen = [each for each in listed if each]
-        version = project.change(lambda content: edits.set_quasi_sets(content, chosen), "said who knows which columns")
+        version = project.change(
+            lambda content: edits.set_quasi_sets(content, chosen), "set which columns attackers know"
+        )
         return desk.sent_on(request, ProjectView(project, version, "guarantee").url())
 
     @app.post("/p/{number}/template")
     async def template(request: Request, number: str) -> Response:
-        """Propose anew for a purpose."""
+        """Make a new proposal from a template."""
         project = desk.projects.find(number)
         name = str((await request.form()).get("template", "")) or None
         before = project.fact("look")
@@ -131,7 +133,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def first_settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A definition with values to begin with; one that needs a column names the first sensitive one."""
+    """Return a definition with initial parameters; one that needs a column uses the first sensitive column."""
     from reticent.registry import DEFINITIONS, load
 
     if name not in DEFINITIONS:
@@ -146,7 +148,7 @@ def first_settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(form: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters from a form, each as the kind that it had: whole numbers, text, truth values."""
+    """Return the parameters from a form, converted to their previous types (integer, text or boolean)."""
     found: dict[str, Any] = {}
     for name, old in before.items():
         given = str(form.get(f"value-{name}", "")).strip()
@@ -164,7 +166,7 @@ def _parameters(form: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str,
 
 
 def _share(text: str) -> str:
-    """A share from percent or a fraction, as a policy writes it."""
+    """Convert a percentage or fraction to a share in policy notation."""
     given = text.strip()
     try:
         share = Fraction(given.removesuffix("%")) / 100 if given.endswith("%") else Fraction(given)
@@ -178,7 +180,7 @@ def _share(text: str) -> str:
 
 
 def sentences(view: ProjectView) -> list[dict[str, Any]]:
-    """Every definition with its parameters, what it means at these values, and what it leaves open."""
+    """Return every definition with its parameters, its meaning at these values, and what it does not cover."""
     from reticent.definitions import ClaimScope, definition_from
 
     roles = edits.roles_of(view.content)
@@ -219,7 +221,7 @@ def sentences(view: ProjectView) -> list[dict[str, Any]]:
 
 
 def _choices(name: str, value: Any, sensitive: list[str]) -> list[tuple[str, str, bool]]:
-    """What a field can be, where that is a list: the value, its words, and whether it is the one now."""
+    """Return the options of a selection field as (value, label, selected)."""
     if isinstance(value, bool):
         return [(str(each).lower(), choice_words(name, each), each is value) for each in (True, False)]
     if name == "column":
@@ -240,7 +242,7 @@ def _concerns() -> dict[str, str]:
 
 
 def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
-    """The models that cover the concerns, those that can be chosen first."""
+    """Return the privacy models that cover the concerns, those that the page can add first."""
     from reticent.belief import advise
 
     chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
@@ -276,7 +278,7 @@ def _templates() -> list[dict[str, str]]:
 
 
 def _changes(view: ProjectView, found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The priced changes of the guarantee, each with what it is called and what it adds to the loss."""
+    """Return stricter and weaker variants of the guarantee, each with a label and its additional information loss."""
     definitions = edits.definitions_of(view.content)
     now = found["prices"][0]["loss"] if found["prices"] else None
     told = []
@@ -298,6 +300,6 @@ def _changes(view: ProjectView, found: Mapping[str, Any]) -> list[dict[str, Any]
 
 
 def is_stricter(parameter: str, before: Any, after: Any) -> bool:
-    """Whether a value of a parameter asks for more than another: counts are larger, limits are smaller."""
+    """True if ``after`` is stricter than ``before``: larger for counts, smaller for limits."""
     larger = float(after) > float(before)
     return larger if parameter in ("k", "l", "m", "p") else not larger

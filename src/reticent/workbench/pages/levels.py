@@ -1,4 +1,4 @@
-"""The levels of one column: intervals with borders that are dragged, codes, dates, trees, orders; what each level leaves is shown while it is edited."""
+"""The hierarchy editor for one column: intervals, codes, dates, trees and orders, with a live preview of what remains at each level."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LARGEST = 400_000
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(
         PagePart(
             "levels",
@@ -53,7 +53,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/levels/try")
     async def tried(request: Request, number: str) -> Response:
-        """What levels that are not saved would leave."""
+        """Preview the effect of unsaved levels."""
         view, name, described = await _given(desk, request, number)
         return await _effect(desk, view, _trial(desk, view, name, described))
 
@@ -62,18 +62,20 @@ def add(app: FastAPI, desk: Desk) -> None:
         project = desk.projects.find(number)
         job = desk.jobs.find(key)
         if job is None:
-            raise DataError("This was tried by another server. Change something to try it again.")
+            raise DataError(
+                "This result belongs to an earlier run of the workbench. Change a level to compute it again."
+            )
         return await _effect(desk, ProjectView(project, project.head, "columns"), job)
 
     @app.post("/p/{number}/levels")
     async def save(request: Request, number: str) -> Response:
-        """Use these levels, if they fit the values of the column: the policy says so."""
+        """Save the levels to the policy if they fit the values of the column."""
         view, name, described = await _given(desk, request, number)
         job = _trial(desk, view, name, described)
         while not job.over:
             await settled(job, 5)
         if job.state != "done":
-            raise PolicyError(job.problem or "These levels were not tried to the end. Try again.")
+            raise PolicyError(job.problem or "These levels could not be checked completely. Try again.")
         weight = _weight(str((await request.form()).get("weight", "")))
 
         def change(content: dict[str, Any]) -> None:
@@ -86,7 +88,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/columns/{place}/levels.csv")
     async def export(number: str, version: int, place: int) -> Response:
-        """The levels as the hierarchy files of ARX have them: one line a value, level 0 first."""
+        """Download the levels in the CSV format of ARX hierarchies: one line per value, level 0 first."""
         view = desk.view(number, version, f"columns/{place}")
         job = desk.job(view, "levels", {"place": place})
         while not job.over:
@@ -100,7 +102,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def column_name(desk: Desk, view: ProjectView, place: int) -> str | None:
-    """The name of a column by its place in the file; None while the file is still profiled."""
+    """Return the name of a column by its index in the file; None while the columns are being profiled."""
     found = desk.result(view, "columns")
     if found is None:
         return None
@@ -119,13 +121,13 @@ def _column(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str
 
 
 def _trial(desk: Desk, view: ProjectView, name: str, described: Mapping[str, Any]) -> Job:
-    """The work that tries levels which are not saved."""
+    """Return the job that evaluates unsaved levels."""
     settings = desk.settings(view, desk.parts["levels"], {"place": view.page.rpartition("/")[2]})
     return desk.jobs.ask("hierarchy", {**settings, "description": described, "column": name})
 
 
 async def _given(desk: Desk, request: Request, number: str) -> tuple[ProjectView, str, dict[str, Any]]:
-    """The column and the levels that a form holds."""
+    """Return the project view, the column and the levels submitted by a form."""
     project = desk.projects.find(number)
     form = await request.form()
     place, text = int(str(form.get("place", "-1"))), str(form.get("description", ""))
@@ -161,7 +163,7 @@ def _weight(text: str) -> float | None:
 
 
 def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What the editor of a column begins with."""
+    """Return the initial state of a column's editor."""
     place = int(str(asked["place"]))
     profile = desk.result(view, "columns")["columns"][place]
     described = view.content.get("hierarchies", {}).get(found["column"])
@@ -189,5 +191,5 @@ def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any])
 
 
 def _shown(described: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The description with dates as text."""
+    """Return the hierarchy description with dates converted to text."""
     return json.loads(json.dumps(described or {"kind": "suppression"}, default=str))  # type: ignore[no-any-return]  # an object stays one

@@ -1,4 +1,4 @@
-"""The pages under More: a form for each of the other verticals, and the card that its call returns."""
+"""The pages under More: a form for each further function of the library, and the card with its result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FormField:
 
 @dataclass(frozen=True)
 class Vertical:
-    """One page: its task, what it is for, and the form."""
+    """One page under More: its task, its purpose, and its form."""
 
     name: str
     title: str
@@ -42,11 +42,11 @@ class Vertical:
     fields: tuple[FormField, ...]
     about_table: bool = False
     acts: str = ""
-    """What the button says that really does it; empty where nothing is recorded."""
+    """Label of the button that executes and records the action; empty if there is nothing to record."""
 
     @property
     def live(self) -> bool:
-        """Whether it answers while a slider moves: public facts alone, no table and no file."""
+        """True if the result updates while a slider moves: it needs public parameters only, no table and no file."""
         return not self.about_table and any(each.kind == "slider" for each in self.fields)
 
 
@@ -60,7 +60,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "The table changes and is published again and again. What will protecting people through all releases cost?",
         "series_plan",
         (
-            FormField("m", "Nobody's value is more certain than 1 in", "slider", 2, low=2, high=10),
+            FormField("m", "Chance of guessing a person's value, at most 1 in", "slider", 2, low=2, high=10),
             FormField("releases", "Releases to rehearse", "slider", 6, low=2, high=24),
             FormField("leave", "Share of people who leave each time", "slider", 0.05, high=0.5, step=0.01),
             FormField("arrive", "Share of people who arrive", "slider", 0.05, high=0.5, step=0.01),
@@ -82,7 +82,7 @@ VERTICALS: tuple[Vertical, ...] = (
     Vertical(
         "synthetic",
         "Synthetic rows",
-        "What a promise about synthetic rows costs, from public facts alone: noise, and the share of real data.",
+        "What a guarantee for synthetic rows costs, from public facts alone: noise, and the share of real data.",
         "synthetic_plan",
         (
             FormField("sizes", "Public sizes of the groups", value="1200, 800, 450"),
@@ -128,7 +128,7 @@ VERTICALS: tuple[Vertical, ...] = (
     ),
     Vertical(
         "knowledge",
-        "What facts would tell",
+        "What background facts would reveal",
         "How sure does an attacker become who knows facts about people, such as “if Hannah has flu, so has Charlie”?",
         "knowledge_curve",
         (
@@ -139,7 +139,7 @@ VERTICALS: tuple[Vertical, ...] = (
     ),
     Vertical(
         "what-if",
-        "What if somebody knows this",
+        "What if an attacker knows this",
         "State facts about people by their key, one a line, and ask for one of them.",
         "what_if",
         (
@@ -171,7 +171,7 @@ VERTICALS: tuple[Vertical, ...] = (
     Vertical(
         "log",
         "Check a log of answers",
-        "Whom do questions that were answered expose, taken together?",
+        "Whose values do all answered questions together disclose?",
         "log_check",
         (
             FormField("path", "The log, one JSON object per line"),
@@ -182,7 +182,7 @@ VERTICALS: tuple[Vertical, ...] = (
     Vertical(
         "attack",
         "Attack a file",
-        "Run the adversaries against a release folder, against a file as it stands, or against synthetic rows, whoever made them.",
+        "Run the adversaries against a release folder, against an unprotected file, or against synthetic rows from any tool.",
         "file_attack",
         (
             FormField("path", "A release folder, a policy, or a file"),
@@ -195,7 +195,7 @@ VERTICALS: tuple[Vertical, ...] = (
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the pages."""
+    """Add the routes of the pages."""
     desk.add_part(PagePart("table", "exposure", MADE))
 
     @app.get("/p/{number}/v/{version}/more")
@@ -217,7 +217,7 @@ def add(app: FastAPI, desk: Desk) -> None:
         if chosen.about_table:
             settings |= desk.settings(view, desk.parts["table"], {})
         if chosen.acts:
-            # What is recorded changes the next answer: it is never taken from an earlier one.
+            # A recorded action changes later results, so its result is never cached.
             settings |= {"really": "yes" if form.get("really") else "", "moment": secrets.token_hex(4)}
         return await _shown(desk, view, desk.jobs.ask(chosen.task, settings, lane="side"))
 
@@ -226,7 +226,7 @@ def add(app: FastAPI, desk: Desk) -> None:
         project = desk.projects.find(number)
         job = desk.jobs.find(key)
         if job is None:
-            raise DataError("This was asked of another server. Ask again.")
+            raise DataError("This result belongs to an earlier run of the workbench. Submit the form again.")
         return await _shown(desk, ProjectView(project, project.head, "more"), job)
 
 
@@ -243,7 +243,7 @@ def _named(name: str) -> Vertical:
 
 
 def _value(field: FormField, text: str) -> Any:
-    """What a field holds, as the task takes it."""
+    """Convert the text of a form field to the type that the task expects."""
     given = text.strip()
     if field.needed and not given and field.kind != "column":
         raise PolicyError(f"Fill in: {field.label}.")

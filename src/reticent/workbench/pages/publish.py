@@ -1,4 +1,4 @@
-"""The page Publish: the guarantee in plain words, the release, its downloads, its verification and its history."""
+"""The page Publish: the guarantee in plain language, publication, downloads, verification and history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGEST_DROPPED = 2_000
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the page."""
+    """Add the routes of the page."""
     desk.add_part(
         PagePart("words", "candidate", MADE, "search", "Judging the candidate"),
         lambda view, found, asked: {"uncovered": list(dict.fromkeys(each["open"] for each in sentences(view)))},
@@ -46,7 +46,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/publish")
     async def published(request: Request, number: str) -> Response:
-        """Write where the release goes into the policy, and publish it."""
+        """Write the release settings into the policy and publish it."""
         project = desk.projects.find(number)
         form = await request.form()
         output = str(form.get("output", "")).strip() or _new_name(project.releases)
@@ -98,7 +98,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/release/{place}/{name}")
     async def download(number: str, place: int, name: str) -> Response:
-        """Something of a release to keep: its folder, report, policy or script."""
+        """Download a file of a release: its folder as ZIP, report, policy or script."""
         project = desk.projects.find(number)
         released = list(reversed(project.releases))
         if not 0 <= place < len(released):
@@ -120,13 +120,13 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/verify")
     async def verify(request: Request) -> Response:
-        """Verify a folder by its path."""
+        """Verify a release folder given by its path."""
         path = Path(str((await request.form()).get("path", "")).strip()).expanduser()
         return await _verified(desk, desk.start / path)
 
     @app.post("/verify/file/{token}")
     async def dropped(request: Request, token: str) -> Response:
-        """One file of a folder that was dropped in; its place in the folder travels in a header."""
+        """Receive one file of a folder dropped into the page; a header holds its relative path."""
         folder = _dropped_folder(desk, token)
         parts = [
             part for part in unquote(request.headers.get("x-file-name", "")).split("/") if part not in ("", ".", "..")
@@ -166,7 +166,7 @@ async def _verified(desk: Desk, path: Path) -> Response:
 
 def _dropped_folder(desk: Desk, token: str) -> Path:
     if not re.fullmatch(r"[0-9a-f]{16}", token):
-        raise PolicyError("This is not one of the folders that were dropped in.")
+        raise PolicyError("This folder was not uploaded. Drop it again.")
     folder = desk.projects.home / f"dropped-{token}"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
@@ -195,7 +195,7 @@ def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
 
 
 def history_of(desk: Desk, view: ProjectView) -> Any:
-    """What the ledger knows of the data set, if that is known by now."""
+    """Return the ledger's history of the data set, or None if it is not loaded yet."""
     name = view.content.get("dataset")
     if not name:
         return None
@@ -214,13 +214,13 @@ def _numbered(releases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _publishing(desk: Desk, view: ProjectView) -> Job | None:
-    """The publication that is at work or was done; None if there is none, or if the server was stopped while it ran."""
+    """Return the running or completed publication job; None if there is none, or if the server was stopped while it ran."""
     asked = view.project.fact("publishing")
     return None if asked is None else desk.jobs.peek("publish", asked["settings"], view.project.cache)
 
 
 def _record(view: ProjectView, job: Job) -> bool:
-    """Remember a publication that is done; whether there was something to remember."""
+    """Record a completed publication in the project; return True if there was one to record."""
     asked = view.project.fact("publishing")
     if asked is None or job.state != "done":
         return False
@@ -249,7 +249,7 @@ def _zipped(folder: Path) -> bytes:
 
 
 def _report(path: Path) -> Response:
-    """The report as it is: it may use the styles that stand in it, which are named by their hash, and nothing else."""
+    """Return the report with a content security policy that allows only its own inline styles, by hash."""
     text = path.read_text("utf-8")
     styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     hashes = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in styles)
@@ -260,6 +260,6 @@ def _report(path: Path) -> Response:
 
 
 def release_words(found: Mapping[str, Any]) -> str:
-    """How many releases the ledger knows, in words."""
+    """Return a phrase for the number of releases in the ledger."""
     entries = [each for each in found["entries"] if each["status"] != "withdrawn"]
     return "never" if not entries else f"{len(entries)} times" if len(entries) > 1 else "once"

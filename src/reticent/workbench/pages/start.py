@@ -1,4 +1,4 @@
-"""The first page: open a file by its path, by dropping it in, from the demo data, or go on with a project."""
+"""The start page: open a file by path or upload, open the demo data, or continue with a project."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _BLOCK = 1 << 20
 
 
 def add(app: FastAPI, desk: Desk) -> None:
-    """Add the addresses of the first page."""
+    """Add the routes of the start page."""
 
     @app.get("/")
     async def start() -> Response:
@@ -113,13 +113,13 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def address(project: Project) -> str:
-    """Where a project is looked at first: its data, or the release that it is about."""
+    """Return the first URL of a project: its data page, or the page of the release that it was opened for."""
     page = "publish" if project.fact("verify") and not project.head else "data"
     return f"/p/{project.id}/v/{project.head}/{page}"
 
 
 def open_location(desk: Desk, given: str) -> Project:
-    """A project for a file, a policy, a release or the address of a database."""
+    """Create a project for a data file, a policy, a release or a database address."""
     if not given:
         raise PolicyError("Name a file, or the address of a database.")
     if "://" in given or given.startswith("env:"):
@@ -143,7 +143,7 @@ def open_location(desk: Desk, given: str) -> Project:
 
 
 def open_policy(desk: Desk, path: Path) -> Project:
-    """A project with the state that a policy describes: its paths are rewritten to start from the project's folder."""
+    """Create a project from a policy, with relative paths rewritten to start from the project's folder."""
     from reticent.policy import Policy
 
     checked = Policy.read(path)
@@ -157,7 +157,7 @@ def open_policy(desk: Desk, path: Path) -> Project:
 
 
 def moved_policy(path: Path, folder: Path) -> str:
-    """The text of a policy whose relative paths start from another folder; the text itself where there are none."""
+    """Return the policy text with relative paths rewritten for another folder; unchanged if it has none."""
     import tomllib
 
     from reticent.propose import document_text
@@ -188,13 +188,13 @@ def moved_policy(path: Path, folder: Path) -> str:
 def begin_look(
     project: Project, location: str, options: dict[str, Any], what: str, template: str | None = None
 ) -> None:
-    """Note that a file is to be read: the page Data does it, and writes the first policy."""
+    """Mark a file as waiting to be read; the page Data reads it and writes the first policy."""
     pending = {"location": location, "options": options, "template": template, "what": what}
     project.remember(pending=pending)
 
 
 def _listed(folder: Path) -> dict[str, Any]:
-    """The folders and readable files of a folder."""
+    """List the subfolders and supported files of a folder."""
     try:
         found = sorted(folder.resolve().iterdir(), key=lambda each: (not each.is_dir(), each.name.lower()))
     except OSError as error:

@@ -1,4 +1,4 @@
-// The editor of a column's levels. It holds a description as a policy writes it, and shows what it leaves while it is edited.
+// Hierarchy editor of a column. It edits a description in policy notation and previews what remains at each level.
 (function () {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
@@ -19,7 +19,7 @@
     node.append(...children);
     return node;
   }
-  // The cells of a CSV file, quoted ones too; the separator is the one that the first line has more of.
+  // Parses a CSV file, including quoted cells; the delimiter is the candidate that occurs most often in the first line.
   function cells(text) {
     const first = text.split(/\r?\n/, 1)[0];
     const separator = (first.match(/;/g) || []).length >= (first.match(/,/g) || []).length ? ";" : ",";
@@ -54,7 +54,7 @@
       this.write();
     }
 
-    // What an editor of a kind begins with: what the policy says, or something sensible.
+    // Initial state of an editor: from the policy, or a sensible default.
     begin(kind) {
       const own = this.given.kind === kind ? this.given : {};
       const low = this.start.chart.edges ? this.start.chart.edges[0] : 0;
@@ -84,14 +84,14 @@
       return [1, 2, 3].map((part) => ({ value: whole ? Math.round(low + (high - low) * part / 4) : low + (high - low) * part / 4, rank: part === 2 ? 2 : 1 }));
     }
 
-    // The middle of the widest interval: where a further border tells most.
+    // Midpoint of the widest interval: the default position of a new border.
     widest(low, high) {
       const values = [low, ...this.state.borders.map((one) => one.value).sort((one, other) => one - other), high];
       const place = values.slice(1).reduce((best, value, at) => value - values[at] > values[best + 1] - values[best] ? at : best, 0);
       return (values[place] + values[place + 1]) / 2;
     }
 
-    // A tree from the labels that the values have on the levels now.
+    // Builds a tree from the current labels of the values at each level.
     tree() {
       const top = { label: "", children: [] };
       const rows = new Map(this.start.values.map((one) => [String(one.value), one.rows]));
@@ -117,7 +117,7 @@
       const state = this.state;
       if (this.kind === "kept") { const { min_level, max_level, ...rest } = this.given; return { ...rest, ...limits }; }
       if (this.kind === "cuts") {
-        // Two borders at one value are one, on as many levels as the higher of them.
+        // Borders at the same value are merged and keep the higher level.
         const ranks = new Map();
         for (const one of state.borders) ranks.set(one.value, Math.max(one.rank, ranks.get(one.value) || 0));
         const sorted = [...ranks].sort((one, other) => one[0] - other[0]).map(([value, rank]) => ({ value, rank }));
@@ -220,7 +220,7 @@
         make("button", { type: "button", class: "small quiet", "aria-label": `Move ${value} down`, disabled: place === values.length - 1, on: { click: () => move(place, 1) } }, "↓"))));
     }
 
-    // Borders on the histogram: drag them, or move them with the arrow keys; up and down say on how many levels a border stays.
+    // Borders on the histogram: drag them or use the left and right keys; up and down set the number of levels that keep the border.
     draw_cuts() {
       const chart = this.start.chart;
       if (chart.kind !== "bins") {

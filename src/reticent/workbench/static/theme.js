@@ -1,4 +1,4 @@
-// The theme that was chosen, before anything is drawn. Nothing but that word is kept in the browser.
+// Applies the chosen theme before the first paint. The theme name is the only value stored in the browser.
 (function () {
   "use strict";
   var chosen = localStorage.getItem("reticent-theme");

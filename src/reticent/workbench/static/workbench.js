@@ -1,4 +1,4 @@
-// What pages do beyond exchanging parts: files that are dropped in, keys, the drawer, the filter, grids that scroll together.
+// Page behaviour beyond htmx swaps: file upload by drag and drop, keyboard shortcuts, the drawer, the filter, synchronized scrolling.
 (function () {
   "use strict";
   const root = document;
@@ -19,7 +19,7 @@
     notice.append(toast);
   }
 
-  // Files go to the server as they are; their name travels in a header, not in the address.
+  // Files are uploaded as raw bodies; their name is sent in a header, not in the URL.
   function upload(file, address, bar) {
     const request = new XMLHttpRequest();
     request.open("POST", address);
@@ -102,7 +102,7 @@
     }
   });
 
-  // Two grids that scroll together.
+  // Synchronizes the scrolling of two grids.
   root.addEventListener("scroll", (event) => {
     const twin = event.target.closest?.("[data-twin]");
     if (!twin) return;
@@ -128,7 +128,7 @@
     choose(all[(all.indexOf(tab) + (event.key === "ArrowRight" ? 1 : all.length - 1)) % all.length]);
   });
 
-  // A folder to verify: its files go one by one, then it is judged as a whole.
+  // Uploads a folder file by file, then requests its verification.
   async function verify(files) {
     const token = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
     for (const [path, file] of files) {
@@ -154,7 +154,7 @@
     verify((await Promise.all(entries.map((entry) => filesOf(entry, "")))).flat());
   }
 
-  // A table that scrolls sideways can be reached by the keyboard.
+  // Makes horizontally scrolling tables focusable, so that they scroll by keyboard.
   function reachable() {
     for (const table of root.querySelectorAll("table.plain")) {
       if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
@@ -165,13 +165,13 @@
   root.addEventListener("toggle", reachable, true);
   addEventListener("resize", reachable);
 
-  // On a phone the steps scroll sideways: the one that is shown is in sight.
+  // On a phone the steps scroll horizontally: scrolls the current one into view.
   root.addEventListener("htmx:load", () => {
     const steps = root.querySelector(".steps"), step = steps?.querySelector("[aria-current]");
     if (step && steps.scrollWidth > steps.clientWidth) steps.scrollLeft = step.offsetLeft - (steps.clientWidth - step.offsetWidth) / 2;
   });
 
-  // On a phone the state is folded until it is asked for, so that the page begins with its content.
+  // On a phone the state panel is collapsed at first, so that the page starts with its content.
   let unfolded = false;
   root.addEventListener("htmx:load", (event) => {
     const facts = event.detail.elt.querySelector?.(".facts");

@@ -1,9 +1,9 @@
-"""What runs in the worker processes: each task takes plain data and returns plain data that a page shows. None of them remembers anything but rows that were read.
+"""Tasks that run in the worker processes. Each takes and returns JSON-compatible data for a page; the only state is a cache of rows that were read.
 
-``opened``   the policy, the rows and the table of a project, kept between tasks
-``data``     a first look at a file, what was guessed, pages of rows, and what a full proposal costs
+``opened``   cached policy, rows and table of a project
+``data``     first proposal for a file, pages of its rows, and a full proposal with measured information loss
 ``columns``  distributions, exposure, and the levels of a hierarchy
-``explore``  the solution space, candidates before and after, adversaries, other methods, prices
-``release_task``  the release, its verification, the ledger; ``verticals`` the calls behind the pages under More
-``warmth``   what is imported and compiled before the first task
+``explore``  the solution space, candidates before and after, attacks, other methods, cost of other parameters
+``release_task``  publication, verification, the ledger; ``verticals`` the calls behind the pages under More
+``warmth``   imports and compilation before the first task
 """

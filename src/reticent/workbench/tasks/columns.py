@@ -1,4 +1,4 @@
-"""The page Columns: distributions, what drives the exposure, and the levels of a hierarchy."""
+"""Tasks of the page Columns: distributions, exposure by column, and the levels of a hierarchy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EDITABLE = 1000
 
 
 def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
-    """Every column: what is in it, how far it singles people out, and its distribution."""
+    """Return a profile of every column: content, how far it singles people out, and distribution."""
     return [_column(each, frame[each.name]) for each in profile(frame, context)]
 
 
@@ -47,7 +47,7 @@ def _column(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
 
 
 def chart_of(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
-    """The distribution: bins of numbers and dates, or the most frequent values and how many rows have others."""
+    """Return the distribution: bins for numbers and dates, otherwise the most frequent values and the number of remaining rows."""
     if found.distinct == 0:
         return {"kind": "none"}
     if found.type in ("integer", "number", "date", "timestamp") and found.distinct > _TOP:
@@ -60,7 +60,7 @@ def chart_of(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
 
 
 def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
-    """Equal bins between the 0.5 % and the 99.5 % quantile; what lies beyond is counted at the ends."""
+    """Return counts in equal-width bins between the 0.5 % and 99.5 % quantiles; outliers count in the first and last bin."""
     filled = series.drop_nulls()
     if kind == "timestamp":
         filled = filled.dt.epoch("ms")
@@ -95,13 +95,13 @@ def _edge(value: float, kind: str) -> str:
 
 
 def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """The profile of every column of the file."""
+    """Return the profile of every column of the file."""
     frame = frame_of(folder, policy)
     return {"rows": frame.height, "columns": profile_columns(frame, reporter.context())}
 
 
 def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """How exposed people are as the table stands, and which columns drive it; no value of anybody."""
+    """Return the re-identification risk in the unprotected table and the contribution of each column; contains no individual values."""
     table, context = table_of(folder, policy), reporter.context()
     if not table.quasi:
         return {"sets": [], "rows": table.rows}
@@ -146,7 +146,7 @@ def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
 
 
 def exposed(reporter: Reporter, folder: str, policy: str, count: int = 8, stamp: str = "") -> dict[str, Any]:
-    """The most exposed people, which a steward asks for."""
+    """Return the most exposed groups of people, with their values (on explicit request of the steward)."""
     table = table_of(folder, policy)
     return {
         "sets": [
@@ -169,7 +169,7 @@ def hierarchy(
     description: Mapping[str, Any] | None = None,
     stamp: str = "",
 ) -> dict[str, Any]:
-    """The levels of a column's hierarchy, or of a description that is being tried: labels, how many rows each has, and how many distinct combinations are left."""
+    """Return the levels of a column's hierarchy, or of an unsaved ``description``: labels, rows per label, and the number of distinct combinations."""
     table = table_of(folder, policy)
     place = list(table.quasi).index(column)
     frequencies = count_table(table, reporter.context(), sensitive=False)
@@ -196,7 +196,7 @@ def hierarchy(
 
 
 def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
-    """Every value that occurs with its label on each level but one that suppresses all; nothing where the values are too many to edit one by one."""
+    """Return every occurring value with its label on each level except full suppression; empty if there are too many values to edit one by one."""
     used = np.flatnonzero(held)
     if len(used) > _EDITABLE:
         return []
@@ -206,14 +206,14 @@ def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
 
 
 def _leaves(kept: BoundHierarchy, rows: _Array) -> list[dict[str, Any]]:
-    """The values with their rows, in their order; the most frequent ones where there are many."""
+    """Return the values with their row counts, in domain order; only the most frequent ones if there are many."""
     used = np.flatnonzero(rows)
     order = used if len(used) <= _EDITABLE else np.sort(np.argsort(-rows, kind="stable")[:_EDITABLE])
     return [{"value": cell_text(kept.leaves[int(each)]), "rows": int(rows[each])} for each in order]
 
 
 def _level(number: int, level: Level, leaf: _Array, others: _Array, count: int, held: _Array) -> dict[str, Any]:
-    """One level: its labels with their rows, and how many distinct combinations are left when the column is published on it."""
+    """Return one level: its labels with row counts, and the number of distinct quasi-identifier combinations if the column is published at it."""
     rows = np.bincount(level.parts, weights=held, minlength=level.size)
     used = np.flatnonzero(rows)
     order = used if len(used) <= _MOST_LABELS else used[np.argsort(-rows[used], kind="stable")[:_MOST_LABELS]]
@@ -229,7 +229,7 @@ def _level(number: int, level: Level, leaf: _Array, others: _Array, count: int, 
 def _rebound(
     kept: BoundHierarchy, occurs: _Array, description: Mapping[str, Any], folder: str
 ) -> tuple[BoundHierarchy, _Array]:
-    """Another hierarchy for the values of a column, and for every old leaf that occurs its new one."""
+    """Bind another hierarchy to the values of a column; return it with the new leaf index of every old leaf that occurs."""
     made = hierarchy_from(description, f"column {kept.column!r}", folder)
     missing = kept.null_leaf is not None and bool(occurs[kept.null_leaf])
     filled = np.flatnonzero(occurs & (np.arange(kept.size) != (-1 if kept.null_leaf is None else kept.null_leaf)))

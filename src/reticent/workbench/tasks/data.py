@@ -1,4 +1,4 @@
-"""The page Data: a first look at a file, pages of its rows, and a proposal whose price was tried."""
+"""Tasks of the page Data: a first proposal for a file, pages of its rows, and a proposal with measured information loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def look(
     template: str | None = None,
     stamp: str = "",
 ) -> dict[str, Any]:
-    """A first proposal for a file: roles with reasons, hierarchies and a definition. Nothing is tried yet, so it answers at once."""
+    """Return a first proposal for a file: roles with reasons, hierarchies and a definition. Fast, because no method is run."""
     return _inspected(reporter, folder, location, options, template, prices=False)
 
 
@@ -34,7 +34,7 @@ def afford(
     stamp: str = "",
     policy: None = None,
 ) -> dict[str, Any]:
-    """The proposal once its price was tried: columns that cost too much are left out, and the cheapest method is named."""
+    """Return a proposal based on measured information loss: drops columns that cost too much and names the method with the lowest loss."""
     return _inspected(reporter, folder, location, options, template, prices=True)
 
 
@@ -71,7 +71,7 @@ def _inspected(
 
 
 def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, stamp: str = "") -> dict[str, Any]:
-    """A page of the rows as they were read, with what was found out about the file."""
+    """Return a page of rows as read, with the detected properties of the file."""
     frame = frame_of(folder, policy)
     source = policy_of(folder, policy).source
     shown = frame.slice(start, count)
@@ -87,7 +87,7 @@ def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, s
 
 
 def cell_text(value: Any) -> str | None:
-    """A cell as a page shows it; long text is shortened, and what is missing is None."""
+    """Format a cell for display; long text is truncated, a missing value is None."""
     if value is None:
         return None
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -95,7 +95,7 @@ def cell_text(value: Any) -> str | None:
 
 
 def type_name(dtype: Any) -> str:
-    """The type of a column as a policy names it."""
+    """Return the policy's name for the type of a column."""
     import polars as pl
 
     if dtype == pl.Boolean:
@@ -112,7 +112,7 @@ def type_name(dtype: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data that JSON can hold; what it cannot is text."""
+    """Convert a value to JSON-compatible data; unsupported types become text."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

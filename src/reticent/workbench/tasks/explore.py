@@ -1,4 +1,4 @@
-"""The page Explore: the solution space, a candidate before and after, adversaries against it, and what other guarantees and methods would cost."""
+"""Tasks of the page Explore: the solution space, a candidate before and after, attacks on it, and the cost of other guarantees and methods."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIMITS = ("0", "0.01", "0.02", "0.05", "0.1", "0.2")
 
 
 def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """All full-domain generalizations of the table: which satisfy the definition, what they cost, and the best one."""
+    """Search all full-domain generalizations of the table; return which satisfy the definition, their information loss, and the best one."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
     method = read.sections.method
     settings: dict[str, Any] = {"suppression": method.get("suppression", "0.05") if _is_lattice(method) else "0.05"}
@@ -60,11 +60,11 @@ def _is_lattice(method: Mapping[str, Any]) -> bool:
 
 
 def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """A search as plain data; of the nodes that were evaluated the best ones, where they are many."""
+    """Return a search result as JSON-compatible data; only the best nodes if many were evaluated."""
     log = {each.levels: each for each in found.evaluator.log}
     listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
     columns = list(found.floor)
-    # All nodes are classified only once they were asked for.
+    # Nodes are classified lazily, on first access.
     passing = found.__dict__.get("passing_nodes")
     classified = [] if passing is None else passing.ravel().tolist()
     known = {tuple(found.evaluator.space.node(place)): bool(good) for place, good in enumerate(classified)}
@@ -102,9 +102,9 @@ def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> 
 def candidate(
     reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
 ) -> dict[str, Any]:
-    """What the policy's method, or another one, would publish: figures, rows before and after, and distributions.
+    """Preview the release by the policy's method or by ``method``: measures, rows before and after, and distributions.
 
-    Of a large table for which several methods are compared, the first of them is shown early.
+    For a large table with several candidate methods, the result of the first one is sent early.
     """
     read, table = policy_of(folder, policy), table_of(folder, policy)
     if method is None and table.rows > _SLOW_ROWS:
@@ -117,7 +117,7 @@ def candidate(
 
 
 def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]:
-    """A preview as plain data."""
+    """Return a preview as JSON-compatible data."""
     told: dict[str, Any] = {
         "method": _plain_method(made.method),
         "name": str(made.method.get("name")),
@@ -154,7 +154,7 @@ def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]
 def previewed(
     read: Policy, table: Table, method: Mapping[str, Any] | None, context: Context
 ) -> Preview | MechanismPreview:
-    """What the policy's method, or another one, would publish."""
+    """Preview the release by the policy's method, or by ``method``."""
     wanted = read.definition
     if method is None:
         chosen = read.method(table, wanted)
@@ -185,7 +185,7 @@ def _figure(value: Any) -> Any:
 
 
 def _sizes(people: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
-    """How many people stand in groups of each size."""
+    """Return the number of people by size of their group."""
     edges = [1, 2, 5, 10, 20, 50, 100, 1000, 10**12]
     return [
         {
@@ -201,7 +201,7 @@ def _sizes(people: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
 
 
 def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
-    """Some rows as they are and as they would be published, side by side; where people are not recoded row by row, published rows alone."""
+    """Return sample rows before and after publication; only published rows if there is no row-by-row recoding."""
     published = made.frame
     if made.recoding is None or table.streamed or made.recoding.rows is not None:
         return {
@@ -235,7 +235,7 @@ def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
 
 
 def _distributions(table: Table, made: Preview) -> list[dict[str, Any]]:
-    """For every quasi column how the rows are distributed over the published labels, and over the values before."""
+    """Return, for every quasi-identifier, the distribution of rows over original values and over published labels."""
     if table.streamed:
         return []
     shown = made.side.frame
@@ -290,7 +290,7 @@ def attacks(
 
 
 def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """Every registered method that keeps the definition and needs no further parameters, with its risk and its cost."""
+    """Return risk and information loss of every registered method that supports the definition and needs no further parameters."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
     wanted = read.definition
     sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
@@ -322,7 +322,7 @@ def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> di
 
 
 def _tried(table: Table, wanted: Definition, way: Any, context: Context) -> Mapping[str, Any]:
-    """One method as a row of a comparison; one that takes too long says so."""
+    """Return one method as a row of the comparison, with a message if it exceeds the time limit."""
     until = time.monotonic() + _PATIENCE
     hurried = Context(stop=lambda: context.stop() or time.monotonic() > until, memo=context.memo)
     try:
@@ -333,7 +333,7 @@ def _tried(table: Table, wanted: Definition, way: Any, context: Context) -> Mapp
         nothing = dict.fromkeys(("loss", "suppressed", "groups", "smallest", "highest_risk", "kl"))
         return {
             **nothing,
-            "problem": f"It takes longer than {_PATIENCE:.0f} seconds on this table, and was not waited for.",
+            "problem": f"It takes longer than {_PATIENCE:.0f} seconds on this table and was stopped.",
         }
 
 
@@ -351,7 +351,7 @@ def _made(name: str) -> Any:
 
 
 def prices(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """What the next stricter and the next weaker value of every parameter, and other limits of suppression, would cost by the policy's own method."""
+    """Return the information loss of the policy's method at stricter and weaker values of every parameter, and at other suppression limits."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
     context = reporter.context()
     sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
@@ -371,7 +371,7 @@ def prices(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dic
     priced: list[dict[str, Any]] = []
     for place, limit in enumerate(limits):
         context.step("pricing suppression", len(steps) + place, len(steps) + len(limits))
-        # The policy's own limit was priced first.
+        # The loss at the policy's own limit is already known.
         price = found[0] if limit == own else _price(judged, steps[0][3], read, {"suppression": limit}, context)
         priced.append({"limit": limit, **{name: price[name] for name in ("loss", "suppressed", "problem")}})
     return {"prices": found, "limits": priced, **told}
@@ -387,7 +387,7 @@ def _method_name(method: Any) -> str:
 
 
 def _changes(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, Any, list[dict[str, Any]]]]:
-    """Every parameter that has stricter and weaker values, with these."""
+    """Return every parameter that has stricter and weaker values, with the changed definitions."""
     found = []
     for number, given in enumerate(definitions):
         for parameter, value in given.items():
@@ -399,7 +399,7 @@ def _changes(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, A
 
 
 def next_values(parameter: str, value: Any) -> list[Any]:
-    """The next weaker and the next stricter value of a parameter of a definition, as a policy writes them."""
+    """Return the next weaker and the next stricter value of a definition's parameter, in policy notation."""
     if isinstance(value, bool):
         return []
     if parameter in ("k", "l", "m", "p") and isinstance(value, int):
@@ -422,7 +422,7 @@ def _price(
     settings: Mapping[str, Any],
     context: Context,
 ) -> dict[str, Any]:
-    """What the policy's method, with other ``settings``, loses under these definitions."""
+    """Return the information loss of the policy's method with ``settings`` under these definitions."""
     until = time.monotonic() + _PATIENCE
     hurried = Context(stop=lambda: context.stop() or time.monotonic() > until)
     try:

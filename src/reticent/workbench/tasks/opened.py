@@ -1,4 +1,4 @@
-"""The policy, the rows and the table of a project, kept in a process between two tasks."""
+"""Policy, rows and table of a project, cached in the worker process between tasks."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _kept: OrderedDict[str, Any] = OrderedDict()
 
 
 def policy_of(folder: str, text: str) -> Policy:
-    """The policy with this text, whose paths start from the project's folder."""
+    """Parse a policy; its relative paths start from the project's folder."""
     return Policy.parse(text, "the policy", Path(folder))
 
 
 def frame_of(folder: str, text: str) -> pl.DataFrame:
-    """All columns of the policy's rows. Of a table that is too large to hold, the first rows."""
+    """Return the policy's rows with all columns; only the first rows if the table does not fit in memory."""
     return _once("frame", folder, text, _DATA, lambda: _read(policy_of(folder, text).source))
 
 
 def table_of(folder: str, text: str) -> Table:
-    """The rows with their roles."""
+    """Return the table: the rows with the roles of their columns."""
     return _once("table", folder, text, _TABLE, lambda: policy_of(folder, text).table())
 
 

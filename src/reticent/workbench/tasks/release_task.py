@@ -1,4 +1,4 @@
-"""The page Publish: the release itself, its verification, and what the ledger remembers."""
+"""Tasks of the page Publish: publication, verification, and the history from the ledger."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reticent.workbench.worker import Reporter
 
 
 def publish(reporter: Reporter, folder: str, policy: str, moment: str, stamp: str = "") -> dict[str, Any]:
-    """Publish what the policy says, exactly as ``reticent publish`` does, and verify the folder as a recipient would."""
+    """Publish the policy exactly as ``reticent publish`` does, and verify the folder as a recipient would."""
     made = publish_policy(policy_of(folder, policy), context=reporter.context())
     certificate = made.release.certificate
     reporter.context().step("verifying as a recipient would")
@@ -30,12 +30,12 @@ def publish(reporter: Reporter, folder: str, policy: str, moment: str, stamp: st
 
 
 def verification(reporter: Reporter, path: str, moment: str = "") -> dict[str, Any]:
-    """Whether the folder of a release holds what its certificate claims."""
+    """Verify that the files of a release satisfy the claims of its certificate."""
     return checked(Path(path))
 
 
 def checked(path: Path) -> dict[str, Any]:
-    """A verification as plain data."""
+    """Verify a release folder and return the result as JSON-compatible data."""
     found = verify(path)
     return {
         "path": str(path),
@@ -52,7 +52,7 @@ def checked(path: Path) -> dict[str, Any]:
 
 
 def history(reporter: Reporter, dataset: str, ledger: str | None, moment: str) -> dict[str, Any]:
-    """What the ledger knows of a data set."""
+    """Return the releases of a data set that the ledger records."""
     location = LedgerLocation.of(ledger)
     if not location.path.exists():
         return {"entries": [], "ledger": str(location.path)}

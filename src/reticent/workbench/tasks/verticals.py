@@ -1,4 +1,4 @@
-"""The pages under More: one call each of the other verticals, and its result as a card."""
+"""Tasks of the pages under More: each makes one call to another part of the library and returns the result as a card."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_ROWS = 200
 
 
 def plain_card(card: Card) -> dict[str, Any]:
-    """A card as plain data."""
+    """Return a card as JSON-compatible data."""
     return {
         "title": card.title,
         "tone": card.tone,
@@ -46,7 +46,7 @@ def _short(value: Any) -> str:
 
 
 def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict[str, Any]:
-    """Whether a view discloses anything about a secret query, with the databases that show it."""
+    """Decide whether a view discloses anything about a secret query; a disclosure comes with example databases."""
     from reticent.views import check
 
     verdict = check(secret, view, schema or None, context=reporter.context())
@@ -73,7 +73,7 @@ def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict
 
 
 def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """The relations of a database with their rows, those without rows left out."""
+    """Return the nonempty relations of a database with their rows."""
     found: dict[str, list[tuple[str, ...]]] = {}
     pairs = database.items() if hasattr(database, "items") else database
     for name, rows in pairs:
@@ -83,7 +83,7 @@ def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def synthetic_plan(reporter: Reporter, sizes: str, values: int, epsilon: str, delta: str) -> dict[str, Any]:
-    """What synthetic rows of groups of public sizes would promise and cost; no data are read."""
+    """Return guarantee and error of synthetic rows for groups of public sizes; no data are read."""
     counts = [int(part) for part in sizes.replace(";", ",").split(",") if part.strip().isdigit()]
     if not counts:
         raise PolicyError("Name the sizes of the groups, such as 120, 80, 45.")
@@ -91,7 +91,7 @@ def synthetic_plan(reporter: Reporter, sizes: str, values: int, epsilon: str, de
 
 
 def randomized_plan(reporter: Reporter, n: int, domain: str, k: str, gamma: str) -> dict[str, Any]:
-    """What a randomized view would promise and cost, from public facts alone."""
+    """Return guarantee and error of a randomized view, from public parameters only."""
     columns = [part.partition("=") for part in domain.split(",") if "=" in part]
     if not columns:
         raise PolicyError("Name every column with its number of values, such as age=100, sex=2.")
@@ -100,7 +100,7 @@ def randomized_plan(reporter: Reporter, n: int, domain: str, k: str, gamma: str)
 
 
 def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, faults: int, query: str) -> dict[str, Any]:
-    """What noisy counts would cost, by a curator or by parties who do not trust each other."""
+    """Return the error of noisy counts, by a trusted curator or by parties who do not trust each other."""
     from reticent.noise import plan
 
     return {"cards": [plain_card(plan(epsilon, delta, parties, faults, query).card())]}
@@ -109,7 +109,7 @@ def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, fault
 def knowledge_curve(
     reporter: Reporter, folder: str, policy: str, column: str, most: int, stamp: str = ""
 ) -> dict[str, Any]:
-    """How sure an adversary becomes who sees the candidate and knows 0, 1, 2 ... facts about people."""
+    """Return the maximum certainty of an adversary who sees the candidate release and knows 0, 1, 2 ... facts about people."""
     from reticent.knowledge import Subject
     from reticent.reports import Preview
     from reticent.worst_case import certainty_point, curve, negation_curve
@@ -117,7 +117,7 @@ def knowledge_curve(
     read, table = policy_of(folder, policy), table_of(folder, policy)
     made = previewed(read, table, None, reporter.context())
     if not isinstance(made, Preview):
-        raise PolicyError("This method publishes at random: facts are weighed against a release of groups.")
+        raise PolicyError("This method is randomized: background facts can be evaluated for a release in groups only.")
     subject = Subject.of(made.side, column=column or None)
     known, negated = curve(subject.buckets, most), negation_curve(subject.buckets, most)
     rows = [
@@ -129,7 +129,7 @@ def knowledge_curve(
         ("facts", "any facts", "facts of the kind 'she has no flu'"), rows, "The largest chance of any value"
     )
     return {
-        "cards": [plain_card(Card("How sure an adversary becomes who sees the candidate", facts, tables=[listed]))],
+        "cards": [plain_card(Card("How sure an attacker who sees the candidate becomes", facts, tables=[listed]))],
         "curve": [float(x) for x in known],
     }
 
@@ -137,7 +137,7 @@ def knowledge_curve(
 def what_if(
     reporter: Reporter, folder: str, policy: str, know: str, ask: str, column: str, stamp: str = ""
 ) -> dict[str, Any]:
-    """What an adversary believes who knows exactly these facts."""
+    """Return the posterior belief of an adversary who knows exactly these facts."""
     from reticent import knowledge
 
     facts = [line.strip() for line in know.splitlines() if line.strip()]
@@ -147,7 +147,7 @@ def what_if(
 
 
 def audited_question(reporter: Reporter, path: str, sql: str, really: str, moment: str = "") -> dict[str, Any]:
-    """A question to an audited table: what would be decided, or the answer, which is then on record; and what was decided before."""
+    """Submit a query to an audited table, or preview the decision on it. An answer is logged; earlier decisions are returned too."""
     from reticent.audit.service import AuditService
     from reticent.policy import AuditPolicy
 
@@ -190,7 +190,7 @@ def _decision(answered: bool) -> str:
 
 
 def log_check(reporter: Reporter, path: str, lower: str, upper: str) -> dict[str, Any]:
-    """Whom a log of answered questions exposes."""
+    """Return the people whose values a log of answered queries discloses."""
     from reticent.audit.offline import check_log, read_log
 
     report = check_log(read_log(Path(path)), None, lower=lower or None, upper=upper or None, context=reporter.context())
@@ -198,9 +198,9 @@ def log_check(reporter: Reporter, path: str, lower: str, upper: str) -> dict[str
 
 
 def file_attack(reporter: Reporter, path: str, original: str, quasi: str = "", sensitive: str = "") -> dict[str, Any]:
-    """What adversaries achieve against a release, against synthetic rows of which the original is known, or against a file as it stands.
+    """Run attacks on a release, on synthetic rows with a known original, or on an unprotected file.
 
-    Columns of a plain file that nobody named have the roles that are proposed for them.
+    Columns of a plain file without a given role get the proposed one.
     """
     from reticent.attacks import attack
 
@@ -222,7 +222,7 @@ def file_attack(reporter: Reporter, path: str, original: str, quasi: str = "", s
 
 
 def _names(text: str) -> list[str]:
-    """Names separated by commas."""
+    """Split a comma-separated list of names."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -238,7 +238,7 @@ def series_plan(
     domain: str,
     stamp: str = "",
 ) -> dict[str, Any]:
-    """What a series of releases of the table will cost, rehearsed before anything is published."""
+    """Simulate a series of releases of the table and return its cost; nothing is published."""
     read = policy_of(folder, policy)
     rates = rt.republish.UpdateRates(float(leave), float(arrive), float(change), 0.0)
     found = rt.republish.plan(
@@ -254,7 +254,7 @@ def series_plan(
 
 
 def series_next(reporter: Reporter, history: str, data: str, really: str, moment: str = "") -> dict[str, Any]:
-    """The next release of a history: what happened to whom and what it takes, or the release itself."""
+    """Preview the next release of a history (changes since the last one, and their cost), or publish it."""
     opened = rt.republish.History.open(Path(history))
     rows, context = Source(data).read(), reporter.context()
     if really != "yes":
@@ -267,7 +267,7 @@ def series_next(reporter: Reporter, history: str, data: str, really: str, moment
 
 
 def _figures_card(title: str, figures: Mapping[str, Any], tone: Tone = "plain") -> Card:
-    """Figures as a card: numbers beside their names, and a table for each group of them."""
+    """Return a card of named numbers, with a table for each nested group of numbers."""
     facts = {
         name.replace("_", " "): value
         for name, value in figures.items()

@@ -1,4 +1,4 @@
-"""What is imported and compiled before the first task, while the steward still looks for the file."""
+"""Warm-up of a worker: imports and compilation before the first task, while the user is choosing a file."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ suppression = "0.05"
 
 
 class _Unheard(Reporter):
-    """A reporter whose events go nowhere."""
+    """A reporter that discards all events."""
 
     def __init__(self) -> None:
         pass
 
     def context(self) -> Any:
-        """A context that nobody listens to."""
+        """A context without listeners."""
         return Context()
 
     def early(self, result: Any) -> None:
-        """Nobody waits for an early answer."""
+        """Discard a preliminary result."""
 
 
 def warm(lane: str) -> None:
-    """Run the tasks that pages ask for first, on rows of nobody: what they import and compile is there when the first file comes."""
+    """Run the tasks that pages request first on made-up rows, so that their imports and compiled functions are ready for the first file."""
     nobody = _Unheard()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "people.csv").write_text(_FILE)
