@@ -29,7 +29,7 @@ HEAD = POLICY[: POLICY.index("[method]")]
         ('name = "Mondrian"', ["--suppression", "1.5"], 2, "Mondrian: suppression must be at most 1, but it is 1.5"),
         ('name = "Mondrian"', ["--format", "bucketize"], 2, "Mondrian has no parameter 'format'"),
         ('name = "Mondrian"', ["--method", "anatmy"], 2, "There is no method 'anatmy'. Did you mean 'Anatomy'?"),
-        ('name = "Mondrian"', ["--method", "anatomy"], 2, "promises that nobody can be singled out by quasi values"),
+        ('name = "Mondrian"', ["--method", "anatomy"], 2, "requires that no person can be singled out by quasi values"),
         ('name = "Datafly"', ["--seconds", "1"], 2, "Datafly has no parameter 'seconds'"),
         ('name = "Mondrian"', ["--definition", "KAnonymity(500)"], 1, "even all 120 rows in one group do not"),
         (

@@ -248,7 +248,7 @@ def test_a_table_that_does_not_only_grow_is_refused_and_sent_to_republish(tmp_pa
             frame.with_columns(illness=pl.when(pl.col("id") == key).then(pl.lit("new")).otherwise("illness")),
             "different values now",
         ),
-        (pl.concat([frame, frame[:1]]), "takes every row for another person"),
+        (pl.concat([frame, frame[:1]]), "treats every row as a different person"),
         (frame.cast({"x": pl.Float64}), "or their types differ"),
     ):
         with pytest.raises((DataError, PolicyError), match=told) as refused:

@@ -246,7 +246,7 @@ def test_a_population_is_counted_by_labels_and_balls():
 def test_several_rows_of_a_person_are_refused_by_name(method):
     frame = pl.DataFrame({"who": [1, 1, 2, 3, 4, 5], "age": [20, 21, 21, 22, 60, 61]})
     table = rt.Table(frame, quasi=["age"], identifiers=["who"])
-    with pytest.raises(PolicyError, match=f"{type(method).__name__} takes every row for another person.*Mondrian"):
+    with pytest.raises(PolicyError, match=f"{type(method).__name__} treats every row as a different person.*Mondrian"):
         rt.publish(table, rt.KAnonymity(2), method)
 
 

@@ -76,7 +76,7 @@ def test_buckets_keep_quasi_values_exact_and_shuffle_the_sensitive_ones():
 
 
 def test_buckets_refuse_a_promise_about_identity():
-    with pytest.raises(PolicyError, match=r"KAnonymity\(k=5\) promises that nobody can be singled out"):
+    with pytest.raises(PolicyError, match=r"KAnonymity\(k=5\) requires that no person can be singled out"):
         Lattice(format="bucketize").draft(people(100), KAnonymity(5))
 
 

@@ -92,7 +92,7 @@ def test_limits_hold_or_are_refused(low: int, high: int, k: int, method: Any, se
 
 
 def test_what_max_level_makes_impossible_is_said_with_the_column() -> None:
-    with pytest.raises(Infeasible, match=r"max_level keeps apart what .* needs together, in 'age'"):
+    with pytest.raises(Infeasible, match=r"max_level separates records that .* needs in one group, in 'age'"):
         rt.publish(table(people(30), max_level=0), rt.KAnonymity(5), method=rt.Mondrian(values="sets"))
 
 

@@ -16,7 +16,7 @@ def not_in_buckets(table: Table, definition: Definition, how: str, instead: str)
     hidden = [part for part in definition.parts() if part.hides_identity]
     if hidden:
         return (
-            f"{hidden[0]} promises that nobody can be singled out by quasi values, but {how} publishes these values "
+            f"{hidden[0]} requires that no person can be singled out by quasi values, but {how} publishes these values "
             f"exactly. {instead}, or ask only for definitions about the sensitive values."
         )
     return None

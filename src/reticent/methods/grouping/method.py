@@ -82,7 +82,7 @@ class GroupRun:
         reason = method.refusal(table, wanted)
         if reason is None and wanted.needs_raw and not (method.judges_columns or method.knows_raw_values):
             part = next(part for part in wanted.parts() if part.needs_raw)
-            reason = f"{name} does not know which raw values its groups hold, which {part} is about. Use Lattice or Mondrian."
+            reason = f"{name} does not keep the raw values of its groups, which {part} judges. Use Lattice or Mondrian."
         if reason is not None:
             raise PolicyError(reason)
         kept = wanted if method.judges_columns else wanted.in_each_group()

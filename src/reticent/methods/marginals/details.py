@@ -41,9 +41,7 @@ class MarginalsDetails:
         names = {column.name for column in self.columns}
         for step in self.plan.steps:
             if set(step.columns) - names or len(set(step.columns)) < len(step.columns):
-                raise DataError(
-                    f"A noisy step is about the columns {', '.join(step.columns)}, which are not all there."
-                )
+                raise DataError(f"A noisy step uses the columns {', '.join(step.columns)}, which are not all declared.")
         for condition in self.impossible:
             excluded(self.columns, condition)
 

@@ -83,7 +83,7 @@ class CutJudge:
             return
         names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
         raise Infeasible(
-            f"max_level keeps apart what {needed} needs together, in {names}. Raise max_level, weaken the definition, or use Lattice, which can suppress rows "
+            f"max_level separates records that {needed} needs in one group, in {names}. Raise max_level, weaken the definition, or use Lattice, which can suppress rows "
             "(suppression=)."
         )
 

@@ -95,7 +95,7 @@ class Mondrian(GroupMethod):
             exact(self.seconds, "Mondrian: seconds", low=0)
             if self.effort == "quick":
                 raise PolicyError(
-                    "Mondrian: seconds limits the search of effort='best'; leave it out, or ask for that."
+                    "Mondrian: seconds limits the search of effort='best'. Omit seconds=, or set effort='best'."
                 )
 
     def grouped(self, run: GroupRun) -> Grouping:

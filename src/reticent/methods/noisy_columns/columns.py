@@ -80,7 +80,7 @@ class PublicColumn:
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(
-                f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is in none of the {self.size} declared cells. Declare a cell for it only if everybody can know "
+                f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is in none of the {self.size} declared cells. Declare a cell for it only if it is public knowledge "
                 "that it may occur; never because it occurs in the data.",
                 column=self.name,
             )

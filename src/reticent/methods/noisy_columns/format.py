@@ -29,5 +29,5 @@ class NoisyColumnsFormat(MechanismFormat):
         """Raise :class:`DataError` if the manifest states the guarantee for another unit than the one that noise protects."""
         if public.manifest.unit != protected:
             raise DataError(
-                f"manifest.json promises something about the unit {public.manifest.unit!r}, and noise hides the unit {protected!r}."
+                f"manifest.json states the guarantee for the unit {public.manifest.unit!r}, but noise hides the unit {protected!r}."
             )

@@ -60,7 +60,7 @@ def ratios(
 def variances(
     squares: Reals, sums: Reals, counts: Reals, deviations: tuple[float, float, float], most: float, quantile: float
 ) -> Estimates:
-    """Variances: noisy mean squares minus squared noisy means; the error is that of the first-order expansion, and the truth lies between 0 and ``most``."""
+    """Variances: noisy mean squares minus squared noisy means; the error is that of the first-order expansion, and intervals are clipped to 0 and ``most``."""
     safe = np.maximum(counts, 1.0)
     mean = sums / safe
     raw = squares / safe - mean**2

@@ -120,7 +120,7 @@ class Statistics:
                 if name not in (self.domain or {}):
                     return f"The {query.words()} groups by {name!r}, whose cells are not declared. Declare them, domain={{{name!r}: [...]}}, or have them chosen: domain={{{name!r}: 'noisy'}}."
             if query.statistic != "count" and query.column not in (self.bounds or {}):
-                return f"The {query.words()} needs bounds of {query.column!r}: bounds={{{query.column!r}: [low, high]}}, which everybody may know."
+                return f"The {query.words()} needs bounds of {query.column!r}: bounds={{{query.column!r}: [low, high]}}, which must be public."
             if query.statistic == "count" and self._facts(table, definition).count_known(replace(query, column=None)):
                 return "The number of records is public where one is replaced by another (BoundedDP): no noisy count of all records is needed. Ask for counts with where or by."
         return None

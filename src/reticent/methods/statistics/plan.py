@@ -100,7 +100,7 @@ class StatisticsPlan(ComposedPlan):
                 f"A release of statistics has between 1 and {MOST_STEPS:,} noisy steps, not {len(self.steps):,}."
             )
         if self.currency == "epsilon" and any(step.threshold is not None for step in self.steps):
-            raise DataError("Keys are chosen with Gaussian noise and a delta, which a plan in epsilon alone has not.")
+            raise DataError("Keys are selected with Gaussian noise and a delta, but the plan has an epsilon only.")
 
     @cached_property
     def _costs(self) -> Mapping[Relation, Fraction]:
