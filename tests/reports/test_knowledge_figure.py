@@ -30,4 +30,4 @@ def test_nearly_certain_is_not_shown_as_certain():
     """One row of 759 has another value: a chance of 99.9 %, which rounded to 100 % would say that the value is given away."""
     groups = Groups.from_histograms([(758, 1)])
     assert "with a chance of 99.9%; 1 well-chosen fact about people" in knowledge_curves("pay", groups).description
-    assert "right with more than 99.9%" in best_guesses("pay", groups.histograms.top, groups.sizes).description
+    assert "right with at most 99.9%" in best_guesses("pay", groups.histograms.top, groups.sizes).description

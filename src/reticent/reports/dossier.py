@@ -314,7 +314,7 @@ def _measures(seen: AdversaryView, regime: Regime, limit: Fraction | None) -> It
         return
     people = seen.candidates[seen.candidates > 0]
     if not len(people):
-        yield DossierMeasure("Largest probability of re-identification", "nobody is published", None, named, None)
+        yield DossierMeasure("Largest probability of re-identification", "no records are published", None, named, None)
         return
     smallest, total = int(people.min()), int(people.sum())
     largest, average = Fraction(1, smallest), Fraction(len(people), total)

@@ -364,7 +364,7 @@ def _certificate(facts: ReportFacts) -> PageSection | None:
         return None
     return PageSection(
         "Certificate",
-        "Anybody can check these claims again from the published files: reticent verify.",
+        "Anyone can check these claims again from the published files: reticent verify.",
         [block("table", heads=(), rows=[[TableCell(text, "free") for text in row] for row in facts.certificate])],
     )
 
