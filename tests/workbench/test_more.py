@@ -127,6 +127,7 @@ def test_views_are_judged_with_the_databases_that_show_it(page: Any) -> None:
     assert "DISCLOSES" in answered(page, "views")
     assert page.locator("#result .result-card").count() == 3
     assert page.locator("#result table").count() >= 2
+    assert page.inner_text("#result .result-card >> nth=1 >> thead >> nth=0").split() == ["name", "department", "phone"]
 
 
 def test_an_audited_table_is_asked_and_its_log_is_shown_and_checked(page: Any, folder: Path) -> None:

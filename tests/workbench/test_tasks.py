@@ -11,7 +11,7 @@ import pytest
 
 import reticent as rt
 from reticent.errors import PolicyError
-from reticent.policy import Policy
+from reticent.policy import Policy, publish_policy
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.worker import TASKS
 
@@ -193,6 +193,20 @@ def test_a_publication_is_verified(folder: Path, policy: str, tmp_path: Path) ->
     assert known is None or len(known["entries"]) == 1
 
 
+def test_the_report_of_a_publication_tells_its_progress_and_nothing_stops_it(
+    folder: Path, policy: str, tmp_path: Path
+) -> None:
+    stages: list[str] = []
+    context = rt.Context(
+        listen=lambda event: stages.append(event.stage), stop=lambda: any("report" in each for each in stages)
+    )
+    made = publish_policy(Policy.parse(policy, "the policy", folder), tmp_path / "out", report=True, context=context)
+    after = stages[stages.index("writing the steward's report") :]
+    assert made.report is not None
+    assert made.report.is_file()
+    assert "attacking" in after
+
+
 def test_views_are_judged_with_the_databases_that_show_it() -> None:
     schema = "CREATE TABLE employee (name text, department text, phone text);"
     found = verticals.views_check(
@@ -200,6 +214,7 @@ def test_views_are_judged_with_the_databases_that_show_it() -> None:
     )  # type: ignore[arg-type]
     assert found["cards"][0]["title"].startswith("DISCLOSES")
     assert len(found["cards"]) == 3
+    assert found["cards"][1]["tables"][-1]["heads"] == ["name", "department", "phone"]
     private = verticals.views_check(
         Told(),
         "SELECT name FROM employee WHERE department = 'a'",

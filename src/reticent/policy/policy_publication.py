@@ -103,7 +103,7 @@ def publish_policy(
         _save(release, book, target, place, named, identity if identity is not None else said.identity)
     if entered is not None:
         entered.add(release, target)
-    made = _report(release, table, target, wants_report, policy.sections.analysis.models)
+    made = _report(release, table, target, wants_report, policy.sections.analysis.models, context or Context())
     return Published(release, table, target, made, chosen, None if entered is None else entered.path)
 
 
@@ -203,10 +203,14 @@ def check_free(target: Path) -> None:
         )
 
 
-def _report(release: Release, table: Table, target: Path, wanted: bool, models: Sequence[str]) -> Path | None:
-    """Write the steward's report to the private folder: it describes the raw table."""
+def _report(
+    release: Release, table: Table, target: Path, wanted: bool, models: Sequence[str], context: Context
+) -> Path | None:
+    """Write the steward's report to the private folder: it describes the raw table. Progress is reported; the release is complete, so nothing stops here."""
     if not wanted:
         return None
     from reticent.reports import write_stewards_report
 
-    return write_stewards_report(release, target / "private" / "report.html", table, models=models)
+    heard = Context(listen=context.listen)
+    heard.step("writing the steward's report")
+    return write_stewards_report(release, target / "private" / "report.html", table, models=models, context=heard)

@@ -47,22 +47,24 @@ def _short(value: Any) -> str:
 
 def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict[str, Any]:
     """Decide whether a view discloses anything about a secret query; a disclosure comes with example databases."""
-    from reticent.views import check
+    from reticent.views import Schema, check, load_schema
 
     verdict = check(secret, view, schema or None, context=reporter.context())
     cards = [plain_card(verdict.card())]
     witness = verdict.witness
     if witness is not None:
+        declared = load_schema(schema or None) or Schema()
         for title, database, row in (
             ("A database in which the secret's answer changes", witness.secret_database, witness.row),
             ("A database in which the view's answer changes", witness.view_database, witness.view_row),
         ):
             tables = [
-                CardTable([str(n + 1) for n in range(len(rows[0]))], rows, name) for name, rows in _relations(database)
+                CardTable(_column_names(declared.find(name), len(rows[0])), rows, name)
+                for name, rows in _relations(database)
             ]
             tables.append(
                 CardTable(
-                    [str(n + 1) for n in range(len(row))],
+                    _column_names(declared.find(witness.relation), len(row)),
                     [tuple(map(str, row))],
                     f"The row that is added to {witness.relation}",
                 )
@@ -70,6 +72,13 @@ def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict
             added = f"Adding {witness.relation}({', '.join(map(str, row))}) changes the answer."
             cards.append(plain_card(Card(title, tables=tables, sentences=[added])))
     return {"cards": cards}
+
+
+def _column_names(relation: Any, width: int) -> list[str]:
+    """Return the declared names of a relation's columns, or their numbers if it was not declared."""
+    if relation is None:
+        return [str(number) for number in range(1, width + 1)]
+    return [each.name for each in relation.columns]
 
 
 def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -124,7 +133,8 @@ def knowledge_curve(
         (k, f"{float(one):.1%}", f"{float(other):.1%}")
         for k, (one, other) in enumerate(zip(known, negated, strict=False))
     ]
-    facts = {"sensitive column": subject.sensitive, "certain after": f"{certainty_point(subject.buckets)} facts"}
+    certain = certainty_point(subject.buckets)
+    facts = {"sensitive column": subject.sensitive, "certain after": f"{certain} {'fact' if certain == 1 else 'facts'}"}
     listed = CardTable(
         ("facts", "any facts", "facts of the kind 'she has no flu'"), rows, "The largest chance of any value"
     )
