@@ -49,7 +49,7 @@ def test_any_definition_that_merging_cannot_break_guards_classes(definition):
         assert "do not hold against an attacker who knows the algorithm" in told["sensitive"]
     # Counts alone decide about k, so that nothing needs to be said there.
     if definition.name == "KAnonymity":
-        assert "their making tells nothing" in told["quasi"]
+        assert "how they were made discloses nothing" in told["quasi"]
 
 
 def above_the_share(seed: int, guard: str, n: int = 8) -> dict[str, tuple[int, int]]:
