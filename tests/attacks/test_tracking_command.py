@@ -83,9 +83,7 @@ def test_protection_is_shown_beside_releases_made_one_by_one(safe, tmp_path):
     assert text.count("<svg") == 9
     assert f"<h1>{safe.resolve().name}</h1>" in text
     assert "<strong>Holds" in text
-    assert re.search(
-        r"Judged of all \d releases together, with who is in which group: No person&#x27;s value has", text
-    )
+    assert re.search(r"Judged of all \d releases together, with who is in which group: No person&#39;s value has", text)
     assert "do not publish this page" in text
 
 

@@ -143,7 +143,7 @@ def test_tables_that_do_not_only_grow_are_refused(frames, problem):
 
 def test_too_few_rows_and_bad_parameters_are_refused():
     rows = pl.DataFrame({"id": [1, 2], "age": [1, 2], "job": ["v0", "v0"]})
-    with pytest.raises(Infeasible, match=r"Nobody of 2 people can be published with ByunGroups\(l=2\)"):
+    with pytest.raises(Infeasible, match=r"None of the 2 people can be published with ByunGroups\(l=2\)"):
         publish_incrementally(ByunGroups(2), [rows], "id", ["age"], "job")
     with pytest.raises(PolicyError, match="SweeneyGroups: k"):
         SweeneyGroups(1)

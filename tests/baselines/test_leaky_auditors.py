@@ -163,7 +163,7 @@ def test_bad_demonstrations_are_refused():
         stories(people=3)
     with pytest.raises(rt.PolicyError, match="must be 0 and 1"):
         OppositeGate([0, 1, 2])
-    with pytest.raises(rt.PolicyError, match="asked for max, not for sum"):
+    with pytest.raises(rt.PolicyError, match="supports max, not sum"):
         ChinGate([1, 2]).answer({0, 1}, "sum")
 
 

@@ -166,7 +166,7 @@ def test_an_existing_folder_is_left_alone(patients: Path, reticent: Command) -> 
     (patients / "file").write_text("")
     below = reticent("publish", "policy.toml", "-o", "file/release")
     assert below.code == 2
-    assert "'file/release' cannot be made" in below.err
+    assert "'file/release' cannot be created" in below.err
 
 
 def test_a_place_must_be_said(patients: Path, reticent: Command) -> None:

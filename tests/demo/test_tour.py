@@ -38,7 +38,7 @@ def test_people_are_found_before_and_nobody_after(walked: tuple[Path, list[Step]
 def test_the_example_is_about_the_same_person_before_and_after(walked: tuple[Path, list[Step]]) -> None:
     found = facts(walked[1])
     before, after = found["attacks_before"][0]["example"], found["attacks_after"][0]["example"]
-    assert before.split(" fits ")[0] == after.split(" fits ")[0]
+    assert before.split(" matches ")[0] == after.split(" matches ")[0]
 
 
 def test_the_release_verifies_and_a_changed_copy_does_not(walked: tuple[Path, list[Step]]) -> None:

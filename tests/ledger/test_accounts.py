@@ -76,7 +76,7 @@ def test_counts_cost_half_where_a_row_is_added_and_groups_with_public_sizes_are_
         ledger.accounts.declare("wards", DeclaredBudget(Amounts(Fraction(3), Fraction(1, 10)), None, "add/remove"))
     rt.publish(central.table(dataset="wards"), central.definition, central.method, ledger=book)
     assert rt.ledger.account("wards", ledger=book).spent.epsilon == Fraction(1, 2)
-    with pytest.raises(PolicyError, match="shows how many rows there are"):
+    with pytest.raises(PolicyError, match="reveals the number of rows"):
         rt.publish(synthetic.table(dataset="wards"), synthetic.definition, synthetic.method, ledger=book, again=True)
 
 

@@ -110,7 +110,7 @@ def test_a_dry_run_of_noisy_counts_draws_nothing(tmp_path: Path, no_draws: None)
         assert told["error"]["figures"]["standard_error"] == pytest.approx(2.8, abs=0.1)
         plain = CliRunner().invoke(app, [command[0], str(tmp_path / "policy.toml"), *command[1:]])
         assert plain.exit_code == 0
-        assert "Nothing was drawn" in plain.stdout
+        assert "Nothing was sampled" in plain.stdout
     assert not (tmp_path / "out").exists()
 
 

@@ -101,7 +101,7 @@ def test_a_schema_that_is_not_there_or_a_table_that_is_ends_without_a_trace(
         in reticent("publish", "policy.toml", "-o", "release", *FROM, *taken, code=2)["error"]["message"]
     )
     said = reticent("publish", "policy.toml", "-o", "release", "--from-table", "raw.patients", code=2)
-    assert "give both" in said["error"]["message"]
+    assert "pass both" in said["error"]["message"]
 
 
 def run_sql(database: psycopg.Connection, path: Path) -> None:

@@ -65,7 +65,7 @@ def test_everybody_sees_their_own_history_and_explanations_only(server: Server):
     assert decision in history["questions"][0]["decisions"]
     status, why = server.call("GET", f"/v1/explain/{decision}", user="bob")
     assert (status, why["decision"], why["column"], why["value"]) == (200, decision, "bonus", 150)
-    assert any("refusal" in sentence for sentence in why["guarantee"])
+    assert any("denial" in sentence for sentence in why["guarantee"])
     assert error(server.call("GET", f"/v1/explain/{decision}", user="carol")) == (404, "NotFound")
     assert error(server.call("GET", "/v1/explain/4611686018427387904", user="bob")) == (404, "NotFound")
 

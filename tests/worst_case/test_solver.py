@@ -143,5 +143,5 @@ def test_a_population_that_does_not_add_up_is_refused():
         Population([{}], {})
     with pytest.raises(DataError, match="holds only 1"):
         Population([{"flu": 1}], {"a": 0, "b": 0})
-    with pytest.raises(DataError, match="placed in bucket 3"):
+    with pytest.raises(DataError, match="assigned to bucket 3"):
         Population([{"flu": 1}], {"a": 3})

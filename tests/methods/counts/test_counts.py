@@ -183,7 +183,7 @@ def test_a_seed_repeats_the_noise_and_the_certificate_says_so():
 @pytest.mark.parametrize(
     ("definition", "method", "given", "message"),
     [
-        (rt.KAnonymity(3), {}, {}, "keep"),
+        (rt.KAnonymity(3), {}, {}, "cannot satisfy"),
         (rt.NoisyCounts(1), {"domain": {"town": ["Aix"], "illness": DOMAIN["illness"]}}, {}, "not in the declared domain"),
         (rt.NoisyCounts(1), {"domain": {"name": ["p1"]}}, {}, "does not publish"),
         (rt.NoisyCounts(1), {"domain": None}, {}, "Declare its domain|Declare the values"),

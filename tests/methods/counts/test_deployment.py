@@ -188,7 +188,7 @@ def test_a_facilitator_has_no_rows(tmp_path, keys):
     path = with_clients(tmp_path, keys)[0]
     text = path.read_text("utf-8")
     path.write_text(text.replace("[[party]]", '[data]\nsource = "anna.csv"\n[[party]]', 1), "utf-8")
-    with pytest.raises(PolicyError, match=r"'anna' is a facilitator.* Leave \[data\] out"):
+    with pytest.raises(PolicyError, match=r"'anna' is a facilitator.* Remove \[data\]"):
         PartyConfig.read(path)
 
 

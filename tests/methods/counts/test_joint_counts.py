@@ -97,7 +97,7 @@ def test_parties_that_do_not_come_to_an_answer_leave_nothing(ledger):
     ("frame", "definition", "more", "message"),
     [
         (None, rt.NoisyCounts(1), {}, "needs a delta above 0"),
-        (None, rt.KAnonymity(3), {}, "keep"),
+        (None, rt.KAnonymity(3), {}, "cannot satisfy"),
         (rows().rename({"hospital": "clinic"}), PROMISE, {}, "no column 'hospital'"),
         (rows().with_columns(hospital=pl.when(pl.col("hospital") != "H1").then("hospital")), PROMISE, {}, "has no owner in 30 rows"),
         (None, PROMISE, {"faults": 2}, "Use at least 7 parties"),

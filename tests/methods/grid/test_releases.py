@@ -318,7 +318,7 @@ def test_what_cannot_be_promised_is_refused_with_the_way_out(definition, method,
 
 
 def test_definitions_do_not_judge_plans_of_other_kinds():
-    assert "does not tell" in str(rt.UnboundedDP(1).fits(object()))
+    assert "does not bound" in str(rt.UnboundedDP(1).fits(object()))
     assert "has none" in str(rt.CrowdBlending(3).fits(object()))
     assert rt.NoisyCounts(1).fits(rt.GridSample(GRID, sample="0.3").plan(DP)) is not None
     assert "2.72 times as likely with a person's record in the table as without it" in rt.UnboundedDP(1).meaning()
@@ -466,5 +466,5 @@ def test_the_command_line_plans_a_sample():
     found = json.loads(done.output)
     assert (found["least"], found["delta"], found["known"]) == (5, 0.00032, "exact")
     told = " ".join(CliRunner().invoke(app, ["grid", "plan"]).output.split())
-    assert "at least 12 rows of a sample of 1/5 keep epsilon = 1, delta = 5.525e-07" in told
+    assert "at least 12 rows of a sample of 1/5 satisfy epsilon = 1, delta = 5.525e-07" in told
     assert "Example: reticent grid plan" in " ".join(CliRunner().invoke(app, ["grid", "plan", "--help"]).output.split())
