@@ -16,7 +16,7 @@ from reticent.release import Release, readable
 from reticent.reports.dossier import Dossier
 from reticent.reports.dossier_page import render_dossier
 from reticent.reports.regimes import REGIMES
-from reticent.reports.report_lines import VARIABLE, printed
+from reticent.reports.pdf_printer import VARIABLE, printed
 
 
 def table_of(sizes: tuple[int, ...]) -> rt.Table:

@@ -4,7 +4,7 @@ It is confidential and for the steward: the search, the information loss and all
 variant omits them and shows only what follows from the published files.
 
 ``report_files``  writes the page; ``facts`` collects its data, ``page`` builds its sections
-``dossier``       evidence under the headings of a regulatory regime (``regimes``); ``dossier_page`` builds its page, ``report_lines`` prints it as PDF
+``dossier``       evidence under the headings of a regulatory regime (``regimes``); ``dossier_page`` builds its page, ``pdf_printer`` prints it as PDF
 ``page_parts``    sections, tables and figures of all pages, rendered with ``templates`` (Jinja2 and a style sheet, shared with the workbench);
                   ``attack_figures`` charts of attack results
 ``analysis``      means, spreads, correlations and a regression, before and after

@@ -175,7 +175,7 @@ class Dossier:
     def save(self, path: str | Path) -> Path:
         """Write the dossier as HTML, PDF (printed by a browser) or JSON, chosen by the file suffix; only the owner can read the file."""
         from reticent.reports.dossier_page import render_dossier
-        from reticent.reports.report_lines import printed
+        from reticent.reports.pdf_printer import printed
 
         target = Path(path)
         kind = target.suffix.lower().removeprefix(".")
