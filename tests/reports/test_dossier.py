@@ -15,8 +15,8 @@ from reticent.errors import DataError, MissingPackage, PolicyError
 from reticent.release import Release, readable
 from reticent.reports.dossier import Dossier
 from reticent.reports.dossier_page import render_dossier
-from reticent.reports.regimes import REGIMES
 from reticent.reports.pdf_printer import VARIABLE, printed
+from reticent.reports.regimes import REGIMES
 
 
 def table_of(sizes: tuple[int, ...]) -> rt.Table:
