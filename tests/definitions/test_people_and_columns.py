@@ -149,7 +149,7 @@ def test_labels_of_few_columns_let_more_rows_of_a_person_fit():
     assert hidden(labels, raw, owners, 1) == 1
     table = table_of(rows)
     assert rt.publish(table, KAnonymity(2), method=rt.Mondrian(values="sets")).groups.sizes.tolist() == [2, 2]
-    with pytest.raises(Infeasible, match=r"too many rows of one person fit them\. Use Lattice"):
+    with pytest.raises(Infeasible, match=r"too many rows of one person match them\. Use Lattice"):
         rt.publish(table, AnyColumns(1, KAnonymity(2)), method=rt.Mondrian(values="sets"))
     assert rt.assess(rt.publish(table, AnyColumns(1, KAnonymity(2))), AnyColumns(1, KAnonymity(2))).holds
 

@@ -164,6 +164,6 @@ def label_set_of(text):
 def test_nodes_that_too_many_rows_of_a_household_fit_are_refused_with_a_way_out():
     """Cut by leaves the groups pass; as nodes are shown, rows of a household fit the group of the other."""
     rows = [(0, 0, 0, "v"), (1, 0, 1, "v"), (2, 0, 2, "v"), (2, 0, 0, "v")]
-    with pytest.raises(Infeasible, match=r"too many rows of one person fit them\. Use Lattice, .* values='ranges'"):
+    with pytest.raises(Infeasible, match=r"too many rows of one person match them\. Use Lattice, .* values='ranges'"):
         published(rows, rt.KAnonymity(2), rt.Mondrian(values="hierarchy"), household="home")
     assert published(rows, rt.KAnonymity(2), rt.Lattice(), household="home").frame.height == 4

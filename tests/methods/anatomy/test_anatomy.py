@@ -297,7 +297,7 @@ def _visits() -> rt.Table:
     ("table", "definition", "words"),
     [
         (lambda: ward(TWELVE), rt.KAnonymity(2), "Anatomy publishes these values exactly. Use Mondrian"),
-        (lambda: ward(TWELVE), rt.KAnonymity(2) & rt.DistinctLDiversity(2), "KAnonymity(k=2) promises"),
+        (lambda: ward(TWELVE), rt.KAnonymity(2) & rt.DistinctLDiversity(2), "KAnonymity(k=2) requires"),
         (lambda: ward(TWELVE), rt.BoundedBelief("1/3", "9/10"), "BoundedBelief judges how a release is made"),
         (
             _several,
