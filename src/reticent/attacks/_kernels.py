@@ -29,30 +29,32 @@ def _bounds(lows: Any, highs: Any, numbers: Any, person: Any, chosen: Any, cap: 
 
 
 @compiled
-def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, most: Any, sums: Any) -> bool:
-    """Fill ``sums`` with the distances of the records of a block; return False as soon as all exceed ``most``."""
+def _distances(block: Any, numbers: Any, person: Any, chosen: Any, cap: Any, limit: Any, sums: Any) -> bool:
+    """Fill ``sums`` with the distances of the records of a block; return False as soon as all exceed ``limit``."""
     lanes = len(sums)
     sums[:] = 0
     for step in range(len(chosen)):
         column = chosen[step]
         value, lane = person[column], block[column]
         if numbers[column]:
-            for place in range(lanes):
-                sums[place] += min(abs(lane[place] - value), cap)
+            for position in range(lanes):
+                sums[position] += min(abs(lane[position] - value), cap)
         else:
-            for place in range(lanes):
-                sums[place] += cap if lane[place] != value else np.int32(0)
-        if step % _A_FEW == _A_FEW - 1 and np.min(sums) > most:
+            for position in range(lanes):
+                sums[position] += cap if lane[position] != value else np.int32(0)
+        if step % _A_FEW == _A_FEW - 1 and np.min(sums) > limit:
             return False
-    return bool(np.min(sums) <= most)
+    return bool(np.min(sums) <= limit)
 
 
 @compiled
-def nearest(blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chosen: Any, cap: Any, found: Any) -> None:
-    """Fill ``found`` with each person's distance to the nearest record by the ``chosen`` columns."""
+def nearest(
+    blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chosen: Any, cap: Any, distances: Any
+) -> None:
+    """Fill ``distances`` with each person's distance to the nearest record by the ``chosen`` columns."""
     bounds, sums = np.empty(len(lows), dtype=np.int64), np.empty(blocks.shape[2], dtype=np.int32)
-    for number in range(len(people)):
-        person = people[number]
+    for index in range(len(people)):
+        person = people[index]
         _bounds(lows, highs, numbers, person, chosen, cap, bounds)
         best = np.int64(cap) * len(chosen)
         first = np.argmin(bounds)
@@ -61,7 +63,7 @@ def nearest(blocks: Any, lows: Any, highs: Any, numbers: Any, people: Any, chose
         for block in range(len(bounds)):
             if bounds[block] < best and _distances(blocks[block], numbers, person, chosen, cap, best - 1, sums):
                 best = np.int64(np.min(sums))
-        found[number] = best
+        distances[index] = best
 
 
 @compiled
@@ -74,34 +76,36 @@ def vote(
     chosen: Any,
     cap: Any,
     distance: Any,
-    times: Any,
+    multiplicities: Any,
     values: Any,
-    found: Any,
+    guesses: Any,
 ) -> None:
-    """Fill ``found`` with the most frequent value (``values[block, lane]``) among the rows at each person's minimum ``distance``; ties: the first."""
+    """Fill ``guesses`` with the most frequent value (``values[block, lane]``) among the rows at each person's minimum ``distance``; ties: the first."""
     bounds, sums = np.empty(len(lows), dtype=np.int64), np.empty(blocks.shape[2], dtype=np.int32)
     votes = np.zeros(np.max(values) + 1, dtype=np.int64)
-    for number in range(len(people)):
-        person, least = people[number], distance[number]
+    for index in range(len(people)):
+        person, nearest = people[index], distance[index]
         _bounds(lows, highs, numbers, person, chosen, cap, bounds)
         votes[:] = 0
         for block in range(len(bounds)):
-            if bounds[block] <= least and _distances(blocks[block], numbers, person, chosen, cap, least, sums):
+            if bounds[block] <= nearest and _distances(blocks[block], numbers, person, chosen, cap, nearest, sums):
                 for lane in range(len(sums)):
-                    if sums[lane] == least:
-                        votes[values[block, lane]] += times[block, lane]
-        found[number] = np.argmax(votes)
+                    if sums[lane] == nearest:
+                        votes[values[block, lane]] += multiplicities[block, lane]
+        guesses[index] = np.argmax(votes)
 
 
 @compiled
-def fitting(blocks: Any, times: Any, lows: Any, highs: Any, least: Any, most: Any, rows: Any, example: Any) -> None:
+def fitting(
+    blocks: Any, multiplicities: Any, lows: Any, highs: Any, least: Any, most: Any, rows: Any, example: Any
+) -> None:
     """Count the ``rows`` within ``least`` and ``most`` of each description (2 means more than one), and store the
     position of one of them in ``example``.
     """
     lanes = blocks.shape[2]
     inside = np.empty(lanes, dtype=np.bool_)
     for description in range(len(least)):
-        low, high, found = least[description], most[description], 0
+        low, high, matches = least[description], most[description], 0
         for block in range(len(lows)):
             possible = True
             for column in range(len(low)):
@@ -114,12 +118,12 @@ def fitting(blocks: Any, times: Any, lows: Any, highs: Any, least: Any, most: An
             for column in range(len(low)):
                 if low[column] > lows[block, column] or high[column] < highs[block, column]:
                     lane = blocks[block, column]
-                    for place in range(lanes):
-                        inside[place] &= (lane[place] >= low[column]) & (lane[place] <= high[column])
-            for place in range(lanes):
-                if inside[place] and times[block, place]:
-                    found += times[block, place]
-                    example[description] = block * lanes + place
-            if found > 1:
+                    for position in range(lanes):
+                        inside[position] &= (lane[position] >= low[column]) & (lane[position] <= high[column])
+            for position in range(lanes):
+                if inside[position] and multiplicities[block, position]:
+                    matches += multiplicities[block, position]
+                    example[description] = block * lanes + position
+            if matches > 1:
                 break
-        rows[description] = min(found, 2)
+        rows[description] = min(matches, 2)

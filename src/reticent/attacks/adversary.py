@@ -84,9 +84,9 @@ class Findings(ShownAsCard):
     def _excess(self, z: float) -> Interval:
         low, high = self._interval(z) if self.people else (0.0, 0.0)
         base = self.baseline or 0.0
-        least, most = self.baseline_interval or (base, base)
+        lowest, highest = self.baseline_interval or (base, base)
         # The interval of the baseline is a 95 % one.
-        below, above = ((each - base) * z / _USUAL for each in (least, most))
+        below, above = ((bound - base) * z / _USUAL for bound in (lowest, highest))
         gain = self.share - base
         return gain - hypot(self.share - low, above), gain + hypot(high - self.share, below)
 
@@ -141,10 +141,10 @@ class Adversary(Protocol):
     def name(self) -> str:
         """The name of the attack."""
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Return why the attack cannot run on this view; None if it can."""
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Run the attack."""
 
 
@@ -182,36 +182,36 @@ def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> f
     return independent_draws(people, hits)
 
 
-def needs_groups(seen: AdversaryView) -> str | None:
+def needs_groups(view: AdversaryView) -> str | None:
     """Return why an adversary who uses groups of true rows cannot run; None if there are groups."""
-    return NOT_TRUE if seen.groups is None else None
+    return NOT_TRUE if view.groups is None else None
 
 
-def needs_secret(seen: AdversaryView, column: str | None, adversary: str) -> str | None:
+def needs_secret(view: AdversaryView, column: str | None, adversary: str) -> str | None:
     """Return why an adversary who targets a sensitive column cannot run; None if it was published in groups."""
-    if seen.groups is None:
+    if view.groups is None:
         return NOT_TRUE
-    if not seen.sensitive and column is None:
+    if not view.sensitive and column is None:
         return f"{adversary}: no sensitive column was published, so no value can be disclosed."
     try:
-        seen.groups.domain.index(seen.sensitive[0] if column is None else column)
+        view.groups.domain.index(view.sensitive[0] if column is None else column)
     except PolicyError as error:
         return str(error)
     return None
 
 
-def secrets(seen: AdversaryView, column: str | None, adversary: str) -> tuple[str, Groups]:
+def secrets(view: AdversaryView, column: str | None, adversary: str) -> tuple[str, Groups]:
     """Return the targeted sensitive column (default: the first), and its histogram in every group."""
-    reason = needs_secret(seen, column, adversary)
+    reason = needs_secret(view, column, adversary)
     if reason is not None:
         raise PolicyError(reason)
-    name = seen.sensitive[0] if column is None else column
-    return name, seen.true_groups.marginal(name)
+    name = view.sensitive[0] if column is None else column
+    return name, view.true_groups.marginal(name)
 
 
-def secret_of(seen: AdversaryView, column: str | None) -> str | None:
+def secret_of(view: AdversaryView, column: str | None) -> str | None:
     """Return the targeted sensitive column: the named one, or the first; None if there is none."""
     if column is None:
-        return seen.sensitive[0] if seen.sensitive else None
-    seen.true_groups.domain.index(column)
+        return view.sensitive[0] if view.sensitive else None
+    view.true_groups.domain.index(column)
     return column

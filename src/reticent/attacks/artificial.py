@@ -36,24 +36,24 @@ class ArtificialRecordsAttack(ABC):
 
     name: ClassVar[str]
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require synthetic records with the columns by which people are compared."""
-        if seen.groups is not None:
+        if view.groups is not None:
             return f"The attack {self.name!r} needs synthetic records, and these are true rows. Use Linkage or SinglingOut."
-        if seen.channel is not None:
+        if view.channel is not None:
             return f"The attack {self.name!r} needs synthetic records; if the sampling probabilities are known, use Sighting."
-        missing = [name for name in self.cohorts.columns if name not in seen.names]
+        missing = [name for name in self.cohorts.columns if name not in view.names]
         return None if not missing else f"The attack {self.name!r} compares {missing[0]!r}, which was not published."
 
     @abstractmethod
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Run the attack on both sides."""
 
-    def _trial(self, seen: AdversaryView) -> TwoSidedTrial:
-        reason = self.needs(seen)
+    def _trial(self, view: AdversaryView) -> TwoSidedTrial:
+        reason = self.needs(view)
         if reason is not None:
             raise PolicyError(reason)
-        return self.cohorts.trial(seen)
+        return self.cohorts.trial(view)
 
     def _findings(
         self, knows: str, hit: str, hits: Hits, control: Hits, example: str, details: Mapping[str, Any], **options: Any
@@ -97,19 +97,19 @@ class Membership(ArtificialRecordsAttack):
     def __post_init__(self) -> None:
         exact(self.alarms, "Membership: alarms", above=0, below=1)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Compute both distances for each person."""
-        trial = self._trial(seen)
+        trial = self._trial(view)
         own, crowd = self._distances(trial.attacked, trial)
-        sign, other = _sign(own, crowd), _sign(*self._distances(trial.compared, trial))
-        limit = _reached_by(other[::2], float(exact(self.alarms, "alarms")))
-        hits, others = sign >= limit, self.cohorts.others.height
+        signs, control_signs = _sign(own, crowd), _sign(*self._distances(trial.compared, trial))
+        limit = _reached_by(control_signs[::2], float(exact(self.alarms, "alarms")))
+        hits, other_people = signs >= limit, self.cohorts.others.height
         return self._findings(
-            f"whole records, and those of {others:,} other people",
+            f"whole records, and those of {other_people:,} other people",
             "are recognised as members of the data, because a synthetic record is much nearer to theirs than other people are",
             hits,
-            other[1::2] >= limit,
-            _nearness(trial.attacked.people, hits, own, crowd, others),
+            control_signs[1::2] >= limit,
+            _nearness(trial.attacked.people, hits, own, crowd, other_people),
             {"alarms": str(exact(self.alarms, "alarms")), "same_record": int((own == 0).sum())},
         )
 
@@ -145,50 +145,51 @@ class Linkability(ArtificialRecordsAttack):
 
     name = "linkability"
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         if len(self.cohorts.columns) < 2:
             return "The attack 'linkability' needs two columns at least, one for each list."
-        return super().needs(seen)
+        return super().needs(view)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Find the nearest records of each person, by both sets and by all columns."""
-        trial = self._trial(seen)
-        one, two = self._dealt()
-        hits, control = (self._linked(side, one, two) for side in (trial.attacked, trial.compared))
+        trial = self._trial(view)
+        first, second = self._dealt()
+        hits, control = (self._linked(side, first, second) for side in (trial.attacked, trial.compared))
         return self._findings(
-            f"two lists, one with {listing(one)} and one with {listing(two)}",
+            f"two lists, one with {listing(first)} and one with {listing(second)}",
             "have their entries in both lists linked by one synthetic record",
             hits,
             control,
             _of_somebody(
                 trial.attacked.people, hits, "The entries of {} in both lists lead to the same synthetic record."
             ),
-            {"first": list(one), "second": list(two)},
+            {"first": list(first), "second": list(second)},
         )
 
     def _dealt(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the columns of the two lists: as given in ``first``, or dealt out in order of their number of distinct values."""
         columns = self.cohorts.columns
         if self.first is None:
             table = self.cohorts.inside
             ranked = sorted(columns, key=lambda name: (-table[name].n_unique(), columns.index(name)))
-            one = [name for place, name in enumerate(ranked) if place % 4 in (0, 3)]
+            first = [name for rank, name in enumerate(ranked) if rank % 4 in (0, 3)]
         else:
-            one = [name for name in columns if name in self.first]
-        two = [name for name in columns if name not in one]
-        if not one or not two:
+            first = [name for name in columns if name in self.first]
+        second = [name for name in columns if name not in first]
+        if not first or not second:
             raise PolicyError(
                 f"Linkability: first must name some of the columns and not all: {', '.join(columns)}.",
                 setting=("first",),
             )
-        return tuple(name for name in columns if name in one), tuple(two)
+        return tuple(name for name in columns if name in first), tuple(second)
 
-    def _linked(self, side: Side, one: Sequence[str], two: Sequence[str]) -> Hits:
+    def _linked(self, side: Side, first_columns: Sequence[str], second_columns: Sequence[str]) -> Hits:
         """Return who is linked: one record is nearest by both sets iff the minimum distances by each add up to the minimum distance by all."""
-        first, second, both = (
+        by_first, by_second, by_all = (
             side.nearest(columns, self.cohorts.context, "linking two lists")
-            for columns in (one, two, self.cohorts.columns)
+            for columns in (first_columns, second_columns, self.cohorts.columns)
         )
-        linked: Hits = both == first + second
+        linked: Hits = by_all == by_first + by_second
         return linked
 
 
@@ -218,21 +219,21 @@ class NearestGuess(ArtificialRecordsAttack):
         """The columns that are known."""
         return tuple(name for name in self.cohorts.known if name != self.column)
 
-    def needs(self, seen: AdversaryView) -> str | None:
-        return super().needs(seen) if self.known else f"No column is known from which {self.column!r} could be guessed."
+    def needs(self, view: AdversaryView) -> str | None:
+        return super().needs(view) if self.known else f"No column is known from which {self.column!r} could be guessed."
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Guess, and compare with the true values."""
-        trial = self._trial(seen)
+        trial = self._trial(view)
         hits, guess = self._guessed(trial.attacked)
         control, _ = self._guessed(trial.compared)
-        said = f"For {{}} the nearest synthetic record has {self.column} {{guess!r}}, and that is right."
+        sentence = f"For {{}} the nearest synthetic record has {self.column} {{guess!r}}, and that is right."
         return self._findings(
             f"{listing(self.known)} of people",
             f"have their {self.column} guessed correctly from the nearest synthetic record",
             hits,
             control,
-            _of_somebody(trial.attacked.people.select(self.known), hits, said, guess),
+            _of_somebody(trial.attacked.people.select(self.known), hits, sentence, guess),
             {"columns": list(self.known)},
             name=f"{self.name} of {self.column}",
         )
@@ -262,17 +263,17 @@ class Isolation(ArtificialRecordsAttack):
     def __post_init__(self) -> None:
         whole(self.descriptions, "Isolation: descriptions", low=1)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Sample descriptions, and count who matches."""
-        trial = self._trial(seen)
-        drawn = self._drawn(trial.attacked)
-        same = trial.compared.shown is trial.attacked.shown
-        isolated, who = self._isolated(drawn, trial.attacked)
-        control, _ = self._isolated(drawn if same else self._drawn(trial.compared), trial.compared)
-        place = int(np.argmax(isolated)) if isolated.any() else -1
+        trial = self._trial(view)
+        boxes = self._drawn(trial.attacked)
+        shares_index = trial.compared.shown is trial.attacked.shown
+        isolated, matching_rows = self._isolated(boxes, trial.attacked)
+        control, _ = self._isolated(boxes if shares_index else self._drawn(trial.compared), trial.compared)
+        best = int(np.argmax(isolated)) if isolated.any() else -1
         example = (
-            f"Exactly one person has {drawn.words(place, self.cohorts.columns, trial.attacked.table[int(who[place])])}."
-            if place >= 0
+            f"Exactly one person has {boxes.words(best, self.cohorts.columns, trial.attacked.table[int(matching_rows[best])])}."
+            if best >= 0
             else "No description tried matches exactly one person."
         )
         return self._findings(
@@ -281,7 +282,7 @@ class Isolation(ArtificialRecordsAttack):
             isolated,
             control,
             example,
-            {"people_isolated": len(np.unique(who[isolated])), "rows": trial.attacked.table.height},
+            {"people_isolated": len(np.unique(matching_rows[isolated])), "rows": trial.attacked.table.height},
             unit="descriptions",
         )
 
@@ -291,8 +292,8 @@ class Isolation(ArtificialRecordsAttack):
 
     def _isolated(self, boxes: _Boxes, side: Side) -> tuple[Hits, NDArray[np.int64]]:
         self.cohorts.context.step("singling people out")
-        rows, who = RecordIndex.of(Records.of(side.table), side.shown.ruler).fitting(boxes.lows, boxes.highs)
-        return rows == 1, who
+        rows, matching_rows = RecordIndex.of(Records.of(side.table), side.shown.ruler).fitting(boxes.lows, boxes.highs)
+        return rows == 1, matching_rows
 
 
 _ANYTHING = (1 << 31) - 1
@@ -306,43 +307,43 @@ class _Boxes:
     highs: Places = field(repr=False)
 
     @classmethod
-    def drawn(cls, shown: RecordIndex, number: int, random: np.random.Generator) -> _Boxes:
+    def drawn(cls, index: RecordIndex, number: int, random: np.random.Generator) -> _Boxes:
         """Sample descriptions from random rows, each with enough columns to match one synthetic row, and some more."""
         columns, random_rows = (
-            shown.ruler.columns,
-            random.choice(len(shown.records.times), number, p=shown.records.times / shown.records.times.sum()),
+            index.ruler.columns,
+            random.choice(len(index.records.times), number, p=index.records.times / index.records.times.sum()),
         )
-        places = shown.ruler.places(shown.records.frame)
-        lows, highs = places[random_rows].copy(), places[random_rows].copy()
-        for place, name in enumerate(columns):
-            if shown.ruler.scales[name].is_number:
-                above = lows[:, place] >= np.median(places[:, place])
+        coordinates = index.ruler.places(index.records.frame)
+        lows, highs = coordinates[random_rows].copy(), coordinates[random_rows].copy()
+        for position, name in enumerate(columns):
+            if index.ruler.scales[name].is_number:
+                above = lows[:, position] >= np.median(coordinates[:, position])
                 open_end = random.random(number) < 0.5
-                highs[open_end & above, place] = _ANYTHING
-                lows[open_end & ~above, place] = -_ANYTHING
-        turns = np.argsort(np.argsort(random.random((number, len(columns))), axis=1), axis=1)
-        needed = _columns_needed(shown, lows, highs, turns)
-        used = needed + (random.random(number) * (len(columns) - needed + 1)).astype(np.int64)
-        lows, highs = _described(lows, highs, turns < used[:, None])
-        unique = needed <= len(columns)
+                highs[open_end & above, position] = _ANYTHING
+                lows[open_end & ~above, position] = -_ANYTHING
+        order = np.argsort(np.argsort(random.random((number, len(columns))), axis=1), axis=1)
+        columns_needed = _columns_needed(index, lows, highs, order)
+        columns_used = columns_needed + (random.random(number) * (len(columns) - columns_needed + 1)).astype(np.int64)
+        lows, highs = _described(lows, highs, order < columns_used[:, None])
+        unique = columns_needed <= len(columns)
         return cls(lows[unique], highs[unique])
 
-    def words(self, place: int, columns: Sequence[str], person: pl.DataFrame) -> str:
+    def words(self, description: int, columns: Sequence[str], person: pl.DataFrame) -> str:
         """Return a description in words, with the values of the person that it matches."""
-        told = [
+        conditions = [
             f"{name} {person[name][0]!r}"
             for column, name in enumerate(columns)
-            if (self.lows[place, column], self.highs[place, column]) != (-_ANYTHING, _ANYTHING)
+            if (self.lows[description, column], self.highs[description, column]) != (-_ANYTHING, _ANYTHING)
         ]
-        return " and ".join(told)
+        return " and ".join(conditions)
 
 
-def _described(lows: Places, highs: Places, told: NDArray[np.bool_]) -> tuple[Places, Places]:
+def _described(lows: Places, highs: Places, is_described: NDArray[np.bool_]) -> tuple[Places, Places]:
     """Return the bounds of descriptions restricted to some columns."""
-    return np.where(told, lows, np.int32(-_ANYTHING)), np.where(told, highs, np.int32(_ANYTHING))
+    return np.where(is_described, lows, np.int32(-_ANYTHING)), np.where(is_described, highs, np.int32(_ANYTHING))
 
 
-def _columns_needed(shown: RecordIndex, lows: Places, highs: Places, turns: NDArray[np.int64]) -> NDArray[np.int64]:
+def _columns_needed(index: RecordIndex, lows: Places, highs: Places, order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many columns, in this order, leave one row; one more than all if none do. Found by bisection, since
     more columns leave fewer rows.
     """
@@ -350,7 +351,7 @@ def _columns_needed(shown: RecordIndex, lows: Places, highs: Places, turns: NDAr
     too_few, enough = np.zeros(len(lows), dtype=np.int64), np.full(len(lows), columns + 1, dtype=np.int64)
     while (enough - too_few > 1).any():
         middle = (too_few + enough) // 2
-        rows, _ = shown.fitting(*_described(lows, highs, turns < middle[:, None]))
+        rows, _ = index.fitting(*_described(lows, highs, order < middle[:, None]))
         open_yet = enough - too_few > 1
         enough = np.where(open_yet & (rows < 2), middle, enough)
         too_few = np.where(open_yet & (rows > 1), middle, too_few)
@@ -361,15 +362,16 @@ def _of_somebody(people: pl.DataFrame, hits: Hits, words: str, guess: pl.Series 
     """Return an example: the first person who was hit."""
     if not hits.any():
         return "No one is hit."
-    place = int(np.argmax(hits))
-    values = ", ".join(str(value) for value in people.row(place) if value is not None)
-    return words.format(f"a person with {values}", guess=None if guess is None else guess[place])
+    row = int(np.argmax(hits))
+    values = ", ".join(str(value) for value in people.row(row) if value is not None)
+    return words.format(f"a person with {values}", guess=None if guess is None else guess[row])
 
 
 def _nearness(people: pl.DataFrame, hits: Hits, own: NDArray[np.int64], crowd: NDArray[np.int64], others: int) -> str:
+    """Return an example: the member whose record is much nearer to a synthetic record than to those of other people."""
     if not hits.any():
         return "No record is much nearer to a synthetic one than people are to each other."
-    place = int(np.argmax(np.where(hits, crowd - own, -1)))
-    values = ", ".join(str(value) for value in people.row(place) if value is not None)
-    found = "is there" if own[place] == 0 else f"is {own[place] / COLUMN:.2g} columns away from a synthetic one"
-    return f"The record {values} {found}, but {crowd[place] / COLUMN:.2g} columns away from the nearest of {others:,} other people."
+    row = int(np.argmax(np.where(hits, crowd - own, -1)))
+    values = ", ".join(str(value) for value in people.row(row) if value is not None)
+    nearness = "is there" if own[row] == 0 else f"is {own[row] / COLUMN:.2g} columns away from a synthetic one"
+    return f"The record {values} {nearness}, but {crowd[row] / COLUMN:.2g} columns away from the nearest of {others:,} other people."

@@ -31,13 +31,13 @@ class Matches:
     @classmethod
     def nowhere(cls, people: int) -> Matches:
         """Return matches in which no person has a candidate."""
-        nothing = np.zeros(people, dtype=np.int64)
-        return cls(nothing, nothing.copy(), nothing - 1, np.zeros(people))
+        zeros = np.zeros(people, dtype=np.int64)
+        return cls(zeros, zeros.copy(), zeros - 1, np.zeros(people))
 
-    def put(self, people: NDArray[np.int64], found: Matches) -> None:
+    def put(self, people: NDArray[np.int64], matches: Matches) -> None:
         """Fill in the matches of some people; only during construction."""
-        for mine, theirs in zip(self._arrays(), found._arrays(), strict=True):
-            mine[people] = theirs
+        for target, source in zip(self._arrays(), matches._arrays(), strict=True):
+            target[people] = source
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.candidates, self.values, self.guess, self.chance
@@ -87,7 +87,7 @@ def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float6
 
 
 def match(
-    seen: AdversaryView,
+    view: AdversaryView,
     people: pl.DataFrame,
     quasi: Sequence[str],
     sensitive: str | None,
@@ -99,60 +99,60 @@ def match(
 
     A null is an unknown value, or a value known to be missing: then only labels match that cover missing values.
     """
-    asked = seen.ask(people, quasi, null_is_unknown=null_is_unknown)
-    places = places_of(seen, quasi, sensitive)
-    found = Matches.nowhere(len(asked))
-    for fits in asked.fits(places.codes, places.shapes):
-        found.put(fits.people, _matches(places, fits))
-    return found.of(asked.owners)
+    queried = view.ask(people, quasi, null_is_unknown=null_is_unknown)
+    labels = places_of(view, quasi, sensitive)
+    matches = Matches.nowhere(len(queried))
+    for pairs in queried.fits(labels.codes, labels.shapes):
+        matches.put(pairs.people, _matches(labels, pairs))
+    return matches.of(queried.owners)
 
 
-def expect(asked: QueriedPeople, places: LabelPlaces) -> NDArray[np.float64]:
+def expect(queried: QueriedPeople, labels: LabelPlaces) -> NDArray[np.float64]:
     """Return for each distinct person and sensitive value the expected number of matching rows with that value."""
-    expected = np.zeros((len(asked), places.domain))
-    for fits in asked.fits(places.codes, places.shapes):
-        expected[fits.people] = (_matrix(fits, places) @ places.matrix()).toarray()
+    expected = np.zeros((len(queried), labels.domain))
+    for pairs in queried.fits(labels.codes, labels.shapes):
+        expected[pairs.people] = (_matrix(pairs, labels) @ labels.matrix()).toarray()
     return expected
 
 
-def _matrix(fits: CandidatePairs, places: LabelPlaces) -> Any:
+def _matrix(pairs: CandidatePairs, labels: LabelPlaces) -> Any:
     """Return the matrix of people by label combinations, 1 if they match."""
     from scipy.sparse import csr_array
 
-    shape = (len(fits.people), len(places.rows))
-    return csr_array((np.ones(len(fits.person), dtype=np.int64), (fits.person, fits.place)), shape=shape)
+    shape = (len(pairs.people), len(labels.rows))
+    return csr_array((np.ones(len(pairs.person), dtype=np.int64), (pairs.person, pairs.place)), shape=shape)
 
 
-def _matches(places: LabelPlaces, fits: CandidatePairs) -> Matches:
+def _matches(labels: LabelPlaces, pairs: CandidatePairs) -> Matches:
     """Return the joint evidence of the matching label combinations about each person."""
-    together = _matrix(fits, places)
-    candidates, rows = together @ places.candidates, together @ places.rows
-    if not places.domain:
-        found = Matches.nowhere(len(rows))
-        return replace(found, candidates=candidates)
-    expected = (together @ places.matrix()).tocoo()
+    matrix = _matrix(pairs, labels)
+    candidates, rows = matrix @ labels.candidates, matrix @ labels.rows
+    if not labels.domain:
+        matches = Matches.nowhere(len(rows))
+        return replace(matches, candidates=candidates)
+    expected = (matrix @ labels.matrix()).tocoo()
     return Matches(candidates, *_best(expected.row, expected.col, expected.data, rows))
 
 
-def places_of(seen: AdversaryView, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
+def places_of(view: AdversaryView, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
     """Merge the published rows over the columns that the adversary can compare."""
-    columns = [seen.column(name) for name in quasi]
-    ids, count = seen.combined(quasi)
+    columns = [view.column(name) for name in quasi]
+    ids, count = view.combined(quasi)
     first = np.empty(count, dtype=np.int64)
     first[ids] = np.arange(len(ids))
     codes = tuple(column.codes[first] for column in columns)
-    candidates, rows = (sum_by(ids, sizes, count) for sizes in (seen.candidates, seen.sizes))
-    nothing = np.zeros(0, dtype=np.int64)
-    shapes = seen.shapes_of(ids, count, quasi)
+    candidates, rows = (sum_by(ids, sizes, count) for sizes in (view.candidates, view.sizes))
+    empty = np.zeros(0, dtype=np.int64)
+    shapes = view.shapes_of(ids, count, quasi)
     if sensitive is None:
-        return LabelPlaces(codes, candidates, rows, nothing, nothing, np.zeros(0), 0, shapes)
-    groups = seen.true_groups.marginal(sensitive)
+        return LabelPlaces(codes, candidates, rows, empty, empty, np.zeros(0), 0, shapes)
+    groups = view.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # Within a group, each row has each sensitive value in proportion: only the group links the two.
-    lengths = histograms.distinct[seen.group_of]
+    lengths = histograms.distinct[view.group_of]
     cells = np.repeat(np.arange(len(ids)), lengths)
-    entries = places_in(histograms.offsets[seen.group_of], lengths)
-    share = seen.sizes[cells] / groups.sizes[seen.group_of][cells]
+    entries = places_in(histograms.offsets[view.group_of], lengths)
+    share = view.sizes[cells] / groups.sizes[view.group_of][cells]
     keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
     distinct, inverse = np.unique(keys, return_inverse=True)
     expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))

@@ -79,16 +79,16 @@ class Cohorts:
             instead, outside = None, _checked(as_polars(control), columns, "control group")
             outside = outside[random.permutation(outside.height)]
             outsiders = outside[:sample]
-        some = min(sample, rows.height // 2)
-        alike = rows.height if outside is None else min(rows.height, outside.height)
+        attacked = min(sample, rows.height // 2)
+        common = rows.height if outside is None else min(rows.height, outside.height)
         return cls(
             known=tuple(known),
             secret=tuple(secret or columns),
-            targets=rows[:some],
-            outsiders=rows[:some] if outsiders is None else outsiders,
-            others=rows[some:],
-            inside=rows[:alike],
-            outside=rows if outside is None else outside[:alike],
+            targets=rows[:attacked],
+            outsiders=rows[:attacked] if outsiders is None else outsiders,
+            others=rows[attacked:],
+            inside=rows[:common],
+            outside=rows if outside is None else outside[:common],
             instead=instead,
             codes=frozenset(codes),
             seed=seed,
@@ -100,29 +100,29 @@ class Cohorts:
         """All columns that are compared."""
         return tuple(dict.fromkeys([*self.known, *self.secret]))
 
-    def trial(self, seen: AdversaryView) -> TwoSidedTrial:
+    def trial(self, view: AdversaryView) -> TwoSidedTrial:
         """Return both sides with their records indexed; built once for all adversaries of a run."""
-        key, memo = ("trial", id(self), id(seen)), self.context.memo
+        key, memo = ("trial", id(self), id(view)), self.context.memo
         if key not in memo:
             self.context.step("preparing")
-            memo[key] = (seen, self._trial(Records.shown(seen, self.columns)))
-        made: TwoSidedTrial = memo[key][1]
-        return made
+            memo[key] = (view, self._trial(Records.shown(view, self.columns)))
+        trial: TwoSidedTrial = memo[key][1]
+        return trial
 
-    def _trial(self, shown: Records) -> TwoSidedTrial:
-        frames = [self.inside, self.others, self.outside, shown.frame]
+    def _trial(self, published: Records) -> TwoSidedTrial:
+        frames = [self.inside, self.others, self.outside, published.frame]
         ruler = NumericScale.of(
             self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes
         )
         crowd = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
         if self.instead is None:
-            index = RecordIndex.of(shown, ruler)
+            index = RecordIndex.of(published, ruler)
             return TwoSidedTrial(
                 Side(self.targets, self.inside, index), Side(self.outsiders, self.outside, index), crowd
             )
-        size = min(shown.rows, self.instead.height)
-        drawn, true = shown.drawn(size, np.random.default_rng(self.seed)), Records.of(self.instead[:size])
-        first, second = (RecordIndex.of(each, ruler) for each in (drawn, true))
+        size = min(published.rows, self.instead.height)
+        synthetic, true = published.drawn(size, np.random.default_rng(self.seed)), Records.of(self.instead[:size])
+        first, second = (RecordIndex.of(records, ruler) for records in (synthetic, true))
         return TwoSidedTrial(Side(self.targets, self.inside, first), Side(self.outsiders, self.outside, second), crowd)
 
     @property
@@ -146,8 +146,8 @@ class Side:
         key = ("nearest", id(self), tuple(columns))
         if key not in context.memo:
             context.memo[key] = (self, self.shown.nearest(self.people, columns, context, what))
-        found: NDArray[np.int64] = context.memo[key][1]
-        return found
+        distances: NDArray[np.int64] = context.memo[key][1]
+        return distances
 
 
 @dataclass(frozen=True)

@@ -83,34 +83,34 @@ class ColumnInTurn:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "ColumnInTurn: threshold", low=0, high=1))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require rows with labels of at least two columns, one of them with known raw values."""
-        reason = needs_groups(seen)
+        reason = needs_groups(view)
         if reason is not None:
             return reason
-        labels = seen.labelled_groups.labels
+        labels = view.labelled_groups.labels
         if labels is None or len(labels.columns) < 2:
             return "ColumnInTurn: this release does not publish labels of several columns per row."
         if self.people is None and all(column.raw is None for column in labels.columns):
             return "ColumnInTurn: every column is generalized, so only the steward knows the raw values. Pass people=, the original rows."
         return None
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Try every column."""
-        labels = seen.labelled_groups.labels
+        labels = view.labelled_groups.labels
         assert labels is not None
         limit = Fraction(self.threshold)
         figures = [
             ColumnFigures.of(name, values.merged(ids, count), limit)
-            for name, values, ids, count in self._columns(seen, labels)
+            for name, values, ids, count in self._columns(view, labels)
         ]
         if not figures:
-            unplaced = "Most people match the labels of several groups, so their raw values are not known per group."
+            explanation = "Most people match the labels of several groups, so their raw values are not known per group."
             return Findings(
-                self.name, "all quasi-identifiers except one", "have that one learned", 0, 0, unplaced, judged=False
+                self.name, "all quasi-identifiers except one", "have that one learned", 0, 0, explanation, judged=False
             )
-        open_ones = [each for each in figures if each.mode <= limit] or figures
-        worst = max(open_ones, key=lambda each: (each.certain, each.mean - each.mode))
+        uncertain = [figure for figure in figures if figure.mode <= limit] or figures
+        worst = max(uncertain, key=lambda figure: (figure.certain, figure.mean - figure.mode))
         return Findings(
             self.name,
             f"all quasi-identifiers of every person except {worst.column}",
@@ -118,34 +118,34 @@ class ColumnInTurn:
             worst.certain,
             worst.records,
             _told(worst, limit),
-            details={"columns": {each.column: each.as_dict() for each in figures}, "threshold": str(limit)},
+            details={"columns": {figure.column: figure.as_dict() for figure in figures}, "threshold": str(limit)},
             unit="records",
             judged=False,
         )
 
-    def _columns(self, seen: AdversaryView, labels: GroupLabels) -> Iterator[tuple[str, RawValues, _Array, int]]:
+    def _columns(self, view: AdversaryView, labels: GroupLabels) -> Iterator[tuple[str, RawValues, _Array, int]]:
         """Yield the columns with known raw values: the values, and the group index by the labels of all others."""
-        group = None if self.people is None else seen.place(self.people.select(labels.names))
+        group = None if self.people is None else view.place(self.people.select(labels.names))
         for column in labels.columns:
             raw = column.raw
             if raw is not None:
                 values: RawValues | None = raw()
             else:
                 values = (
-                    None if self.people is None or group is None else _placed(self.people[column.name], group, seen)
+                    None if self.people is None or group is None else _placed(self.people[column.name], group, view)
                 )
             if values is not None:
-                yield column.name, values, *labels.cells([each for each in labels.names if each != column.name])
+                yield column.name, values, *labels.cells([other for other in labels.names if other != column.name])
 
 
-def _placed(series: pl.Series, group: _Array, seen: AdversaryView) -> RawValues | None:
+def _placed(series: pl.Series, group: _Array, view: AdversaryView) -> RawValues | None:
     """Return the raw values of people whose group is known; None if these are less than half of the published rows."""
     placed = group >= 0
-    if 2 * int(placed.sum()) < seen.rows:
+    if 2 * int(placed.sum()) < view.rows:
         return None
     column = bind_sensitive(series.name, None, series)
     codes = column.codes(series.filter(pl.Series(placed)))
-    return RawValues.counted(column, group[placed], len(seen.sizes), codes, None)
+    return RawValues.counted(column, group[placed], len(view.sizes), codes, None)
 
 
 def _told(figures: ColumnFigures, limit: Fraction) -> str:

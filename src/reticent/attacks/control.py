@@ -53,23 +53,23 @@ def hold_out(table: Table, release: Any, seed: int = 0) -> HoldOut:
     held out with all of them. If it cannot be made again (an unknown method or definition, or too few people), an error
     explains why.
     """
-    seen = adversary_view_of(release)
-    if seen.made is None:
+    view = adversary_view_of(release)
+    if view.made is None:
         raise PolicyError("A raw table was not made by a method, so it cannot be made again.")
-    if seen.channel is not None and seen.channel.is_set:
+    if view.channel is not None and view.channel.is_set:
         raise PolicyError("The records of a view form a set, so people held out of it cannot serve as a control group.")
-    definition, method = definition_of(seen.made), method_of(seen.made)
-    chosen = _half(table, seed)
-    members, held_out = _restricted(table, chosen), table.frame.filter(~pl.Series(chosen))
+    definition, method = definition_of(view.made), method_of(view.made)
+    is_member = _half(table, seed)
+    members, held_out = _restricted(table, is_member), table.frame.filter(~pl.Series(is_member))
     # The trial's randomness need not be secret: nothing of it is published.
-    made = adversary_view_of(publish(members, definition, method, context=Context(Randomness(seed))))
-    return HoldOut(members, held_out, made if made.groups is not None else naively(made, members))
+    half_view = adversary_view_of(publish(members, definition, method, context=Context(Randomness(seed))))
+    return HoldOut(members, held_out, half_view if half_view.groups is not None else naively(half_view, members))
 
 
-def naively(seen: AdversaryView, table: Table) -> AdversaryView:
+def naively(view: AdversaryView, table: Table) -> AdversaryView:
     """Return the view of an adversary who takes all rows for true, with the column roles of ``table``."""
-    quasi, sensitive = ([name for name in names if name in seen.names] for names in (table.quasi, table.sensitive))
-    return seen.naive(quasi, sensitive)
+    quasi, sensitive = ([name for name in names if name in view.names] for names in (table.quasi, table.sensitive))
+    return view.naive(quasi, sensitive)
 
 
 def definition_of(made: Provenance) -> Definition:

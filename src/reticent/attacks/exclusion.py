@@ -34,19 +34,19 @@ class Exclusion:
         whole(self.exclusions, "Exclusion: exclusions", low=0)
         object.__setattr__(self, "threshold", exact(self.threshold, "Exclusion: threshold", above=0, high=1))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require groups with a sensitive column."""
-        return needs_secret(seen, self.column, "Exclusion")
+        return needs_secret(view, self.column, "Exclusion")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Exclude values in every group."""
-        sensitive, groups = secrets(seen, self.column, "Exclusion")
+        sensitive, groups = secrets(view, self.column, "Exclusion")
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")
         left = _left(groups, self.exclusions)
         hit = histograms.counts * limit.denominator >= left * limit.numerator
         whole = groups.whole()
-        anyway = whole.histograms.counts * limit.denominator >= _left(whole, self.exclusions) * limit.numerator
-        known = int(whole.histograms.counts[anyway].sum())
+        hit_in_whole = whole.histograms.counts * limit.denominator >= _left(whole, self.exclusions) * limit.numerator
+        known_anyway = int(whole.histograms.counts[hit_in_whole].sum())
         already = histograms.counts * limit.denominator >= groups.sizes[histograms.owners] * limit.numerator
         values = "1 value" if self.exclusions == 1 else f"{self.exclusions} values"
         return Findings(
@@ -62,7 +62,7 @@ class Exclusion:
                 "without_exclusions": int(histograms.counts[already].sum()),
                 "affected_groups": len(np.unique(histograms.owners[hit])),
             },
-            baseline=known / int(groups.sizes.sum()) if known else None,
+            baseline=known_anyway / int(groups.sizes.sum()) if known_anyway else None,
             draws=independent_draws(
                 groups.sizes, sum_by(histograms.owners[hit], histograms.counts[hit], len(groups.sizes))
             ),
@@ -81,15 +81,15 @@ class Exclusion:
             return "Nothing was published."
         chance = histograms.counts / left
         if not hit.any():
-            most = int(np.argmax(chance))
-            return f"Even after ruling out the most frequent {'other value' if self.exclusions == 1 else f'{self.exclusions} other values'}, no {sensitive} is more likely than {chance[most]:.0%}."
-        taught = np.flatnonzero(hit & ~already)
-        cell = int((taught if len(taught) else np.flatnonzero(hit))[0])
-        group = int(histograms.owners[cell])
-        value = groups.domain.columns[0].texts[int(histograms.values[cell])]
-        others = [text for text in groups.histogram(group) if text != value][: self.exclusions]
-        told = f" once {' and '.join(map(repr, others))} can be ruled out" if others else ""
-        return f"In a group of {int(groups.sizes[group]):,}, {sensitive} is {value!r} with a chance of {chance[cell]:.0%}{told}."
+            largest = int(np.argmax(chance))
+            return f"Even after ruling out the most frequent {'other value' if self.exclusions == 1 else f'{self.exclusions} other values'}, no {sensitive} is more likely than {chance[largest]:.0%}."
+        newly_disclosed = np.flatnonzero(hit & ~already)
+        entry = int((newly_disclosed if len(newly_disclosed) else np.flatnonzero(hit))[0])
+        group = int(histograms.owners[entry])
+        value = groups.domain.columns[0].texts[int(histograms.values[entry])]
+        excluded = [text for text in groups.histogram(group) if text != value][: self.exclusions]
+        condition = f" once {' and '.join(map(repr, excluded))} can be ruled out" if excluded else ""
+        return f"In a group of {int(groups.sizes[group]):,}, {sensitive} is {value!r} with a chance of {chance[entry]:.0%}{condition}."
 
 
 def _left(groups: Groups, exclusions: int) -> NDArray[np.int64]:

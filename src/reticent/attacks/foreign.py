@@ -49,31 +49,31 @@ def synthetic(
     """
     context = context or Context()
     context.step("reading")
-    seen = _records(target)
-    if not seen.rows:
+    view = _records(target)
+    if not view.rows:
         raise DataError("There is no synthetic record to attack: the file or release has no rows.")
     rows = original.frame if isinstance(original, Table) else _frame(original)
-    known, secret = _roles(seen, rows, original, quasi, sensitive)
-    others = None if control is None else _frame(control)
+    known, secret = _roles(view, rows, original, quasi, sensitive)
+    control_rows = None if control is None else _frame(control)
     coded = {*codes, *(coded_columns(original) if isinstance(original, Table) else ())}
-    cohorts = Cohorts.of(rows, others, known, secret, sample, seed, context, coded)
-    found = []
-    adversaries = artificial_adversaries(cohorts, seen)
-    for place, each in enumerate(adversaries):
-        context.step("attacking", place, len(adversaries), each.name)
-        found.append(each.attack(seen))
-    return found
+    cohorts = Cohorts.of(rows, control_rows, known, secret, sample, seed, context, coded)
+    findings = []
+    adversaries = artificial_adversaries(cohorts, view)
+    for index, adversary in enumerate(adversaries):
+        context.step("attacking", index, len(adversaries), adversary.name)
+        findings.append(adversary.attack(view))
+    return findings
 
 
-def artificial_adversaries(cohorts: Cohorts, seen: AdversaryView) -> list[ArtificialRecordsAttack]:
+def artificial_adversaries(cohorts: Cohorts, view: AdversaryView) -> list[ArtificialRecordsAttack]:
     """Return the adversaries that can run on a view of synthetic records; one guesses each secret column."""
-    every = [
+    candidates = [
         Membership(cohorts),
         Isolation(cohorts),
         Linkability(cohorts),
         *(NearestGuess(cohorts, name) for name in cohorts.secret),
     ]
-    return [each for each in every if each.needs(seen) is None]
+    return [adversary for adversary in candidates if adversary.needs(view) is None]
 
 
 def coded_columns(table: Table) -> list[str]:
@@ -94,26 +94,26 @@ def _records(target: Any) -> AdversaryView:
     return AdversaryView.in_noise(_frame(target))
 
 
-def _frame(given: Any) -> pl.DataFrame:
-    return Source(str(given)).read() if isinstance(given, str | Path) else as_polars(given)
+def _frame(rows: Any) -> pl.DataFrame:
+    return Source(str(rows)).read() if isinstance(rows, str | Path) else as_polars(rows)
 
 
 def _roles(
-    seen: AdversaryView, rows: pl.DataFrame, original: Any, quasi: Sequence[str] | None, sensitive: Sequence[str] | None
+    view: AdversaryView, rows: pl.DataFrame, original: Any, quasi: Sequence[str] | None, sensitive: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """Return the known and the secret columns: as given, as in the table's roles, or all common columns."""
     if isinstance(original, Table):
         quasi = list(original.quasi) if quasi is None else quasi
         sensitive = list(original.sensitive) if sensitive is None else sensitive
-    shared = [name for name in seen.names if name in rows.columns]
+    shared = [name for name in view.names if name in rows.columns]
     if not shared:
         raise DataError(
-            f"The synthetic records ({', '.join(seen.names)}) and the original table ({', '.join(rows.columns)}) have no column in common."
+            f"The synthetic records ({', '.join(view.names)}) and the original table ({', '.join(rows.columns)}) have no column in common."
         )
     named = [*(quasi or ()), *(sensitive or ())]
     for name in named:
-        if name not in seen.names and not isinstance(original, Table):
-            raise PolicyError(f"The synthetic records have no column {name!r}; they have: {', '.join(seen.names)}.")
+        if name not in view.names and not isinstance(original, Table):
+            raise PolicyError(f"The synthetic records have no column {name!r}; they have: {', '.join(view.names)}.")
     secret = [name for name in sensitive or () if name in shared]
     known = [name for name in shared if (name in quasi if quasi else name not in secret)]
     return known, secret

@@ -34,18 +34,18 @@ class NaiveBayes:
     places: LabelPlaces
 
     @classmethod
-    def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> NaiveBayes:
+    def train(cls, queried: QueriedPeople, labels: LabelPlaces, seed: int) -> NaiveBayes:
         """Train: the counts are the whole model."""
-        return cls(places)
+        return cls(labels)
 
-    def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
+    def chances(self, queried: QueriedPeople) -> NDArray[np.float64]:
         """Return the probability of each value for each distinct person."""
         from scipy.sparse import csr_array
 
         values = np.bincount(self.places.values, weights=self.places.weights, minlength=self.places.domain)
         rows = max(float(values.sum()), 1.0)
-        logs = np.tile(np.log((values + 1) / (rows + self.places.domain)), (len(asked), 1))
-        for cover, mine, codes in zip(asked.covers, asked.values, self.places.codes, strict=True):
+        logs = np.tile(np.log((values + 1) / (rows + self.places.domain)), (len(queried), 1))
+        for cover, value_of, codes in zip(queried.covers, queried.values, self.places.codes, strict=True):
             joint = np.bincount(
                 codes[self.places.owners] * self.places.domain + self.places.values,
                 weights=self.places.weights,
@@ -53,14 +53,14 @@ class NaiveBayes:
             ).reshape(cover.label_count, self.places.domain)
             share = joint.sum(axis=1) / rows
             # Smoothing by one row's worth of the marginal label distribution keeps unseen values possible.
-            given = (joint + share[:, None]) / (values + 1)[None, :]
-            lift = np.divide(given, share[:, None], out=np.ones_like(given), where=share[:, None] > 0)
+            conditional = (joint + share[:, None]) / (values + 1)[None, :]
+            lift = np.divide(conditional, share[:, None], out=np.ones_like(conditional), where=share[:, None] > 0)
             fits = csr_array(
                 (np.ones(len(cover.values)), (cover.values, cover.labels)), shape=(cover.value_count, cover.label_count)
             )
             likelihood = fits @ lift
             likelihood[np.bincount(cover.values, minlength=cover.value_count) == 0] = 1.0
-            logs += np.log(likelihood)[mine]
+            logs += np.log(likelihood)[value_of]
         logs -= logs.max(axis=1, keepdims=True)
         chances = np.exp(logs)
         normal: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
@@ -80,7 +80,7 @@ class Forest:
     domain: int
 
     @classmethod
-    def train(cls, asked: QueriedPeople, places: LabelPlaces, seed: int) -> Forest:
+    def train(cls, queried: QueriedPeople, label_rows: LabelPlaces, seed: int) -> Forest:
         """Sample rows, and fit the trees."""
         try:
             ensemble = import_module("sklearn.ensemble")
@@ -89,26 +89,26 @@ class Forest:
                 "Inference: the model 'forest' needs scikit-learn. Install it with: pip install 'reticent[models]'."
             ) from None
         random = np.random.default_rng(seed)
-        size = min(int(places.rows.sum()), _MOST_ROWS)
-        drawn = random.choice(len(places.weights), size, p=places.weights / places.weights.sum())
-        encoders = tuple(Encoder.of(values) for values in asked.known)
+        size = min(int(label_rows.rows.sum()), _MOST_ROWS)
+        sampled = random.choice(len(label_rows.weights), size, p=label_rows.weights / label_rows.weights.sum())
+        encoders = tuple(Encoder.of(values) for values in queried.known)
         features = []
         for column, encoder in enumerate(encoders):
-            codes = encoder.codes(asked.known[column])
-            chosen = _drawn_values(asked, column, places.codes[column][places.owners[drawn]], random)
+            codes = encoder.codes(queried.known[column])
+            chosen = _drawn_values(queried, column, label_rows.codes[column][label_rows.owners[sampled]], random)
             features.append(np.where(chosen >= 0, codes[chosen], np.nan))
         classifier = ensemble.RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, random_state=seed)
-        return cls(classifier.fit(np.stack(features, axis=1), places.values[drawn]), encoders, places.domain)
+        return cls(classifier.fit(np.stack(features, axis=1), label_rows.values[sampled]), encoders, label_rows.domain)
 
-    def chances(self, asked: QueriedPeople) -> NDArray[np.float64]:
+    def chances(self, queried: QueriedPeople) -> NDArray[np.float64]:
         """Return the probability of each value for each distinct person."""
         features = [
             encoder.codes(known)[values]
-            for encoder, known, values in zip(self.encoders, asked.known, asked.values, strict=True)
+            for encoder, known, values in zip(self.encoders, queried.known, queried.values, strict=True)
         ]
-        found = np.zeros((len(asked), self.domain))
-        found[:, self.classifier.classes_] = self.classifier.predict_proba(np.stack(features, axis=1))
-        return found
+        chances = np.zeros((len(queried), self.domain))
+        chances[:, self.classifier.classes_] = self.classifier.predict_proba(np.stack(features, axis=1))
+        return chances
 
 
 @dataclass(frozen=True)
@@ -129,24 +129,24 @@ class Encoder:
         if self.names is None:
             physical = values.to_physical() if values.dtype.is_temporal() else values
             return physical.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
-        places = pl.DataFrame({"value": self.names, "place": np.arange(len(self.names), dtype=np.float64)})
-        asked = values.cast(pl.String).to_frame("value")
-        found = asked.join(places, on="value", how="left", maintain_order="left")["place"]
-        return found.fill_null(float("nan")).to_numpy()
+        ranks = pl.DataFrame({"value": self.names, "place": np.arange(len(self.names), dtype=np.float64)})
+        texts = values.cast(pl.String).to_frame("value")
+        codes = texts.join(ranks, on="value", how="left", maintain_order="left")["place"]
+        return codes.fill_null(float("nan")).to_numpy()
 
 
 def _drawn_values(
-    asked: QueriedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
+    queried: QueriedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return for each label one of the listed values that it covers, sampled by frequency; -1 if it covers none."""
-    cover = asked.covers[column]
-    times = np.bincount(asked.values[column], weights=asked.times, minlength=cover.value_count)
+    cover = queried.covers[column]
+    weights = np.bincount(queried.values[column], weights=queried.times, minlength=cover.value_count)
     order = np.argsort(cover.labels, kind="stable")
-    sums = np.concatenate([[0.0], np.cumsum(times[cover.values[order]])])
+    sums = np.concatenate([[0.0], np.cumsum(weights[cover.values[order]])])
     ends = np.searchsorted(cover.labels[order], np.arange(cover.label_count + 1))
     low, high = sums[ends[labels]], sums[ends[labels + 1]]
-    at = np.searchsorted(sums, low + random.random(len(labels)) * (high - low), "right") - 1
-    picked: NDArray[np.int64] = cover.values[order][np.minimum(at, len(order) - 1)]
+    position = np.searchsorted(sums, low + random.random(len(labels)) * (high - low), "right") - 1
+    picked: NDArray[np.int64] = cover.values[order][np.minimum(position, len(order) - 1)]
     return np.where(high > low, picked, -1)
 
 

@@ -29,13 +29,13 @@ class Homogeneity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "Homogeneity: threshold", above=0, high=1))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require groups with a sensitive column."""
-        return needs_secret(seen, self.column, "Homogeneity")
+        return needs_secret(view, self.column, "Homogeneity")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Find the groups that disclose a value."""
-        sensitive, groups = secrets(seen, self.column, "Homogeneity")
+        sensitive, groups = secrets(view, self.column, "Homogeneity")
         audit = homogeneity_audit(groups, self.threshold)
         return Findings(
             self.name,
@@ -43,7 +43,7 @@ class Homogeneity:
             f"have their {sensitive} disclosed by their group",
             int(groups.people[audit.affected].sum()),
             int(groups.people.sum()),
-            _example(groups, audit, sensitive, seen.counted),
+            _example(groups, audit, sensitive, view.counted),
             details={
                 "groups": len(groups),
                 "affected_groups": audit.groups,

@@ -60,32 +60,34 @@ class Inference:
         if self.sample is not None:
             whole(self.sample, "Inference: sample", low=1)
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require groups with a sensitive column."""
-        return needs_secret(seen, self.column, "Inference")
+        return needs_secret(view, self.column, "Inference")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Train, guess, score."""
-        sensitive, groups = secrets(seen, self.column, "Inference")
+        sensitive, groups = secrets(view, self.column, "Inference")
         truth = sensitive if self.truth is None else self.truth
-        quasi = shared_columns(seen, listed_people(self.people, [truth]), self.columns)
+        quasi = shared_columns(view, listed_people(self.people, [truth]), self.columns)
         texts = groups.domain.columns[0].texts
-        places = places_of(seen, quasi, sensitive)
+        label_rows = places_of(view, quasi, sensitive)
         members = self._drawn(self.people)
-        known = seen.ask(members, quasi)
-        trained = MODELS[self.model](known, places, self.seed)
-        guess, chance = self._guess(trained, places, known)
+        queried = view.ask(members, quasi)
+        trained = MODELS[self.model](queried, label_rows, self.seed)
+        guess, chance = self._guess(trained, label_rows, queried)
         right = really_have(members[truth], guess, texts)
-        most = int(np.argmax(groups.reference))
+        most_frequent = int(np.argmax(groups.reference))
         if self.control is None:
-            baseline = float(really_have(members[truth], np.full(members.height, most), texts).mean())
-            interval, compared = None, f"always guessing {texts[most]!r}"
+            baseline = float(really_have(members[truth], np.full(members.height, most_frequent), texts).mean())
+            interval, compared = None, f"always guessing {texts[most_frequent]!r}"
         else:
-            others = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
-            guessed = really_have(others[truth], self._guess(trained, places, seen.ask(others, quasi))[0], texts)
-            baseline = float(guessed.mean())
-            interval = wilson(int(guessed.sum()), len(guessed))
-            compared = f"{others.height:,} {self.outsiders}"
+            outsiders = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
+            right_outside = really_have(
+                outsiders[truth], self._guess(trained, label_rows, view.ask(outsiders, quasi))[0], texts
+            )
+            baseline = float(right_outside.mean())
+            interval = wilson(int(right_outside.sum()), len(right_outside))
+            compared = f"{outsiders.height:,} {self.outsiders}"
         return Findings(
             self.name,
             f"{listing(quasi)} of people in the data, and how to train a model ({self.model}) on what was published; compared with {compared}",
@@ -93,7 +95,12 @@ class Inference:
             int(right.sum()),
             members.height,
             _example(members, quasi, sensitive, texts, guess, chance, right),
-            {"columns": list(quasi), "compared_with": compared, "most_frequent": texts[most], "model": self.model},
+            {
+                "columns": list(quasi),
+                "compared_with": compared,
+                "most_frequent": texts[most_frequent],
+                "model": self.model,
+            },
             baseline,
             interval,
         )
@@ -102,14 +109,14 @@ class Inference:
         return people[drawn(people.height, self.sample, self.seed)]
 
     def _guess(
-        self, trained: Trained, places: LabelPlaces, asked: QueriedPeople
+        self, trained: Trained, label_rows: LabelPlaces, queried: QueriedPeople
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return each person's most likely value, and its probability by the model."""
-        score = expect(asked, places) + float(exact(self.smoothing, "smoothing")) * trained.chances(asked)
+        score = expect(queried, label_rows) + float(exact(self.smoothing, "smoothing")) * trained.chances(queried)
         best = score.argmax(axis=1)
         sums = score.sum(axis=1)
         chance = np.divide(score.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
-        return np.where(sums > 0, best, -1)[asked.owners], chance[asked.owners]
+        return np.where(sums > 0, best, -1)[queried.owners], chance[queried.owners]
 
 
 def _example(

@@ -30,61 +30,63 @@ class KnownColumns:
         """The name of the attack."""
         return f"{self.known} known {'column' if self.known == 1 else 'columns'}"
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require rows with labels, and at least this many columns."""
-        reason = needs_groups(seen)
-        if reason is None and seen.labelled_groups.labels is None:
+        reason = needs_groups(view)
+        if reason is None and view.labelled_groups.labels is None:
             return "KnownColumns: this release does not publish labels per row and column."
-        if reason is None and len(seen.columns) < self.known:
-            return f"KnownColumns: {len(seen.columns)} columns were published, fewer than {self.known}."
+        if reason is None and len(view.columns) < self.known:
+            return f"KnownColumns: {len(view.columns)} columns were published, fewer than {self.known}."
         return reason
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Count unique records."""
-        groups = seen.labelled_groups
+        groups = view.labelled_groups
         assert groups.labels is not None
-        found = unique_records(groups, self.known)
-        everything = found.known == len(seen.columns)
+        unique = unique_records(groups, self.known)
+        knows_all = unique.known == len(view.columns)
         return Findings(
             self.name,
             "all columns of every person"
-            if everything
-            else f"any {found.known} of the {len(seen.columns)} columns, the same for every person",
-            "are unique" if everything else "are unique in a random choice of columns",
-            round(found.mean),
-            found.records,
-            _example(found, groups.labels),
+            if knows_all
+            else f"any {unique.known} of the {len(view.columns)} columns, the same for every person",
+            "are unique" if knows_all else "are unique in a random choice of columns",
+            round(unique.mean),
+            unique.records,
+            _example(unique, groups.labels),
             details={
-                "known": found.known,
-                "sets": found.sets,
-                "mean": found.mean,
-                "worst_columns": list(found.worst),
-                "worst_records": found.most,
+                "known": unique.known,
+                "sets": unique.sets,
+                "mean": unique.mean,
+                "worst_columns": list(unique.worst),
+                "worst_records": unique.most,
             },
             unit="records",
         )
 
 
-def known_column_adversaries(seen: AdversaryView) -> list[KnownColumns]:
+def known_column_adversaries(view: AdversaryView) -> list[KnownColumns]:
     """Return adversaries for a release that covers any few columns: one who knows as many as are covered, and one who
     knows more; none for other releases.
     """
-    claims = () if seen.made is None else seen.made.claims
+    claims = () if view.made is None else view.made.claims
     parts = [
-        definition_from(each["definition"], each["parameters"]) for each in claims if each["definition"] == "AnyColumns"
+        definition_from(claim["definition"], claim["parameters"])
+        for claim in claims
+        if claim["definition"] == "AnyColumns"
     ]
     covered = [part.known for part in parts if isinstance(part, AnyColumns)]
     if not covered:
         return []
-    width = len(seen.columns)
-    return [KnownColumns(each) for each in (min(max(covered), width), *numbers_beyond(max(covered), width)) if each]
+    width = len(view.columns)
+    return [KnownColumns(count) for count in (min(max(covered), width), *numbers_beyond(max(covered), width)) if count]
 
 
-def _example(found: UniqueRecords, labels: GroupLabels) -> str:
-    if found.single is None:
-        return f"No record is unique in any tried set of {found.known} columns."
-    if found.known == len(labels.columns):
-        return f"{found.most:,} of {found.records:,} records are unique in all columns together."
-    columns = [labels.column(name) for name in found.worst]
-    shown = " and ".join(f"{each.name} {each.texts[int(each.codes[found.single])]}" for each in columns)
-    return f"{found.most:,} of {found.records:,} records are unique in {', '.join(found.worst)}; one of them shows {shown}."
+def _example(unique: UniqueRecords, labels: GroupLabels) -> str:
+    if unique.single is None:
+        return f"No record is unique in any tried set of {unique.known} columns."
+    if unique.known == len(labels.columns):
+        return f"{unique.most:,} of {unique.records:,} records are unique in all columns together."
+    columns = [labels.column(name) for name in unique.worst]
+    labels_shown = " and ".join(f"{column.name} {column.texts[int(column.codes[unique.single])]}" for column in columns)
+    return f"{unique.most:,} of {unique.records:,} records are unique in {', '.join(unique.worst)}; one of them shows {labels_shown}."

@@ -62,43 +62,43 @@ class Linkage:
         if self.sample is not None:
             whole(self.sample, "sample", low=1)
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require true rows."""
-        return needs_groups(seen)
+        return needs_groups(view)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Look up each person."""
-        known = {*self.declared, *(seen.computable if self.columns is None else ())}
-        seen = seen.knowing([name for name in known if name in self.people.columns])
-        quasi = shared_columns(seen, self.people, self.columns)
-        sensitive = secret_of(seen, self.column)
-        chosen = drawn(self.people.height, self.sample, self.seed)
-        listed = self.people[chosen]
-        found = match(seen, listed, quasi, sensitive, null_is_unknown=self.null_is_unknown)
-        single = found.candidates == 1
-        hits = int(single.sum())
+        computable = {*self.declared, *(view.computable if self.columns is None else ())}
+        view = view.knowing([name for name in computable if name in self.people.columns])
+        quasi = shared_columns(view, self.people, self.columns)
+        sensitive = secret_of(view, self.column)
+        sampled = drawn(self.people.height, self.sample, self.seed)
+        listed = self.people[sampled]
+        matches = match(view, listed, quasi, sensitive, null_is_unknown=self.null_is_unknown)
+        is_unique = matches.candidates == 1
+        hits = int(is_unique.sum())
         details: dict[str, Any] = {
             "columns": list(quasi),
-            "matched": int((found.candidates > 0).sum()),
-            "smallest_match": int(found.candidates[found.candidates > 0].min(initial=seen.rows)),
+            "matched": int((matches.candidates > 0).sum()),
+            "smallest_match": int(matches.candidates[matches.candidates > 0].min(initial=view.rows)),
         }
         if sensitive is not None:
-            details["learned"] = int((found.values == 1).sum())
+            details["learned"] = int((matches.values == 1).sum())
         if sensitive is not None and self.truth is not None:
-            details["right"] = int(self._right(seen, listed, found, sensitive).sum())
-        person = self._person(seen, listed, found, sensitive)
-        details["person"] = int(chosen[person])
+            details["right"] = int(self._right(view, listed, matches, sensitive).sum())
+        person = self._person(view, listed, matches, sensitive)
+        details["person"] = int(sampled[person])
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}",
-            f"match exactly one {_noun(seen, 1)}",
+            f"match exactly one {_noun(view, 1)}",
             hits,
             listed.height,
-            self._example(seen, listed, found, person, quasi, sensitive),
+            self._example(view, listed, matches, person, quasi, sensitive),
             details,
         )
 
-    def _person(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str | None) -> int:
+    def _person(self, view: AdversaryView, listed: pl.DataFrame, matches: Matches, sensitive: str | None) -> int:
         """Return the person of the example: the requested one, else the worst case.
 
         The worst case is a person about whom the adversary is right (if known), with the fewest rows and values, and
@@ -106,53 +106,53 @@ class Linkage:
         """
         if self.about is not None and self.sample is None:
             return self.about
-        rows = np.where(found.candidates > 0, found.candidates, np.iinfo(np.int64).max)
+        rows = np.where(matches.candidates > 0, matches.candidates, np.iinfo(np.int64).max)
         if sensitive is None:
             return int(np.argmin(rows))
-        groups = seen.true_groups.marginal(sensitive)
+        groups = view.true_groups.marginal(sensitive)
         frequency = np.append(groups.histograms.total(groups.domain.size), 0)
-        wrong = ~self._right(seen, listed, found, sensitive) if self.truth is not None else np.zeros(len(rows))
-        return int(np.lexsort((frequency[found.guess], found.values, rows, wrong))[0])
+        wrong = ~self._right(view, listed, matches, sensitive) if self.truth is not None else np.zeros(len(rows))
+        return int(np.lexsort((frequency[matches.guess], matches.values, rows, wrong))[0])
 
-    def _right(self, seen: AdversaryView, listed: pl.DataFrame, found: Matches, sensitive: str) -> NDArray[np.bool_]:
+    def _right(self, view: AdversaryView, listed: pl.DataFrame, matches: Matches, sensitive: str) -> NDArray[np.bool_]:
         """Return a mask of the people whose learned value is their true one."""
-        guess = np.where(found.values == 1, found.guess, -1)
-        return really_have(listed[str(self.truth)], guess, self._texts(seen, sensitive))
+        guess = np.where(matches.values == 1, matches.guess, -1)
+        return really_have(listed[str(self.truth)], guess, self._texts(view, sensitive))
 
-    def _texts(self, seen: AdversaryView, sensitive: str) -> tuple[str, ...]:
-        domain = seen.true_groups.domain
+    def _texts(self, view: AdversaryView, sensitive: str) -> tuple[str, ...]:
+        domain = view.true_groups.domain
         return domain.columns[domain.index(sensitive)].texts
 
     def _example(
         self,
-        seen: AdversaryView,
+        view: AdversaryView,
         listed: pl.DataFrame,
-        found: Matches,
+        matches: Matches,
         person: int,
         quasi: Sequence[str],
         sensitive: str | None,
     ) -> str:
         row = listed.row(person, named=True)
-        told = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
-        values = ", ".join(told[name] for name in quasi if row[name] is not None or not self.null_is_unknown)
+        texts = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
+        values = ", ".join(texts[name] for name in quasi if row[name] is not None or not self.null_is_unknown)
         anonymous = f"A person with {values}" if values else "A person about whom nothing is known"
-        called = f"{row[self.who]} ({values})" if self.who is not None else anonymous
-        rows, values_left = int(found.candidates[person]), int(found.values[person])
+        subject = f"{row[self.who]} ({values})" if self.who is not None else anonymous
+        rows, values_left = int(matches.candidates[person]), int(matches.values[person])
         if rows == 0:
-            return f"{called} matches no {_noun(seen, 1)}."
-        fits = f"matches {'exactly one' if rows == 1 else format(rows, ',')} {_noun(seen, rows)}"
+            return f"{subject} matches no {_noun(view, 1)}."
+        fits = f"matches {'exactly one' if rows == 1 else format(rows, ',')} {_noun(view, rows)}"
         if sensitive is None:
-            return f"{called} {fits}."
-        guess = self._texts(seen, sensitive)[int(found.guess[person])]
+            return f"{subject} {fits}."
+        guess = self._texts(view, sensitive)[int(matches.guess[person])]
         if values_left == 1:
-            return f"{called} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
+            return f"{subject} {fits}, so {sensitive} is {guess!r}, if this person is in the data."
         return (
-            f"{called} {fits} with {values_left} different values of {sensitive}; "
-            f"the best guess, {guess!r}, is right with a probability of {found.chance[person]:.0%}."
+            f"{subject} {fits} with {values_left} different values of {sensitive}; "
+            f"the best guess, {guess!r}, is right with a probability of {matches.chance[person]:.0%}."
         )
 
 
-def _noun(seen: AdversaryView, count: int) -> str:
+def _noun(view: AdversaryView, count: int) -> str:
     """Return the noun for the candidates: rows, or people if it is known whose rows are whose."""
-    one, several = ("published row", "published rows") if seen.people is None else ("person", "people")
-    return one if count == 1 else several
+    singular, plural = ("published row", "published rows") if view.people is None else ("person", "people")
+    return singular if count == 1 else plural

@@ -57,15 +57,15 @@ class RemainingWorlds:
     def chances(self) -> NDArray[np.object_]:
         """Return the exact probability of each combination of values (column) for every point of the worlds (row)."""
         sizes = self.worlds.placed.sizes
-        found = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
+        chances = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
         for part, weights in zip(self.worlds.parts, self.weights, strict=True):
             # The common factor of all worlds of a part (the ways of the other parts) has thousands of digits, and
             # cancels.
             small = weights // max(gcd(*weights.tolist()), 1)
             sums, total = np.tensordot(small, part.counts.astype(object), axes=1), int(small.sum())
             for point, row in zip(part.points.tolist(), sums, strict=True):
-                found[point] = [Fraction(int(amount), total * int(sizes[point])) for amount in row]
-        return found
+                chances[point] = [Fraction(int(amount), total * int(sizes[point])) for amount in row]
+        return chances
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,16 @@ class Choice:
             if not self.placed.is_complete or self.table.rows > _MOST_SAMPLED:
                 raise
             worlds = Worlds.sampled(self.seen, self.table, self.placed, self.runs)
-        shown = self.seen.looks()
-        counted = {name: _counted(each.column.labels, each.counts) for name, each in self.seen.reference.items()}
-        kept = []
+        published = self.seen.looks()
+        counted = {name: _counted(spread.column.labels, spread.counts) for name, spread in self.seen.reference.items()}
+        is_possible = []
         for world in self.frames(worlds):
             totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
-            kept.append(totals == counted and self._makes(method, world, shown))
-        weights = worlds.parts[0].ways * np.array(kept, dtype=object)
-        if worlds.is_sampled and sum(kept) < _FEWEST_KEPT:
+            is_possible.append(totals == counted and self._makes(method, world, published))
+        weights = worlds.parts[0].ways * np.array(is_possible, dtype=object)
+        if worlds.is_sampled and sum(is_possible) < _FEWEST_KEPT:
             raise PolicyError(
-                f"Of {self.runs:,} randomly sampled tables, {sum(kept)} lead to this release, but an estimate needs {_FEWEST_KEPT}. Run Minimality with more runs."
+                f"Of {self.runs:,} randomly sampled tables, {sum(is_possible)} lead to this release, but an estimate needs {_FEWEST_KEPT}. Run Minimality with more runs."
             )
         return RemainingWorlds(np.arange(len(self.placed.sizes)), worlds, (weights,))
 
@@ -130,7 +130,7 @@ class Choice:
         for frame in worlds.frames(self.table.frame):
             yield Table(frame, quasi=self.table.quasi, sensitive=self.table.sensitive, nulls=self.table.nulls)
 
-    def _makes(self, method: Any, world: Table, shown: list[Any]) -> bool:
+    def _makes(self, method: Any, world: Table, published: list[Any]) -> bool:
         try:
             draft = method.draft(world, self.definition, Context(Randomness(0)))
         except Infeasible:
@@ -140,27 +140,27 @@ class Choice:
             compared = "whole table" if self.seen.reference else "published rows"
             if draft.evidence.compared_with != compared:
                 return False
-        return adversary_view_of(draft).looks() == shown
+        return adversary_view_of(draft).looks() == published
 
     def _before(self, objective: str) -> list[_Numbered]:
         """Return how the nodes that precede the published one, and could have passed, group people."""
-        space = NodeSpace((0,) * len(self.table.hierarchies), tuple(each.height for each in self.table.hierarchies))
+        space = NodeSpace((0,) * len(self.table.hierarchies), tuple(levels.height for levels in self.table.hierarchies))
         if space.size * len(self.placed.sizes) > _MOST_WORK:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes and the table {len(self.placed.sizes):,} different people: too many for Minimality."
             )
-        places = {levels: self._numbered(levels) for levels in space.nodes()}
+        nodes = {levels: self._numbered(levels) for levels in space.nodes()}
         # Nodes with the same groups pass together, so the first of them is the chosen one.
-        alike = [levels for levels, node in places.items() if self._is_published(node)]
-        if not alike:
+        same_groups = [levels for levels, node in nodes.items() if self._is_published(node)]
+        if not same_groups:
             raise PolicyError(
                 "The release is not a generalization of the table by its hierarchies: its choice cannot be reproduced."
             )
-        earlier = [levels for levels in self._cheaper(space, alike, objective) if self._is_large(places[levels])]
+        earlier = [levels for levels in self._cheaper(space, same_groups, objective) if self._is_large(nodes[levels])]
         if self.definition.monotone:
             # If a node fails, all finer ones do.
-            earlier = [each for each in earlier if not any(_is_finer(each, other) for other in earlier)]
-        return [places[levels] for levels in earlier if not self._never_passes(places[levels])]
+            earlier = [levels for levels in earlier if not any(_is_finer(levels, other) for other in earlier)]
+        return [nodes[levels] for levels in earlier if not self._never_passes(nodes[levels])]
 
     def _numbered(self, levels: _Levels) -> _Numbered:
         """Return the points numbered by the groups of a node."""
@@ -176,7 +176,7 @@ class Choice:
     def _leaves(self) -> list[NDArray[Any]]:
         return [hierarchy.codes(self.placed.points[hierarchy.column]) for hierarchy in self.table.hierarchies]
 
-    def _cheaper(self, space: NodeSpace, alike: Sequence[_Levels], objective: str) -> list[_Levels]:
+    def _cheaper(self, space: NodeSpace, same_groups: Sequence[_Levels], objective: str) -> list[_Levels]:
         """Return the nodes that precede the first of some equivalent ones: those with lower cost, or equal cost and
         lower levels.
 
@@ -184,23 +184,23 @@ class Choice:
         is known for all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured
         one by one.
         """
-        known = objective_for(objective, count_table(self.table, sensitive=False))
-        if not known.knows_floors and space.size > _MOST_NODES:
+        measure = objective_for(objective, count_table(self.table, sensitive=False))
+        if not measure.knows_floors and space.size > _MOST_NODES:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes; with objective {objective} Minimality handles at most {_MOST_NODES}."
             )
-        roughly = known.floors(space)
-        chosen = min((self._cost(levels, objective), levels) for levels in alike)
-        found = []
+        estimates = measure.floors(space)
+        chosen = min((self._cost(levels, objective), levels) for levels in same_groups)
+        cheaper = []
         for levels in space.nodes():
-            least, nearly = float(roughly[levels]), _ROUNDING * abs(chosen[0])
-            if known.knows_floors and abs(least - chosen[0]) > nearly:
-                comes_before = least < chosen[0]
+            estimate, tolerance = float(estimates[levels]), _ROUNDING * abs(chosen[0])
+            if measure.knows_floors and abs(estimate - chosen[0]) > tolerance:
+                comes_before = estimate < chosen[0]
             else:
                 comes_before = (self._cost(levels, objective), levels) < chosen
             if comes_before:
-                found.append(levels)
-        return found
+                cheaper.append(levels)
+        return cheaper
 
     def _cost(self, levels: _Levels, objective: str) -> float:
         node = dict(zip(self.table.quasi, levels, strict=True))
@@ -233,9 +233,11 @@ class Choice:
         people = np.bincount(ids, self.placed.sizes, count).astype(np.int64)
         for group in np.argsort(people, kind="stable")[:_SMALLEST].tolist():
             available = np.zeros(groups.domain.size, dtype=np.int64)
-            for shown in np.unique(self.placed.group_of[ids == group]):
-                cells = slice(groups.histograms.offsets[shown], groups.histograms.offsets[shown + 1])
-                available[groups.histograms.values[cells]] += groups.histograms.counts[cells]
+            for group_published in np.unique(self.placed.group_of[ids == group]):
+                entries = slice(
+                    groups.histograms.offsets[group_published], groups.histograms.offsets[group_published + 1]
+                )
+                available[groups.histograms.values[entries]] += groups.histograms.counts[entries]
             rows = list(islice(rows_of(int(people[group]), available.tolist()), _MOST_ROWS + 1))
             if len(rows) <= _MOST_ROWS and self.definition.failing(self._judged(np.array(rows, dtype=np.int64))).all():
                 return True
@@ -243,11 +245,11 @@ class Choice:
 
     def _passes(self, part: Part, ids: NDArray[Any]) -> NDArray[np.bool_]:
         """Return in which worlds of a part its points, grouped by ``ids``, satisfy the definition."""
-        groups, mine = np.unique(ids[part.points], return_inverse=True)
-        together = np.zeros((len(groups), len(mine)), dtype=np.int64)
-        together[mine, np.arange(len(mine))] = 1
-        counts = np.einsum("gp,wpv->wgv", together, part.counts)
-        if not all(each.local for each in self.definition.parts()):
+        groups, group_of = np.unique(ids[part.points], return_inverse=True)
+        membership = np.zeros((len(groups), len(group_of)), dtype=np.int64)
+        membership[group_of, np.arange(len(group_of))] = 1
+        counts = np.einsum("gp,wpv->wgv", membership, part.counts)
+        if not all(part_definition.local for part_definition in self.definition.parts()):
             return np.array([self.definition.holds(self._judged(world)) for world in counts], dtype=bool)
         failing = self.definition.failing(self._judged(counts.reshape(-1, counts.shape[2])))
         passing: NDArray[np.bool_] = np.all(~failing.reshape(len(counts), len(groups)), axis=1)
@@ -284,8 +286,8 @@ def _hanging_together(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.
     from scipy.sparse.csgraph import connected_components
 
     part_of = np.empty(len(worlds.placed.sizes), dtype=np.int64)
-    for place, part in enumerate(worlds.parts):
-        part_of[part.points] = place
+    for index, part in enumerate(worlds.parts):
+        part_of[part.points] = index
     parts, total = len(worlds.parts), len(worlds.parts)
     groups = [np.zeros(0, dtype=np.int64)]
     for ids, count in nodes:
@@ -300,44 +302,49 @@ def _completed(
     parts: Sequence[Part], sets: Sequence[NDArray[np.object_]], everything: int
 ) -> tuple[NDArray[np.object_], ...]:
     """Return, for every world of a part, the assignments of all parts in which every node fails in some part."""
-    own = [_tallied(part.ways, failed) for part, failed in zip(parts, sets, strict=True)]
+    tallies = [_tallied(part.ways, failed) for part, failed in zip(parts, sets, strict=True)]
     ahead: list[_Tally] = [{0: 1}]
-    for tally in reversed(own):
+    for tally in reversed(tallies):
         ahead.append(_either(ahead[-1], tally))
-    found, behind = [], {0: 1}
-    for place, (part, failed) in enumerate(zip(parts, sets, strict=True)):
-        others = _either(behind, ahead[len(parts) - 1 - place])
-        left = {
-            mine: sum(ways for theirs, ways in others.items() if mine | theirs == everything) for mine in own[place]
+    weights, behind = [], {0: 1}
+    for index, (part, failed) in enumerate(zip(parts, sets, strict=True)):
+        other_tallies = _either(behind, ahead[len(parts) - 1 - index])
+        remaining = {
+            failed_here: sum(
+                ways for failed_elsewhere, ways in other_tallies.items() if failed_here | failed_elsewhere == everything
+            )
+            for failed_here in tallies[index]
         }
-        found.append(part.ways * np.array([left[mine] for mine in failed.tolist()], dtype=object))
-        behind = _either(behind, own[place])
-    return tuple(found)
+        weights.append(part.ways * np.array([remaining[failed_here] for failed_here in failed.tolist()], dtype=object))
+        behind = _either(behind, tallies[index])
+    return tuple(weights)
 
 
 def _tallied(ways: NDArray[np.object_], sets: NDArray[np.object_]) -> _Tally:
     """Return how many assignments make each set of nodes fail."""
-    found: _Tally = {}
-    for each, count in zip(sets.tolist(), ways.tolist(), strict=True):
-        found[each] = found.get(each, 0) + count
-    return found
+    tally: _Tally = {}
+    for failed, count in zip(sets.tolist(), ways.tolist(), strict=True):
+        tally[failed] = tally.get(failed, 0) + count
+    return tally
 
 
 def _either(first: _Tally, second: _Tally) -> _Tally:
     """Return the tally of two parts: a node fails in either of them."""
-    found: _Tally = {}
-    for mine, ways in first.items():
-        for theirs, others in second.items():
-            found[mine | theirs] = found.get(mine | theirs, 0) + ways * others
-    if len(found) > _MOST_STATES:
+    tally: _Tally = {}
+    for failed_first, ways in first.items():
+        for failed_second, other_ways in second.items():
+            tally[failed_first | failed_second] = tally.get(failed_first | failed_second, 0) + ways * other_ways
+    if len(tally) > _MOST_STATES:
         raise PolicyError(
             f"Nodes can fail in more than {_MOST_STATES:,} ways; Minimality supports choices among fewer nodes only."
         )
-    return found
+    return tally
 
 
-def _is_finer(levels: _Levels, other: _Levels) -> bool:
-    return levels != other and all(mine <= theirs for mine, theirs in zip(levels, other, strict=True))
+def _is_finer(levels: _Levels, coarser: _Levels) -> bool:
+    return levels != coarser and all(
+        level <= coarser_level for level, coarser_level in zip(levels, coarser, strict=True)
+    )
 
 
 def _counted(labels: pl.Series, counts: Any) -> dict[Any, int]:

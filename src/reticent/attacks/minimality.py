@@ -67,70 +67,70 @@ class Minimality:
         whole(self.worlds, "Minimality: worlds", low=1)
         whole(self.runs, "Minimality: runs", low=1)
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require a release in groups, made for one set of quasi-identifiers."""
-        if seen.made is None:
+        if view.made is None:
             return "Minimality uses how a release was chosen, and an unmodified table was not chosen."
-        if len(seen.sets) > 1:
+        if len(view.sets) > 1:
             return "Minimality does not support releases for several sets of quasi-identifiers."
-        return needs_secret(seen, self.column, "Minimality")
+        return needs_secret(view, self.column, "Minimality")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Exclude the worlds in which another release would have been published."""
-        reason = self.needs(seen)
-        if reason is not None or seen.made is None:
+        reason = self.needs(view)
+        if reason is not None or view.made is None:
             raise PolicyError(str(reason))
-        sensitive, groups = secrets(seen, self.column, "Minimality")
-        definition, method = of_groups(definition_of(seen.made), "Minimality"), method_of(seen.made)
+        sensitive, groups = secrets(view, self.column, "Minimality")
+        definition, method = of_groups(definition_of(view.made), "Minimality"), method_of(view.made)
         if own_sets(definition):
             raise PolicyError(
                 f"Minimality does not support definitions that name their own columns, as {definition} does."
             )
-        described = seen.made.method
+        described = view.made.method
         if not is_ranked(described) and self.table.rows > _MOST_ROWS:
             raise PolicyError(
                 f"Minimality has to run {described['name']} for every assignment of values to people, which is supported for tables of at most {_MOST_ROWS:,} rows."
             )
-        placed = Placed.of(seen, self.table.frame)
+        placed = Placed.of(view, self.table.frame)
         if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
                 f"A person of the list matches no published group, and {described['name']} does not declare suppression: the release was made from other data, or the choice cannot be reproduced."
             )
-        choice = Choice(self.table, definition, seen, placed, self.worlds, self.runs)
+        choice = Choice(self.table, definition, view, placed, self.worlds, self.runs)
         if is_ranked(described):
-            ruled = choice.by_rank(str(described["objective"]))
+            remaining = choice.by_rank(str(described["objective"]))
         else:
-            ruled = choice.by_running(method)
-        if not ruled.possible:
+            remaining = choice.by_running(method)
+        if not remaining.possible:
             raise PolicyError(
                 "No assignment of values to the list leads to this release: it was made from other data, or by another method."
             )
-        return self._findings(_Beliefs.of(ruled, groups, sensitive), ruled, described)
+        return self._findings(_Beliefs.of(remaining, groups, sensitive), remaining, described)
 
-    def _findings(self, beliefs: _Beliefs, ruled: RemainingWorlds, method: Any) -> Findings:
-        limit, placed = exact(self.gain, "gain"), ruled.worlds.placed
-        if ruled.worlds.is_sampled:
+    def _findings(self, beliefs: _Beliefs, remaining: RemainingWorlds, method: Any) -> Findings:
+        limit, placed = exact(self.gain, "gain"), remaining.worlds.placed
+        if remaining.worlds.is_sampled:
             # Four standard errors: a difference that sampling alone explains is not a finding.
-            limit += Fraction(2 / sqrt(ruled.possible)).limit_denominator(10**6)
+            limit += Fraction(2 / sqrt(remaining.possible)).limit_denominator(10**6)
         gains = beliefs.gains()
         hit = np.array([gain > limit for gain in gains], dtype=bool)
-        left_out = placed.group_of < 0
-        others = " (and that suppressed people have some value)" if left_out.any() else ""
+        is_suppressed = placed.group_of < 0
+        assumption = " (and that suppressed people have some value)" if is_suppressed.any() else ""
         return Findings(
             self.name,
-            f"{listing(tuple(self.table.quasi))} of every person, the hierarchies, the definition, and that {method['name']} chose the release{others}",
+            f"{listing(tuple(self.table.quasi))} of every person, the hierarchies, the definition, and that {method['name']} chose the release{assumption}",
             f"have a value of {beliefs.sensitive} that the choice of the release makes more likely than their group does",
             int(placed.sizes[hit].sum()),
             int(placed.sizes.sum()),
             beliefs.example(placed, int(np.argmax([float(gain) for gain in gains])), bool(hit.any())),
             details={
-                "worlds": _shown(ruled.worlds.count),
-                "possible": _shown(ruled.possible),
+                "worlds": _shown(remaining.worlds.count),
+                "possible": _shown(remaining.possible),
                 "moved": int(placed.sizes[beliefs.moved()].sum()),
                 "surest": _text(beliefs.after.max()),
                 "surest_by_group": _text(beliefs.alone.max()),
-                "left_out": int(placed.sizes[left_out].sum()),
-                "sampled": ruled.worlds.is_sampled,
+                "left_out": int(placed.sizes[is_suppressed].sum()),
+                "sampled": remaining.worlds.is_sampled,
             },
         )
 
@@ -155,20 +155,22 @@ class _Beliefs:
     after: NDArray[np.object_]
 
     @classmethod
-    def of(cls, ruled: RemainingWorlds, groups: Groups, sensitive: str) -> _Beliefs:
+    def of(cls, remaining: RemainingWorlds, groups: Groups, sensitive: str) -> _Beliefs:
         """Return the beliefs about one sensitive column, marginalized over the others."""
-        values = ruled.worlds.values[sensitive]
+        values = remaining.worlds.values[sensitive]
         labels = values.unique(maintain_order=True)
-        mine = np.array([labels.to_list().index(value) for value in values.to_list()])
+        label_of = np.array([labels.to_list().index(value) for value in values.to_list()])
         texts = labels.cast(pl.String).fill_null("(missing)").to_list()
-        shown = [groups.histogram(group) for group in range(len(groups))]
-        anything = [Fraction(1, len(labels))] * len(labels)
+        histograms = [groups.histogram(group) for group in range(len(groups))]
+        uniform = [Fraction(1, len(labels))] * len(labels)
         alone = [
-            anything if group < 0 else [Fraction(shown[group].get(text, 0), int(groups.sizes[group])) for text in texts]
-            for group in ruled.worlds.placed.group_of.tolist()
+            uniform
+            if group < 0
+            else [Fraction(histograms[group].get(text, 0), int(groups.sizes[group])) for text in texts]
+            for group in remaining.worlds.placed.group_of.tolist()
         ]
-        chances = ruled.chances()
-        after = np.stack([chances[:, mine == place].sum(axis=1) for place in range(len(labels))], axis=1)
+        chances = remaining.chances()
+        after = np.stack([chances[:, label_of == label].sum(axis=1) for label in range(len(labels))], axis=1)
         return cls(sensitive, texts, np.array(alone, dtype=object), after)
 
     def gains(self) -> list[Fraction]:
@@ -183,7 +185,7 @@ class _Beliefs:
         """Return one person as an example sentence."""
         if not hit:
             return f"Knowing how the release was chosen makes no {self.sensitive} more likely than the groups do."
-        value = int(np.argmax([float(each) for each in self.after[point]]))
-        values = ", ".join(str(each) for each in placed.points.row(point))
+        value = int(np.argmax([float(chance) for chance in self.after[point]]))
+        values = ", ".join(str(label) for label in placed.points.row(point))
         by = "by the group alone" if placed.group_of[point] >= 0 else "as any suppressed person"
         return f"A person with {values} has {self.sensitive} {self.texts[value]!r} with a probability of {float(self.alone[point][value]):.0%} {by}, and of {float(self.after[point][value]):.0%} for an attacker who knows how the release was chosen."

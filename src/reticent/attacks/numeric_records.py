@@ -40,10 +40,12 @@ class Records:
         return cls(frame, np.ones(frame.height, dtype=np.int64))
 
     @classmethod
-    def shown(cls, seen: AdversaryView, columns: Sequence[str]) -> Records:
+    def shown(cls, view: AdversaryView, columns: Sequence[str]) -> Records:
         """Return the records that a release publishes."""
-        named = [seen.column(name) for name in columns]
-        return cls(pl.DataFrame([each.labels.gather(each.codes).alias(each.name) for each in named]), seen.sizes)
+        published = [view.column(name) for name in columns]
+        return cls(
+            pl.DataFrame([column.labels.gather(column.codes).alias(column.name) for column in published]), view.sizes
+        )
 
     @property
     def rows(self) -> int:
@@ -54,9 +56,9 @@ class Records:
         """Return this many rows, sampled at random without replacement; all of them if there are no more."""
         if rows >= self.rows:
             return self
-        places = np.repeat(np.arange(len(self.times)), self.times)
-        chosen, times = np.unique(random.choice(places, rows, replace=False), return_counts=True)
-        return Records(self.frame[chosen], times.astype(np.int64))
+        row_indices = np.repeat(np.arange(len(self.times)), self.times)
+        rows_sampled, counts = np.unique(random.choice(row_indices, rows, replace=False), return_counts=True)
+        return Records(self.frame[rows_sampled], counts.astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class NumericScale:
         cls, columns: Sequence[str], first: pl.DataFrame, *others: pl.DataFrame, codes: Container[str] = ()
     ) -> NumericScale:
         """Build the scale for these columns of some frames; a column that cannot be compared is an error. Numbers in ``codes`` are categories."""
-        parts = {name: [first[name], *(each[name] for each in others)] for name in columns}
-        return cls({name: _scale(name, each, name in codes) for name, each in parts.items()})
+        parts = {name: [first[name], *(frame[name] for frame in others)] for name in columns}
+        return cls({name: _scale(name, series_list, name in codes) for name, series_list in parts.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,21 +110,21 @@ class RecordIndex:
     @classmethod
     def of(cls, records: Records, ruler: NumericScale) -> RecordIndex:
         """Build the index."""
-        places = ruler.places(records.frame)
-        cut = _cut(places)
-        rows = np.stack([np.concatenate([part, np.full(_LANES - len(part), part[0])]) for part in cut])
-        filled = np.arange(_LANES) < np.array([len(part) for part in cut])[:, None]
-        blocks = np.ascontiguousarray(places[rows].transpose(0, 2, 1))
-        times = np.where(filled, records.times[rows], 0)
+        coordinates = ruler.places(records.frame)
+        batches = _cut(coordinates)
+        rows = np.stack([np.concatenate([batch, np.full(_LANES - len(batch), batch[0])]) for batch in batches])
+        is_filled = np.arange(_LANES) < np.array([len(batch) for batch in batches])[:, None]
+        blocks = np.ascontiguousarray(coordinates[rows].transpose(0, 2, 1))
+        times = np.where(is_filled, records.times[rows], 0)
         return cls(records, ruler, rows, times, blocks, blocks.min(axis=2), blocks.max(axis=2))
 
     def nearest(self, people: pl.DataFrame, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
         """Return each person's distance to the nearest record, by some columns."""
-        found = np.empty(people.height, dtype=np.int64)
-        asked, about = self.ruler.places(people), self._about(columns)
+        distances = np.empty(people.height, dtype=np.int64)
+        queried, metric = self.ruler.places(people), self._about(columns)
         for part in _parts(people.height, context, what):
-            _kernels.nearest(self.blocks, self.lows, self.highs, about[0], asked[part], *about[1:], found[part])
-        return found
+            _kernels.nearest(self.blocks, self.lows, self.highs, metric[0], queried[part], *metric[1:], distances[part])
+        return distances
 
     def guesses(
         self, people: pl.DataFrame, columns: Sequence[str], column: str, context: Context, what: str
@@ -131,31 +133,31 @@ class RecordIndex:
         distance = self.nearest(people, columns, context, what)
         distinct, codes = np.unique(self.blocks[:, self.ruler.columns.index(column)], return_inverse=True)
         values = codes.reshape(self.rows.shape).astype(np.int64)
-        found = np.empty(people.height, dtype=np.int64)
-        asked, (numbers, chosen, cap) = self.ruler.places(people), self._about(columns)
+        guesses = np.empty(people.height, dtype=np.int64)
+        queried, (numbers, chosen, cap) = self.ruler.places(people), self._about(columns)
         for part in _parts(people.height, context, what):
             _kernels.vote(
                 self.blocks,
                 self.lows,
                 self.highs,
                 numbers,
-                asked[part],
+                queried[part],
                 chosen,
                 cap,
                 distance[part],
                 self.times,
                 values,
-                found[part],
+                guesses[part],
             )
         example = np.empty(len(distinct), dtype=np.int64)
         example[values] = self.rows
-        return self.records.frame[column].gather(example[found])
+        return self.records.frame[column].gather(example[guesses])
 
     def fitting(self, least: Places, most: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the rows within the bounds of each description (2 means more than one), and return one matching record."""
-        found, example = (np.zeros(len(least), dtype=np.int64) for _ in range(2))
-        _kernels.fitting(self.blocks, self.times, self.lows, self.highs, least, most, found, example)
-        return found, self.rows.reshape(-1)[example]
+        matches, example = (np.zeros(len(least), dtype=np.int64) for _ in range(2))
+        _kernels.fitting(self.blocks, self.times, self.lows, self.highs, least, most, matches, example)
+        return matches, self.rows.reshape(-1)[example]
 
     def _about(self, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64], np.int32]:
         """Return which columns are numbers, which ones are compared, and the maximum that one adds."""
@@ -171,13 +173,13 @@ def _parts(people: int, context: Context, what: str) -> Iterator[slice]:
         yield slice(start, start + _LOT)
 
 
-def _cut(places: Places) -> list[NDArray[np.int64]]:
+def _cut(coordinates: Places) -> list[NDArray[np.int64]]:
     """Return the records in batches that fit a block, near ones together."""
-    waiting, blocks = [np.arange(len(places))], []
+    waiting, blocks = [np.arange(len(coordinates))], []
     while waiting:
         rows = waiting.pop()
         if len(rows) > _LANES:
-            waiting += _halves(places, rows)
+            waiting += _halves(coordinates, rows)
         else:
             blocks.append(rows)
     return blocks
@@ -185,8 +187,8 @@ def _cut(places: Places) -> list[NDArray[np.int64]]:
 
 def _halves(places: Places, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return records split in two by the column in which they differ most."""
-    looked = places[rows[:: max(1, len(rows) // _LOOKED)]].astype(np.float64)
-    spread = np.minimum(np.abs(looked - np.median(looked, axis=0)), COLUMN).sum(axis=0)
+    sample = places[rows[:: max(1, len(rows) // _LOOKED)]].astype(np.float64)
+    spread = np.minimum(np.abs(sample - np.median(sample, axis=0)), COLUMN).sum(axis=0)
     for column in np.argsort(-spread).tolist():
         values = places[rows, column]
         middle = np.partition(values, len(values) // 2)[len(values) // 2]
@@ -214,21 +216,21 @@ class ValueLine:
         """Return the coordinates of values: category codes, or scaled numbers."""
         if self.values is None:
             shares = (_numbers(series) - self.zero) / self.length
-            found = np.clip(np.rint(np.nan_to_num(shares, nan=0.0) * COLUMN), -_FAR, _FAR)
-            return np.where(np.isnan(shares), _NO_NUMBER, found).astype(np.int32)
+            scaled = np.clip(np.rint(np.nan_to_num(shares, nan=0.0) * COLUMN), -_FAR, _FAR)
+            return np.where(np.isnan(shares), _NO_NUMBER, scaled).astype(np.int32)
         codes = pl.DataFrame({"value": self.values, "code": np.arange(len(self.values), dtype=np.int32)})
-        asked = series.cast(pl.String).alias("value").to_frame()
-        known = asked.join(codes, on="value", how="left", maintain_order="left")["code"].fill_null(_UNHEARD_OF)
-        return np.where(series.is_null().to_numpy(), _NO_CATEGORY, known.to_numpy()).astype(np.int32)
+        texts = series.cast(pl.String).alias("value").to_frame()
+        matched = texts.join(codes, on="value", how="left", maintain_order="left")["code"].fill_null(_UNHEARD_OF)
+        return np.where(series.is_null().to_numpy(), _NO_CATEGORY, matched.to_numpy()).astype(np.int32)
 
-    def alike(self, one: pl.Series, other: pl.Series, tolerance: int = 0) -> NDArray[np.bool_]:
+    def alike(self, first: pl.Series, second: pl.Series, tolerance: int = 0) -> NDArray[np.bool_]:
         """Return which values are equal: numbers within some millionths of their range."""
-        gaps = np.abs(self.places(one).astype(np.int64) - self.places(other))
+        gaps = np.abs(self.places(first).astype(np.int64) - self.places(second))
         return np.asarray(gaps <= (tolerance if self.is_number else 0))
 
 
 def _scale(name: str, parts: Sequence[pl.Series], code: bool) -> ValueLine:
-    if not code and all(_is_number(each) for each in parts) and not _looks_like_codes(parts[0]):
+    if not code and all(_is_number(series) for series in parts) and not _looks_like_codes(parts[0]):
         first = _numbers(parts[0])
         known = first[np.isfinite(first)]
         if not len(known):
@@ -238,10 +240,10 @@ def _scale(name: str, parts: Sequence[pl.Series], code: bool) -> ValueLine:
             low, high = known.min(), known.max()
         return ValueLine(zero=float(low), length=float(high - low) or 1.0)
     texts = [each.cast(pl.String).drop_nulls() for each in parts]
-    for each in texts[1:]:
-        if len(each) >= _ENOUGH <= len(texts[0]) and not each.is_in(texts[0].implode()).any():
+    for series in texts[1:]:
+        if len(series) >= _ENOUGH <= len(texts[0]) and not series.is_in(texts[0].implode()).any():
             raise DataError(
-                f"Column {name!r} has no value in common with the original: {each[0]!r} etc. here, {texts[0][0]!r} etc. there. Use the same coding in both, or drop the column.",
+                f"Column {name!r} has no value in common with the original: {series[0]!r} etc. here, {texts[0][0]!r} etc. there. Use the same coding in both, or drop the column.",
                 column=name,
             )
     return ValueLine(pl.concat(texts).unique().sort())

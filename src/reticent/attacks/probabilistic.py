@@ -67,27 +67,29 @@ class ProbabilisticLinkage:
             exact(self.present, "ProbabilisticLinkage: present", low=0, high=1)
         exact(self.threshold, "ProbabilisticLinkage: threshold", low=0, high=1)
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require true rows."""
-        return needs_groups(seen)
+        return needs_groups(view)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Weigh each person against every row."""
-        quasi = shared_columns(seen, self.people, self.columns)
-        sensitive = secret_of(seen, self.column)
+        quasi = shared_columns(view, self.people, self.columns)
+        sensitive = secret_of(view, self.column)
         listed = self.people[drawn(self.people.height, self.sample, self.seed)]
-        asked = seen.ask(listed, quasi, null_is_unknown=self.null_is_unknown)
-        places = places_of(seen, quasi, sensitive)
-        known = [(listed[name].is_not_null() | (not self.null_is_unknown)).to_numpy()[_firsts(asked)] for name in quasi]
-        found = _posteriors(asked, places, known, self._rates(quasi), self._present(places))
-        hit = (found.row > float(exact(self.threshold, "threshold")) + _MARGIN)[asked.owners]
-        posterior, place = found.row[asked.owners], found.place[asked.owners]
+        queried = view.ask(listed, quasi, null_is_unknown=self.null_is_unknown)
+        labels = places_of(view, quasi, sensitive)
+        known = [
+            (listed[name].is_not_null() | (not self.null_is_unknown)).to_numpy()[_firsts(queried)] for name in quasi
+        ]
+        posteriors = _posteriors(queried, labels, known, self._rates(quasi), self._present(labels))
+        hit = (posteriors.row > float(exact(self.threshold, "threshold")) + _MARGIN)[queried.owners]
+        posterior, best_label = posteriors.row[queried.owners], posteriors.place[queried.owners]
         details: dict[str, Any] = {
             "columns": list(quasi),
-            "present": self._present(places),
+            "present": self._present(labels),
             "expected": float(posterior.sum()),
         }
-        texts, guess = self._guesses(seen, places, place, sensitive)
+        texts, guess = self._guesses(view, labels, best_label, sensitive)
         if sensitive is not None:
             details["learned"] = int((hit & (guess >= 0)).sum())
         if sensitive is not None and self.truth is not None:
@@ -95,8 +97,8 @@ class ProbabilisticLinkage:
         person = int(np.argmax(posterior))
         row = listed.row(person, named=True)
         values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
-        called = f"{row[self.who]} ({values})" if self.who is not None else f"A person with {values}"
-        told = f", which has {sensitive} {texts[guess[person]]!r}" if hit[person] and guess[person] >= 0 else ""
+        subject = f"{row[self.who]} ({values})" if self.who is not None else f"A person with {values}"
+        evidence = f", which has {sensitive} {texts[guess[person]]!r}" if hit[person] and guess[person] >= 0 else ""
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}, some of it wrong or unknown, and not all of them in the data",
@@ -105,7 +107,7 @@ class ProbabilisticLinkage:
             else f"have one row that is theirs with a probability above {float(exact(self.threshold, 'threshold')):.0%}",
             int(hit.sum()),
             listed.height,
-            f"{called} has one row with a probability of {posterior[person]:.1%}{told}.",
+            f"{subject} has one row with a probability of {posterior[person]:.1%}{evidence}.",
             details,
         )
 
@@ -114,21 +116,21 @@ class ProbabilisticLinkage:
             return [float(exact(self.errors.get(name, 0), "errors")) for name in quasi]
         return [float(exact(self.errors, "errors"))] * len(quasi)
 
-    def _present(self, places: LabelPlaces) -> float:
+    def _present(self, labels: LabelPlaces) -> float:
         if self.present is not None:
             return float(exact(self.present, "present"))
-        return min(1.0, int(places.candidates.sum()) / int(self.people.height))
+        return min(1.0, int(labels.candidates.sum()) / int(self.people.height))
 
     def _guesses(
-        self, seen: AdversaryView, places: LabelPlaces, place: NDArray[np.int64], sensitive: str | None
+        self, view: AdversaryView, labels: LabelPlaces, best_label: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """Return the value that each person's most likely label combination shows, -1 if it shows several."""
         if sensitive is None:
-            return (), np.full(len(place), -1)
-        values, guess, _ = places.best()
-        domain = seen.true_groups.domain
+            return (), np.full(len(best_label), -1)
+        values, guess, _ = labels.best()
+        domain = view.true_groups.domain
         texts = domain.columns[domain.index(sensitive)].texts
-        return texts, np.where((place >= 0) & (values[place] == 1), guess[place], -1)
+        return texts, np.where((best_label >= 0) & (values[best_label] == 1), guess[best_label], -1)
 
 
 @dataclass(frozen=True)
@@ -140,32 +142,32 @@ class _Posteriors:
 
 
 def _posteriors(
-    asked: QueriedPeople,
-    places: LabelPlaces,
+    queried: QueriedPeople,
+    labels: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     present: float,
 ) -> _Posteriors:
-    shares = [_shares(asked, column, known[column]) for column in range(len(rates))]
+    shares = [_shares(queried, column, known[column]) for column in range(len(rates))]
     single = all(
-        bool(each.is_single[values[mine]].all())
-        for each, values, mine in zip(asked.covers, asked.values, known, strict=True)
+        bool(cover.is_single[values[is_known]].all())
+        for cover, values, is_known in zip(queried.covers, queried.values, known, strict=True)
     )
-    rows = max(int(places.candidates.sum()), 1)
+    rows = max(int(labels.candidates.sum()), 1)
     weigh = _weigh_by_agreement if single else _weigh_all
-    best, total, place = weigh(asked, places, known, rates, shares)
+    best, total, best_label = weigh(queried, labels, known, rates, shares)
     evidence = 1 - present + present / rows * total
     # No evidence: the list contradicts every row although the person must be in the data. Then nothing is concluded.
     row = np.divide(present / rows * best, evidence, out=np.zeros(len(best)), where=evidence > 0)
-    return _Posteriors(row, place)
+    return _Posteriors(row, best_label)
 
 
 _Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
 def _weigh_by_agreement(
-    asked: QueriedPeople,
-    places: LabelPlaces,
+    queried: QueriedPeople,
+    label_rows: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
@@ -176,11 +178,11 @@ def _weigh_by_agreement(
     found by a join: no pair of person and row is enumerated. Sets without so many columns that they are rare enter by
     their expectation.
     """
-    people, rows = len(asked), int(places.candidates.sum())
-    labels = [cover.lookup()[values] for cover, values in zip(asked.covers, asked.values, strict=True)]
-    sizes = [cover.label_count for cover in asked.covers]
-    share = [np.where(mine >= 0, shares[j][mine], 1.0) for j, mine in enumerate(labels)]
-    best, total, place = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
+    people, rows = len(queried), int(label_rows.candidates.sum())
+    labels = [cover.lookup()[values] for cover, values in zip(queried.covers, queried.values, strict=True)]
+    sizes = [cover.label_count for cover in queried.covers]
+    share = [np.where(label >= 0, shares[j][label], 1.0) for j, label in enumerate(labels)]
+    best, total, best_label = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
     covered = 0.0
     for agreeing in _subsets(len(rates)):
         chance, weight, possible = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
@@ -191,15 +193,15 @@ def _weigh_by_agreement(
                 chance *= (1 - rate) / share[j]
                 weight *= (1 - rate) / share[j] + rate
             else:
-                missed = np.where(known[j], rate, 1.0)
-                chance *= missed
-                weight *= missed
-        found, count = _agreeing_rows(places, agreeing, labels, sizes)
+                factor = np.where(known[j], rate, 1.0)
+                chance *= factor
+                weight *= factor
+        agreeing_label, count = _agreeing_rows(label_rows, agreeing, labels, sizes)
         count = np.where(possible, count, 0)
         total += chance * count
         better = (count > 0) & (weight > best)
-        best[better], place[better] = weight[better], found[better]
-    return best, total + rows * max(0.0, 1 - covered), place
+        best[better], best_label[better] = weight[better], agreeing_label[better]
+    return best, total + rows * max(0.0, 1 - covered), best_label
 
 
 def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
@@ -213,22 +215,22 @@ def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
 
 
 def _agreeing_rows(
-    places: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+    label_rows: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each person a label combination that agrees on some columns, and how many rows do."""
     people = len(labels[0])
     if not agreeing:
-        return np.zeros(people, dtype=np.int64), np.full(people, places.candidates.sum())
-    chosen = [places.codes[j] for j in agreeing]
-    ids, count = number(*pack(chosen, [sizes[j] for j in agreeing], len(places.rows)))
-    rows = sum_by(ids, places.candidates, count)
-    found = find_place(chosen, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
-    return found, np.where(found >= 0, rows[ids[found]], 0)
+        return np.zeros(people, dtype=np.int64), np.full(people, label_rows.candidates.sum())
+    chosen = [label_rows.codes[j] for j in agreeing]
+    ids, count = number(*pack(chosen, [sizes[j] for j in agreeing], len(label_rows.rows)))
+    rows = sum_by(ids, label_rows.candidates, count)
+    agreeing_label = find_place(chosen, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
+    return agreeing_label, np.where(agreeing_label >= 0, rows[ids[agreeing_label]], 0)
 
 
 def _weigh_all(
-    asked: QueriedPeople,
-    places: LabelPlaces,
+    queried: QueriedPeople,
+    labels: LabelPlaces,
     known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
@@ -240,71 +242,71 @@ def _weigh_all(
     all of them.
     """
     tables = []
-    for cover, rate, share, values, mine in zip(asked.covers, rates, shares, asked.values, known, strict=True):
+    for cover, rate, share, values, is_known in zip(queried.covers, rates, shares, queried.values, known, strict=True):
         table = np.where(cover.matrix(), ((1 - rate) / share + rate)[None, :], rate)
-        table[values[~mine]] = 1.0
+        table[values[~is_known]] = 1.0
         tables.append(table.astype(np.float32))
-    parts = [_part(columns, tables, asked, places) for columns in _parts(asked, len(places.rows))]
-    people = len(asked)
-    candidates = places.candidates.astype(np.float32)
-    best, total, place = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
+    parts = [_part(columns, tables, queried, labels) for columns in _parts(queried, len(labels.rows))]
+    people = len(queried)
+    candidates = labels.candidates.astype(np.float32)
+    best, total, best_label = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
     step = max(1, _CHUNK_CELLS // max(len(candidates), 1))
     for start in range(0, people, step):
         chunk = slice(start, start + step)
         weights = parts[0][0][parts[0][1][chunk]]
-        for table, alike in parts[1:]:
-            weights *= table[alike[chunk]]
-        place[chunk] = weights.argmax(axis=1)
-        best[chunk] = np.take_along_axis(weights, place[chunk, None], axis=1)[:, 0]
+        for table, index_of in parts[1:]:
+            weights *= table[index_of[chunk]]
+        best_label[chunk] = weights.argmax(axis=1)
+        best[chunk] = np.take_along_axis(weights, best_label[chunk, None], axis=1)[:, 0]
         total[chunk] = weights @ candidates
-    return best, total, place
+    return best, total, best_label
 
 
-def _parts(asked: QueriedPeople, places: int) -> list[list[int]]:
+def _parts(queried: QueriedPeople, labels: int) -> list[list[int]]:
     """Return the columns partitioned so that few people differ in a part: as few parts as the size limit of tables
     (distinct people, label combinations) allows.
     """
-    counts = [cover.value_count for cover in asked.covers]
-    for wanted in range(1, len(counts) + 1):
-        bins: list[list[int]] = [[] for _ in range(wanted)]
-        for column in sorted(range(len(counts)), key=lambda each: -counts[each]):
-            min(bins, key=lambda each: prod(counts[member] for member in each)).append(column)
-        filled = [each for each in bins if each]
-        if all(_alike(asked, each)[1] * places <= _MOST_WEIGHTS for each in filled):
+    counts = [cover.value_count for cover in queried.covers]
+    for parts in range(1, len(counts) + 1):
+        bins: list[list[int]] = [[] for _ in range(parts)]
+        for column in sorted(range(len(counts)), key=lambda columns: -counts[columns]):
+            min(bins, key=lambda columns: prod(counts[member] for member in columns)).append(column)
+        filled = [columns for columns in bins if columns]
+        if all(_alike(queried, columns)[1] * labels <= _MOST_WEIGHTS for columns in filled):
             return filled
     return [[column] for column in range(len(counts))]
 
 
-def _alike(asked: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
+def _alike(queried: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.int64], int]:
     """Return distinct people numbered by their values in some columns."""
-    chosen = [asked.values[column] for column in columns]
-    ids, count = number(*pack(chosen, [asked.covers[column].value_count for column in columns], len(asked)))
+    chosen = [queried.values[column] for column in columns]
+    ids, count = number(*pack(chosen, [queried.covers[column].value_count for column in columns], len(queried)))
     return ids.astype(np.int64), count
 
 
 def _part(
-    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], asked: QueriedPeople, places: LabelPlaces
+    columns: Sequence[int], tables: Sequence[NDArray[np.float32]], queried: QueriedPeople, labels: LabelPlaces
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the weights of every label combination in some columns, for people distinct there, and the index of each person."""
-    ids, count = _alike(asked, columns)
+    ids, count = _alike(queried, columns)
     firsts = first_rows(ids, count)
-    together = np.ones((count, len(places.rows)), dtype=np.float32)
+    weights = np.ones((count, len(labels.rows)), dtype=np.float32)
     for column in columns:
-        together *= tables[column][asked.values[column][firsts]][:, places.codes[column]]
-    return together, ids
+        weights *= tables[column][queried.values[column][firsts]][:, labels.codes[column]]
+    return weights, ids
 
 
-def _shares(asked: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(queried: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the share of the list that each label covers, among people with a known value; never 0."""
-    cover, values = asked.covers[column], asked.values[column]
-    times = np.bincount(values[known], weights=asked.times[known], minlength=cover.value_count)
-    covered = np.bincount(cover.labels, weights=times[cover.values], minlength=cover.label_count)
-    everybody = max(float(times.sum()), 1.0)
-    return np.clip(covered / everybody, 0.5 / everybody, 1.0)
+    cover, values = queried.covers[column], queried.values[column]
+    weights = np.bincount(values[known], weights=queried.times[known], minlength=cover.value_count)
+    covered = np.bincount(cover.labels, weights=weights[cover.values], minlength=cover.label_count)
+    total = max(float(weights.sum()), 1.0)
+    return np.clip(covered / total, 0.5 / total, 1.0)
 
 
-def _firsts(asked: QueriedPeople) -> NDArray[np.int64]:
+def _firsts(queried: QueriedPeople) -> NDArray[np.int64]:
     """Return one listed person for each distinct person."""
-    firsts = np.zeros(len(asked), dtype=np.int64)
-    firsts[asked.owners] = np.arange(len(asked.owners))
+    firsts = np.zeros(len(queried), dtype=np.int64)
+    firsts[queried.owners] = np.arange(len(queried.owners))
     return firsts

@@ -47,28 +47,32 @@ class Sighting:
             exact(self.prior, "Sighting: prior", low=0, high=1)
         exact(self.threshold, "Sighting: threshold", low=0, high=1)
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require rows that were sampled with known probabilities."""
-        if seen.groups is not None:
+        if view.groups is not None:
             return "Sighting looks records up among noise, and this is not a randomized release. Use Linkage."
-        if seen.channel is None:
+        if view.channel is None:
             return "Sighting looks records up among noise, and this release does not state the probability that a record is shown."
-        return seen.channel.refusal
+        return view.channel.refusal
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Look up each person's record."""
-        channel = seen.channel
+        channel = view.channel
         if channel is None or channel.refusal is not None:
-            raise PolicyError(str(self.needs(seen)))
+            raise PolicyError(str(self.needs(view)))
         prior = exact(channel.d if self.prior is None else self.prior, "prior")
         limit = exact(self.threshold, "threshold")
         ratios = channel.true / channel.other, (1 - channel.true) / (1 - channel.other)
         believed, doubted = (posterior(prior, ratio) for ratio in ratios)
         if self.people is None:
-            shown, hit, told = np.ones(seen.rows, dtype=bool), "have a record that is shown and believed", None
+            shown, hit, expected_share = (
+                np.ones(view.rows, dtype=bool),
+                "have a record that is shown and believed",
+                None,
+            )
         else:
             shown, hit, noise = channel.shows(self.people), "have their record believed", channel.noise
-            told = float((noise if believed > limit else 0) + (1 - noise if doubted > limit else 0))
+            expected_share = float((noise if believed > limit else 0) + (1 - noise if doubted > limit else 0))
         hits = int(shown.sum()) * (believed > limit) + int((~shown).sum()) * (doubted > limit)
         return Findings(
             self.name,
@@ -76,7 +80,7 @@ class Sighting:
             f"{hit} with a probability above {_percent(limit)}",
             hits,
             len(shown),
-            self._example(seen, shown, prior, believed, doubted),
+            self._example(view, shown, prior, believed, doubted),
             {
                 "shown": int(shown.sum()),
                 "prior": str(prior),
@@ -84,23 +88,23 @@ class Sighting:
                 "belief_hidden": str(doubted),
                 "promised": str(channel.gamma),
             },
-            baseline=told,
+            baseline=expected_share,
         )
 
     def _example(
-        self, seen: AdversaryView, shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
+        self, view: AdversaryView, shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
     ) -> str:
         if not len(shown):
             return "The release shows no record."
-        place = int(np.argmax(shown))
+        person = int(np.argmax(shown))
         if self.people is None:
-            row = {each.name: each.labels[int(each.codes[0])] for each in seen.columns}
+            row = {column.name: column.labels[int(column.codes[0])] for column in view.columns}
         else:
-            row = self.people.row(place, named=True)
-        values = ", ".join(str(row[name]) for name in seen.names)
-        called = f"{row[self.who]} ({values})" if self.who is not None else f"The record {values}"
-        found, after = ("is shown", believed) if shown[place] else ("is not shown", doubted)
-        return f"{called} {found}: a belief of {_percent(prior)} in it becomes {_percent(after)}."
+            row = self.people.row(person, named=True)
+        values = ", ".join(str(row[name]) for name in view.names)
+        subject = f"{row[self.who]} ({values})" if self.who is not None else f"The record {values}"
+        outcome, after = ("is shown", believed) if shown[person] else ("is not shown", doubted)
+        return f"{subject} {outcome}: a belief of {_percent(prior)} in it becomes {_percent(after)}."
 
 
 def _percent(chance: Fraction) -> str:

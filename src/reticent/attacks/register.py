@@ -42,37 +42,37 @@ class Register:
         named = max(repeated, key=lambda name: table.frame[name].n_unique())
         return cls(table.frame.select(list(table.quasi)), table.frame[named])
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require true rows."""
-        return needs_groups(seen)
+        return needs_groups(view)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Count the people of every class."""
-        group = seen.place(self.people.select(seen.names))
-        sizes, owner = seen.true_groups.sizes, self._numbers()
+        group = view.place(self.people.select(view.names))
+        sizes, owner = view.true_groups.sizes, self._numbers()
         placed = group >= 0
-        held = OwnerRows.of_rows("person", group[placed], len(sizes), owner[placed], None, 1).by_owner
-        k = int(sizes.min(initial=seen.rows))
-        known = sum_by(held.owners, held.counts, len(sizes)) == sizes
-        few = known & (held.distinct < k)
-        told = known[held.owners] & (k * held.counts > sizes[held.owners])
-        worst = int(np.argmax(np.where(known, held.top / np.maximum(sizes, 1), 0)))
+        records_of = OwnerRows.of_rows("person", group[placed], len(sizes), owner[placed], None, 1).by_owner
+        k = int(sizes.min(initial=view.rows))
+        is_filled = sum_by(records_of.owners, records_of.counts, len(sizes)) == sizes
+        too_few = is_filled & (records_of.distinct < k)
+        exceeds = is_filled[records_of.owners] & (k * records_of.counts > sizes[records_of.owners])
+        worst = int(np.argmax(np.where(is_filled, records_of.top / np.maximum(sizes, 1), 0)))
         example = (
-            f"A class of {int(sizes[worst]):,} records holds {int(held.top[worst]):,} of one person, and records of {int(held.distinct[worst]):,} people in all."
-            if told.any()
+            f"A class of {int(sizes[worst]):,} records holds {int(records_of.top[worst]):,} of one person, and records of {int(records_of.distinct[worst]):,} people in all."
+            if exceeds.any()
             else f"Every class holds records of at least {k:,} people, and of no one more than one in {k:,}."
         )
         return Findings(
             self.name,
-            f"all records with {listing(seen.names)}, and whose each is",
+            f"all records with {listing(view.names)}, and whose each is",
             f"have records that are theirs with a probability above 1 in {k:,}, the limit if each record were a different person's",
-            len(np.unique(held.values[told])),
+            len(np.unique(records_of.values[exceeds])),
             int(owner.max(initial=-1)) + 1,
             example,
             details={
-                "classes": int(known.sum()),
-                "few": int(few.sum()),
-                "fewest": int(held.distinct[known].min(initial=k)),
+                "classes": int(is_filled.sum()),
+                "few": int(too_few.sum()),
+                "fewest": int(records_of.distinct[is_filled].min(initial=k)),
             },
         )
 

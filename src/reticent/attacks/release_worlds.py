@@ -33,16 +33,16 @@ class Placed:
     group_of: NDArray[np.int64]
 
     @classmethod
-    def of(cls, seen: AdversaryView, people: pl.DataFrame) -> Placed:
+    def of(cls, view: AdversaryView, people: pl.DataFrame) -> Placed:
         """Return the group assignment; refused if groups overlap, or are not filled by these people."""
-        quasi = list(seen.names)
+        quasi = list(view.names)
         counted = people.select(quasi).group_by(quasi).len(_POINT).sort(quasi)
         sizes, points = counted[_POINT].to_numpy().astype(np.int64), counted.select(quasi)
-        group_of = seen.place(points)
+        group_of = view.place(points)
         if (group_of == SEVERAL).any():
             raise PolicyError("Published groups overlap, so it is not known who is in which group.")
-        placed = group_of >= 0
-        if (np.bincount(group_of[placed], sizes[placed], len(seen.true_groups)) != seen.true_groups.sizes).any():
+        is_placed = group_of >= 0
+        if (np.bincount(group_of[is_placed], sizes[is_placed], len(view.true_groups)) != view.true_groups.sizes).any():
             raise DataError(
                 "The list of people does not fill the published groups: people are missing, or the release was made from other data."
             )
@@ -98,72 +98,74 @@ class Worlds:
         return prod(int(part.ways.sum()) for part in self.parts)
 
     @classmethod
-    def of(cls, seen: AdversaryView, table: Table, placed: Placed, limit: int) -> Worlds:
+    def of(cls, view: AdversaryView, table: Table, placed: Placed, limit: int) -> Worlds:
         """Return all worlds that are consistent with the release; the sensitive values of ``table`` are not used.
 
         Refused if the parts have more than ``limit`` worlds together. A suppressed person may have any value in the
         domains of the sensitive columns of ``table``.
         """
-        groups, sizes, group_of = seen.true_groups, placed.sizes, placed.group_of
-        values = _values(seen, table, is_complete=placed.is_complete)
-        shown = np.zeros((len(groups), values.height), dtype=np.int64)
-        shown[groups.histograms.owners, groups.histograms.values] = groups.histograms.counts
-        found = cls(placed, values, ())
+        groups, sizes, group_of = view.true_groups, placed.sizes, placed.group_of
+        values = _values(view, table, is_complete=placed.is_complete)
+        published = np.zeros((len(groups), values.height), dtype=np.int64)
+        published[groups.histograms.owners, groups.histograms.values] = groups.histograms.counts
+        worlds = cls(placed, values, ())
         parts: list[Part] = []
-        listed = 0
+        enumerated = 0
         # The largest groups first: they have most worlds, so excess is detected early.
         for group in np.argsort(-groups.sizes, kind="stable").tolist():
-            parts.append(found._part(np.flatnonzero(group_of == group), shown[group].tolist(), limit - listed, limit))
-            listed += len(parts[-1])
+            parts.append(
+                worlds._part(np.flatnonzero(group_of == group), published[group].tolist(), limit - enumerated, limit)
+            )
+            enumerated += len(parts[-1])
         for point in np.flatnonzero(group_of < 0).tolist():
-            anything = [int(sizes[point])] * values.height
-            parts.append(found._part(np.array([point]), anything, limit - listed, limit))
-            listed += len(parts[-1])
-        return replace(found, parts=tuple(parts))
+            available = [int(sizes[point])] * values.height
+            parts.append(worlds._part(np.array([point]), available, limit - enumerated, limit))
+            enumerated += len(parts[-1])
+        return replace(worlds, parts=tuple(parts))
 
     @classmethod
-    def sampled(cls, seen: AdversaryView, table: Table, placed: Placed, count: int, seed: int = 0) -> Worlds:
+    def sampled(cls, view: AdversaryView, table: Table, placed: Placed, count: int, seed: int = 0) -> Worlds:
         """Return this many uniformly sampled worlds if no one was suppressed: each group's values are permuted among its people."""
-        groups, values = seen.true_groups, _values(seen, table, is_complete=True)
+        groups, values = view.true_groups, _values(view, table, is_complete=True)
         rng = np.random.default_rng(seed)
         counts = np.zeros((count, len(placed.sizes), values.height), dtype=np.int64)
         for group in range(len(groups)):
             points = np.flatnonzero(placed.group_of == group)
-            cells = slice(groups.histograms.offsets[group], groups.histograms.offsets[group + 1])
-            held = np.repeat(groups.histograms.values[cells], groups.histograms.counts[cells])
+            entries = slice(groups.histograms.offsets[group], groups.histograms.offsets[group + 1])
+            values_held = np.repeat(groups.histograms.values[entries], groups.histograms.counts[entries])
             owners = np.repeat(points, placed.sizes[points])
             for world in counts:
-                np.add.at(world, (owners, rng.permutation(held)), 1)
+                np.add.at(world, (owners, rng.permutation(values_held)), 1)
         ways = np.array([1] * count, dtype=object)
         return cls(placed, values, (Part(np.arange(len(placed.sizes)), counts, ways),), True)
 
-    def _part(self, places: NDArray[np.int64], available: Sequence[int], left: int, limit: int) -> Part:
-        """Return the worlds of some points among which values are permuted, at most ``left``."""
-        people = self.placed.sizes[places].tolist()
-        if sum(available) == sum(people) and _fewest(people, available) > log(max(left, 1)) + _MARGIN:
+    def _part(self, points: NDArray[np.int64], available: Sequence[int], limit_left: int, limit: int) -> Part:
+        """Return the worlds of some points among which values are permuted, at most ``limit_left``."""
+        people = self.placed.sizes[points].tolist()
+        if sum(available) == sum(people) and _fewest(people, available) > log(max(limit_left, 1)) + _MARGIN:
             raise _too_many(limit)
-        found: list[tuple[list[tuple[int, ...]], tuple[int, ...], int]] = [([], tuple(available), 1)]
+        partial: list[tuple[list[tuple[int, ...]], tuple[int, ...], int]] = [([], tuple(available), 1)]
         for size in people:
             grown = []
-            for rows, rest, ways in found:
+            for rows, rest, ways in partial:
                 for row in rows_of(size, rest):
                     fewer = tuple(a - b for a, b in zip(rest, row, strict=True))
                     grown.append(([*rows, row], fewer, ways * _orders(row)))
-                    if len(grown) > left:
+                    if len(grown) > limit_left:
                         raise _too_many(limit)
-            found = grown
-        counts = np.array([rows for rows, _, _ in found], dtype=np.int64)
-        return Part(places, counts, np.array([ways for _, _, ways in found], dtype=object))
+            partial = grown
+        counts = np.array([rows for rows, _, _ in partial], dtype=np.int64)
+        return Part(points, counts, np.array([ways for _, _, ways in partial], dtype=object))
 
     def joined(self, labels: NDArray[np.int64], limit: int) -> Worlds:
         """Return the same worlds with parts of one label merged; refused if they have more than ``limit`` worlds."""
-        together = [
-            [part for part, mine in zip(self.parts, labels, strict=True) if mine == label]
+        merged = [
+            [part for part, label_of in zip(self.parts, labels, strict=True) if label_of == label]
             for label in np.unique(labels)
         ]
-        if sum(prod(len(part) for part in parts) for parts in together) > limit:
+        if sum(prod(len(part) for part in parts) for parts in merged) > limit:
             raise _too_many(limit)
-        return replace(self, parts=tuple(_product(parts) for parts in together))
+        return replace(self, parts=tuple(_product(parts) for parts in merged))
 
     def whole(self, limit: int) -> Worlds:
         """Return the same worlds as one part."""
@@ -174,40 +176,40 @@ class Worlds:
         (part,) = self.parts
         quasi = self.placed.points.columns
         order = people.select(quasi).sort(quasi)
-        places = np.argsort(part.points)
+        order_of_points = np.argsort(part.points)
         for world in part.counts:
-            codes = np.repeat(np.tile(np.arange(world.shape[1]), len(world)), world[places].reshape(-1))
+            codes = np.repeat(np.tile(np.arange(world.shape[1]), len(world)), world[order_of_points].reshape(-1))
             yield order.hstack(self.values[codes])
 
 
-def shown_values(seen: AdversaryView, table: Table) -> pl.DataFrame:
+def shown_values(view: AdversaryView, table: Table) -> pl.DataFrame:
     """Return the published combinations of sensitive values, in order, with the types of the ``table``."""
-    domain = seen.true_groups.domain
+    domain = view.true_groups.domain
     kinds = {column.name: column.labels.dtype for column in table.sensitive_columns}
     return pl.DataFrame(
         {
-            column.name: column.labels.gather(domain.joint[:, place].astype(np.int64)).cast(kinds[column.name])
-            for place, column in enumerate(domain.columns)
+            column.name: column.labels.gather(domain.joint[:, index].astype(np.int64)).cast(kinds[column.name])
+            for index, column in enumerate(domain.columns)
         }
     )
 
 
-def _values(seen: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataFrame:
+def _values(view: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataFrame:
     """Return the combinations of sensitive values, those of the release first; all possible ones if records were suppressed."""
-    shown = shown_values(seen, table)
+    shown = shown_values(view, table)
     if is_complete:
         return shown
     possible = pl.DataFrame({})
     for column in table.sensitive_columns:
-        listed = pl.DataFrame({column.name: column.labels})
-        possible = possible.join(listed, how="cross") if possible.width else listed
-    rest = possible.select(shown.columns).join(shown, on=shown.columns, how="anti", nulls_equal=True)
-    return pl.concat([shown, rest])
+        column_values = pl.DataFrame({column.name: column.labels})
+        possible = possible.join(column_values, how="cross") if possible.width else column_values
+    unpublished = possible.select(shown.columns).join(shown, on=shown.columns, how="anti", nulls_equal=True)
+    return pl.concat([shown, unpublished])
 
 
 def _fewest(people: Sequence[int], shown: Sequence[int]) -> float:
     """Return the logarithm of a lower bound on the number of worlds: assignments to people, divided by the most that one world represents."""
-    return lgamma(sum(people) + 1) - sum(lgamma(each + 1) for each in (*people, *shown))
+    return lgamma(sum(people) + 1) - sum(lgamma(count + 1) for count in (*people, *shown))
 
 
 def rows_of(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -223,7 +225,7 @@ def rows_of(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def _orders(row: Sequence[int]) -> int:
     """Return the number of orders of a row of counts (multinomial coefficient)."""
-    return prod(comb(sum(row[: place + 1]), amount) for place, amount in enumerate(row))
+    return prod(comb(sum(row[: index + 1]), amount) for index, amount in enumerate(row))
 
 
 def _product(parts: Sequence[Part]) -> Part:
@@ -231,11 +233,11 @@ def _product(parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     # Mixed radix; numpy's own indices are limited to 64 parts.
-    steps = [prod(len(part) for part in parts[place + 1 :]) for place in range(len(parts))]
+    steps = [prod(len(part) for part in parts[index + 1 :]) for index in range(len(parts))]
     number = np.arange(prod(len(part) for part in parts))
     picked = [number // step % len(part) for part, step in zip(parts, steps, strict=True)]
-    ways = prod((part.ways[mine] for part, mine in zip(parts, picked, strict=True)), start=np.ones(1, dtype=object))
-    counts = np.concatenate([part.counts[mine] for part, mine in zip(parts, picked, strict=True)], axis=1)
+    ways = prod((part.ways[chosen] for part, chosen in zip(parts, picked, strict=True)), start=np.ones(1, dtype=object))
+    counts = np.concatenate([part.counts[chosen] for part, chosen in zip(parts, picked, strict=True)], axis=1)
     return Part(np.concatenate([part.points for part in parts]), counts, ways)
 
 

@@ -31,57 +31,63 @@ class Remainder:
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", exact(self.threshold, "Remainder: threshold", above=0, high=1))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require a histogram of the whole table; if the published rows themselves are the reference, nothing follows about others."""
-        if self._secret(seen) is not None:
+        if self._secret(view) is not None:
             return None
         about = "" if self.column is None else f" of {self.column!r}"
         return f"Remainder: the release declares no histogram{about} of the whole table, so nothing follows about suppressed records."
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Subtract the histograms. In an unmodified table no one was suppressed."""
-        secret = self._secret(seen) or self.column or seen.sensitive[0]
-        column, lost = _left_out(seen, secret)
-        rows, most = int(lost.sum()), int(lost.max(initial=0))
-        hit = rows > 0 and most >= Fraction(self.threshold) * rows
-        whole = seen.reference[secret].counts if secret in seen.reference else np.zeros(0, dtype=np.int64)
-        shared = bool(len(whole)) and int(whole.max()) >= Fraction(self.threshold) * int(whole.sum())
-        told = {column.texts[place]: int(lost[place]) for place in np.argsort(-lost, kind="stable") if lost[place]}
+        secret = self._secret(view) or self.column or view.sensitive[0]
+        column, suppressed = _left_out(view, secret)
+        rows, most_frequent = int(suppressed.sum()), int(suppressed.max(initial=0))
+        hit = rows > 0 and most_frequent >= Fraction(self.threshold) * rows
+        published_whole = view.reference[secret].counts if secret in view.reference else np.zeros(0, dtype=np.int64)
+        shared = bool(len(published_whole)) and int(published_whole.max()) >= Fraction(self.threshold) * int(
+            published_whole.sum()
+        )
+        histogram = {
+            column.texts[value]: int(suppressed[value])
+            for value in np.argsort(-suppressed, kind="stable")
+            if suppressed[value]
+        }
         return Findings(
             self.name,
             "the whole table's histogram in the certificate, and that a person is in the data but not among the published rows",
             f"were suppressed and have their {secret} disclosed by the histogram",
             rows if hit else 0,
             rows,
-            _example(secret, told, rows, seen.counted),
-            details={"left_out": rows, "histogram": told, "threshold": str(self.threshold)},
+            _example(secret, histogram, rows, view.counted),
+            details={"left_out": rows, "histogram": histogram, "threshold": str(self.threshold)},
             baseline=1.0 if shared else None,
         )
 
-    def _secret(self, seen: AdversaryView) -> str | None:
-        declared = [name for name in seen.sensitive if name in seen.reference]
+    def _secret(self, view: AdversaryView) -> str | None:
+        declared = [name for name in view.sensitive if name in view.reference]
         if self.column is None:
             return declared[0] if declared else None
         return self.column if self.column in declared else None
 
 
-def _left_out(seen: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
+def _left_out(view: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
     """Return a column of the whole table, and the number of suppressed rows per value."""
-    _, groups = secrets(seen, secret, "Remainder")
-    shown = groups.domain.columns[0]
-    published = groups.histograms.total(shown.size)
-    if secret not in seen.reference:
-        return shown, np.zeros_like(published)
-    column, lost = seen.reference[secret].column, seen.reference[secret].counts.copy()
-    lost[column.codes(shown.labels)] -= published
-    return column, np.maximum(lost, 0)
+    _, groups = secrets(view, secret, "Remainder")
+    published_column = groups.domain.columns[0]
+    published = groups.histograms.total(published_column.size)
+    if secret not in view.reference:
+        return published_column, np.zeros_like(published)
+    column, suppressed = view.reference[secret].column, view.reference[secret].counts.copy()
+    suppressed[column.codes(published_column.labels)] -= published
+    return column, np.maximum(suppressed, 0)
 
 
-def _example(secret: str, told: dict[str, int], rows: int, counted: str) -> str:
+def _example(secret: str, histogram: dict[str, int], rows: int, counted: str) -> str:
     if not rows:
         return "Nothing is disclosed about suppressed records."
-    value, count = next(iter(told.items()))
+    value, count = next(iter(histogram.items()))
     if rows == 1:
         return f"One {'person' if counted == 'people' else 'record'} was suppressed, and has the {secret} {value!r}."
-    left = "people who" if counted == "people" else "records that"
-    return f"{count} of the {rows} {left} were suppressed have the {secret} {value!r}."
+    subjects = "people who" if counted == "people" else "records that"
+    return f"{count} of the {rows} {subjects} were suppressed have the {secret} {value!r}."

@@ -75,22 +75,22 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
 
     def card(self) -> Card:
         """Return a card: which adversaries ran and which succeed, one row each, with what each knew and hit."""
-        succeeding = [each.adversary for each in self.succeeding]
+        succeeding = [findings.adversary for findings in self.succeeding]
         compared = any(before is not None for before in self.before)
         rows = []
         for before, after in self.pairs:
             low, high = after.interval or (0.0, 0.0)
-            was = [percent(before.share, 1) if before is not None else ""] if compared else []
-            anyway = "" if after.baseline is None else percent(after.baseline, 1)
-            sure = f"{percent(low, 1)} to {percent(high, 1)}"
-            rows.append((after.adversary, *was, percent(after.share, 1), sure, anyway, after.succeeds))
-        stood = ("original",) if compared else ()
-        heads = ("adversary", *stood, "published", "95 % interval", "anyway", "succeeds")
+            share_before = [percent(before.share, 1) if before is not None else ""] if compared else []
+            baseline = "" if after.baseline is None else percent(after.baseline, 1)
+            interval = f"{percent(low, 1)} to {percent(high, 1)}"
+            rows.append((after.adversary, *share_before, percent(after.share, 1), interval, baseline, after.succeeds))
+        original_heading = ("original",) if compared else ()
+        headings = ("adversary", *original_heading, "published", "95 % interval", "anyway", "succeeds")
         return Card(
             "Attack",
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
             tone_of(not succeeding),
-            [CardTable(heads, rows, "Success of the attacks (internal; do not publish)")],
+            [CardTable(headings, rows, "Success of the attacks (internal; do not publish)")],
             notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs] or [_NOBODY],
         )
 
@@ -114,12 +114,12 @@ def _told(before: Findings | None, after: Findings, compared: bool) -> list[str]
     return lines
 
 
-def _plainly(found: Findings) -> str:
+def _plainly(findings: Findings) -> str:
     """Return the excess over the control in words, per 1,000."""
-    if not found.succeeds:
+    if not findings.succeeds:
         return "That is no more than in the comparison: this attack learns nothing about individual people."
-    least, most = (1000 * end for end in found.excess)
-    return f"So of every 1,000 {found.unit}, {least:,.0f} to {most:,.0f} are hit because of what was published."
+    lowest, highest = (1000 * bound for bound in findings.excess)
+    return f"So of every 1,000 {findings.unit}, {lowest:,.0f} to {highest:,.0f} are hit because of what was published."
 
 
 _SCHEMA: dict[str, Any] = {

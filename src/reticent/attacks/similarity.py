@@ -39,17 +39,17 @@ class _Kinds:
     ) -> _Kinds:
         """Return the most disclosing kind of each group: one that reaches the threshold in the group but not in the whole first, then the largest."""
         rows = int(groups.reference.sum())
-        mostly = inside * limit.denominator >= groups.sizes[owners] * limit.numerator
-        telling = mostly & ~(whole * limit.denominator >= rows * limit.numerator)
-        order = np.lexsort((-inside, ~telling, owners))
+        reaches = inside * limit.denominator >= groups.sizes[owners] * limit.numerator
+        discloses = reaches & ~(whole * limit.denominator >= rows * limit.numerator)
+        order = np.lexsort((-inside, ~discloses, owners))
         filled, firsts = np.unique(owners[order], return_index=True)
-        nothing = np.zeros(len(groups), dtype=np.int64)
-        found = cls(nothing, nothing.copy(), nothing.copy(), nothing.astype(bool))
-        for mine, theirs in zip(
-            (found.counts, found.cells, found.whole, found.telling), (inside, cells, whole, telling), strict=True
+        zeros = np.zeros(len(groups), dtype=np.int64)
+        kinds = cls(zeros, zeros.copy(), zeros.copy(), zeros.astype(bool))
+        for target, source in zip(
+            (kinds.counts, kinds.cells, kinds.whole, kinds.telling), (inside, cells, whole, discloses), strict=True
         ):
-            mine[filled] = theirs[order[firsts]]
-        return found
+            target[filled] = source[order[firsts]]
+        return kinds
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class Similarity:
         if self.width is not None:
             object.__setattr__(self, "width", exact(self.width, "Similarity: width", low=0))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require groups with a sensitive column."""
-        return needs_secret(seen, self.column, "Similarity")
+        return needs_secret(view, self.column, "Similarity")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Find the groups whose values are close."""
-        sensitive, groups = secrets(seen, self.column, "Similarity")
+        sensitive, groups = secrets(view, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)
         limit = exact(self.threshold, "threshold")
-        found = _ranges(groups, width, limit) if width is not None else self._categories(groups, limit)
-        affected = np.flatnonzero(found.telling)
+        kinds = _ranges(groups, width, limit) if width is not None else self._categories(groups, limit)
+        affected = np.flatnonzero(kinds.telling)
         kind = f"within a range of {float(width):g}" if width is not None else "of one category"
         return Findings(
             self.name,
@@ -95,7 +95,7 @@ class Similarity:
             f"are in a group whose values of {sensitive} are {'all' if limit == 1 else f'by {float(limit):.0%}'} {kind}",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
-            self._example(groups, sensitive, found, affected, width),
+            self._example(groups, sensitive, kinds, affected, width),
             details={
                 "width": None if width is None else str(width),
                 "threshold": str(limit),
@@ -121,9 +121,9 @@ class Similarity:
         column = groups.domain.columns[0]
         category = np.arange(column.size)
         for members in (self.categories or {}).values():
-            places = [column.position(value) for value in members if str(value) in set(column.texts)]
-            if places:
-                category[places] = min(places)
+            positions = [column.position(value) for value in members if str(value) in set(column.texts)]
+            if positions:
+                category[positions] = min(positions)
         histograms = groups.histograms
         merged = Histograms.from_cells(
             histograms.owners, category[histograms.values], histograms.counts, len(groups), column.size
@@ -132,22 +132,22 @@ class Similarity:
         return _Kinds.of(groups, merged.owners, merged.counts, kinds, whole[kinds], limit)
 
     def _example(
-        self, groups: Groups, sensitive: str, found: _Kinds, affected: NDArray[np.int64], width: Fraction | None
+        self, groups: Groups, sensitive: str, kinds: _Kinds, affected: NDArray[np.int64], width: Fraction | None
     ) -> str:
-        shares = found.counts / np.maximum(groups.sizes, 1)
+        shares = kinds.counts / np.maximum(groups.sizes, 1)
         if not len(affected):
             kind = f"ranges of {float(width):g}" if width is not None else "a category"
             return f"No more than {shares.max(initial=0.0):.0%} of a group have their {sensitive} in common by {kind}."
-        group = int(affected[np.lexsort((found.whole[affected], -shares[affected]))[0]])
-        column, cell = groups.domain.columns[0], int(found.cells[group])
+        group = int(affected[np.lexsort((kinds.whole[affected], -shares[affected]))[0]])
+        column, value = groups.domain.columns[0], int(kinds.cells[group])
         if width is not None:
             numbers = column.numbers()
             assert numbers is not None
-            kind = f"between {numbers[cell]:g} and {numbers[cell] + float(width):g}"
+            kind = f"between {numbers[value]:g} and {numbers[value] + float(width):g}"
         else:
             names = {text: name for name, values in (self.categories or {}).items() for text in map(str, values)}
-            kind = f"of the kind {names.get(column.texts[cell], column.texts[cell])!r}"
-        outside = found.whole[group] / max(int(groups.reference.sum()), 1)
+            kind = f"of the kind {names.get(column.texts[value], column.texts[value])!r}"
+        outside = kinds.whole[group] / max(int(groups.reference.sum()), 1)
         return (
             f"In a group of {int(groups.sizes[group]):,}, {shares[group]:.0%} have a value of {sensitive} {kind}, "
             f"against {outside:.0%} of all that was published."

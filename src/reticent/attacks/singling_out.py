@@ -39,23 +39,23 @@ class SinglingOut:
 
     name = "singling out"
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require true rows."""
-        return needs_groups(seen)
+        return needs_groups(view)
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Build the predicates and count the isolated rows."""
-        single = [_ShownValues(values, counts) for values, counts in seen.occurrences()]
-        exact = [each for each in single if each.values.name in seen.declared or each.is_measured]
-        ways = [self._by_labels(seen), *(each.described() for each in exact)]
-        if seen.declared:
-            together = seen.knowing(list(seen.declared))
-            ways += [self._by_labels(together.known(list(seen.declared))), self._by_labels(together)]
-        best = max(ways, key=lambda way: (int(way.isolated.sum()), -len(way.names)))
+        single = [_ShownValues(values, counts) for values, counts in view.occurrences()]
+        exact_values = [values for values in single if values.values.name in view.declared or values.is_measured]
+        predicates = [self._by_labels(view), *(values.described() for values in exact_values)]
+        if view.declared:
+            declared_view = view.knowing(list(view.declared))
+            predicates += [self._by_labels(declared_view.known(list(view.declared))), self._by_labels(declared_view)]
+        best = max(predicates, key=lambda predicate: (int(predicate.isolated.sum()), -len(predicate.names)))
         people, hits = int(best.fitting.sum()), int(best.isolated.sum())
-        own = listing([each.name for each in best.names]) if best.names else ""
-        told = f"{hits:,} of {people:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {own} that no other row has. "
-        told = "" if best is ways[0] else told
+        column_list = listing([name.name for name in best.names]) if best.names else ""
+        prefix = f"{hits:,} of {people:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {column_list} that no other row has. "
+        prefix = "" if best is predicates[0] else prefix
         refined = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
         chance = people * best.weights * (1 - best.weights) ** (people - 1)
         return Findings(
@@ -64,7 +64,7 @@ class SinglingOut:
             "can be singled out by a description that matches no one else",
             hits,
             people,
-            f"{told}{best.example(seen.counted)}",
+            f"{prefix}{best.example(view.counted)}",
             details={
                 "columns": [each.name for each in best.names],
                 "descriptions": len(best.fitting),
@@ -75,16 +75,16 @@ class SinglingOut:
             baseline=min(1.0, float((chance * best.fitting).sum() / people)) if people else 0.0,
         )
 
-    def _by_labels(self, seen: AdversaryView) -> _Descriptions:
+    def _by_labels(self, view: AdversaryView) -> _Descriptions:
         """Return predicates of all labels together, and the sensitive values next to them."""
-        places = places_of(seen, seen.names, None)
-        codes, fitting = list(places.codes), places.candidates
-        names = [_Shown(each.name, [meaning.words() for meaning in each.meanings]) for each in seen.columns]
-        if self.sensitive and seen.sensitive and seen.is_row_by_row:
-            histograms, domain = seen.true_groups.histograms, seen.true_groups.domain
-            codes = [column.codes[histograms.owners] for column in seen.columns]
-            for place, column in enumerate(domain.columns):
-                codes.append(domain.joint[histograms.values, place].astype(np.int64))
+        labels = places_of(view, view.names, None)
+        codes, fitting = list(labels.codes), labels.candidates
+        names = [_Shown(column.name, [meaning.words() for meaning in column.meanings]) for column in view.columns]
+        if self.sensitive and view.sensitive and view.is_row_by_row:
+            histograms, domain = view.true_groups.histograms, view.true_groups.domain
+            codes = [column.codes[histograms.owners] for column in view.columns]
+            for index, column in enumerate(domain.columns):
+                codes.append(domain.joint[histograms.values, index].astype(np.int64))
                 names.append(_Shown(column.name, [repr(text) for text in column.texts]))
             fitting = histograms.counts
         return _Descriptions(codes, names, fitting)
@@ -104,8 +104,8 @@ class _ShownValues:
 
     def told(self) -> dict[str, Any]:
         """Return how many rows have a unique value."""
-        rows, alone = int(self.counts.sum()), int((self.counts == 1).sum())
-        return {"rows": alone, "share": alone / rows if rows else 0.0, "distinct": len(self.counts)}
+        rows, unique = int(self.counts.sum()), int((self.counts == 1).sum())
+        return {"rows": unique, "share": unique / rows if rows else 0.0, "distinct": len(self.counts)}
 
     def described(self) -> _Descriptions:
         texts = self.values.cast(pl.String).fill_null(NULL_LABEL).to_list()
@@ -129,8 +129,8 @@ class _Descriptions:
     @property
     def isolated(self) -> NDArray[np.bool_]:
         """A mask of the predicates that match one person only."""
-        alone: NDArray[np.bool_] = self.fitting == 1
-        return alone
+        is_unique: NDArray[np.bool_] = self.fitting == 1
+        return is_unique
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -150,14 +150,14 @@ class _Descriptions:
                 f"Every description of a published row matches at least {int(fitting.min(initial=people)):,} {counted}."
             )
         row = int(isolated[np.argmin(self.weights[isolated])])
-        counts = [np.bincount(each, weights=fitting)[each[row]] for each in self.codes]
-        left = np.ones(len(fitting), dtype=bool)
+        counts = [np.bincount(codes, weights=fitting)[codes[row]] for codes in self.codes]
+        is_matching = np.ones(len(fitting), dtype=bool)
         used = []
         for column in np.argsort(counts, kind="stable").tolist():
-            narrowed = left & (self.codes[column] == self.codes[column][row])
-            if fitting[narrowed].sum() < fitting[left].sum():
-                left = narrowed
+            narrowed = is_matching & (self.codes[column] == self.codes[column][row])
+            if fitting[narrowed].sum() < fitting[is_matching].sum():
+                is_matching = narrowed
                 used.append(f"{self.names[column].name} {self.names[column].labels[int(self.codes[column][row])]}")
-            if fitting[left].sum() == 1:
+            if fitting[is_matching].sum() == 1:
                 break
         return f"Exactly one person has {' and '.join(used)}." if used else "There is only one person."

@@ -43,14 +43,14 @@ class Skewness:
             gain = "1/4" if self.gain is None else self.gain
             object.__setattr__(self, "gain", exact(gain, "Skewness: gain", low=0, high=1))
 
-    def needs(self, seen: AdversaryView) -> str | None:
+    def needs(self, view: AdversaryView) -> str | None:
         """Require groups with a sensitive column."""
-        return needs_secret(seen, self.column, "Skewness")
+        return needs_secret(view, self.column, "Skewness")
 
-    def attack(self, seen: AdversaryView) -> Findings:
+    def attack(self, view: AdversaryView) -> Findings:
         """Compare every group with the whole."""
-        sensitive, groups = secrets(seen, self.column, "Skewness")
-        whole = _Whole(*seen.spread(sensitive))
+        sensitive, groups = secrets(view, self.column, "Skewness")
+        whole = _Whole(*view.spread(sensitive))
         hit = self._beyond(groups, whole)
         affected = np.unique(groups.histograms.owners[hit])
         return Findings(
@@ -122,5 +122,5 @@ def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
     lead = f"{'A' if len(affected) else 'The most unusual'} group of {size:,} has {sensitive} {text!r}"
-    told = f"{outside:.1%}" if outside >= _RARE else "hardly any"
-    return f"{lead} in {inside:.0%} of its rows, against {told} of the whole."
+    frequency = f"{outside:.1%}" if outside >= _RARE else "hardly any"
+    return f"{lead} in {inside:.0%} of its rows, against {frequency} of the whole."

@@ -42,17 +42,17 @@ Kinds = Mapping[str, Mapping[str, Sequence[str]]]
 """For each sensitive column, which of its values are of one kind: ``{"illness": {"stomach": ["ulcer", "gastritis"]}}``."""
 
 
-def kinds_of(seen: AdversaryView) -> Kinds:
+def kinds_of(view: AdversaryView) -> Kinds:
     """Return which sensitive values are of one kind: those merged by the first level of a declared hierarchy."""
-    found = {}
-    for column in () if seen.groups is None else seen.groups.domain.columns:
+    kinds = {}
+    for column in () if view.groups is None else view.groups.domain.columns:
         if column.hierarchy is not None and column.hierarchy.height > 1:
             level = column.hierarchy.levels[1]
             texts = pl.Series(column.texts)
-            found[column.name] = {
+            kinds[column.name] = {
                 label: texts.filter(pl.Series(level.parts == part)).to_list() for part, label in enumerate(level.labels)
             }
-    return found
+    return kinds
 
 
 def adversaries_for(
@@ -72,60 +72,60 @@ def adversaries_for(
     randomized release has no groups: records are looked up. For synthetic records, ``people`` are those they were made
     from.
     """
-    seen = adversary_view_of(target)
-    every = _every(seen, people, control, who, model, kinds_of(seen) if kinds is None else kinds)
-    return tuple(each for each in every if each.needs(seen) is None)
+    view = adversary_view_of(target)
+    candidates = _every(view, people, control, who, model, kinds_of(view) if kinds is None else kinds)
+    return tuple(adversary for adversary in candidates if adversary.needs(view) is None)
 
 
 def _every(
-    seen: AdversaryView,
+    view: AdversaryView,
     people: Any,
     control: Any,
     who: str | None,
     model: ModelName,
-    alike: Kinds,
+    kinds: Kinds,
     *,
-    own: bool = False,
+    own_rows: bool = False,
 ) -> Iterator[Adversary]:
-    """Yield all adversaries for a view, whether they can run on it or not. ``own``: people are the table's own rows, so
+    """Yield all adversaries for a view, whether they can run on it or not. ``own_rows``: people are the table's own rows, so
     that missing values are known to be missing.
     """
     frame = None if people is None else listed_people(people, [who])
-    if seen.is_artificial and frame is not None:
-        shared = [name for name in seen.names if name in frame.columns]
+    if view.is_artificial and frame is not None:
+        shared = [name for name in view.names if name in frame.columns]
         if shared:
-            yield from artificial_adversaries(Cohorts.of(frame, control, shared), seen)
+            yield from artificial_adversaries(Cohorts.of(frame, control, shared), view)
         return
-    told = [] if frame is None else [name for name in seen.sensitive if name in frame.columns]
+    disclosed_columns = [] if frame is None else [name for name in view.sensitive if name in frame.columns]
     if frame is not None:
-        truth = seen.sensitive[0] if told[:1] == list(seen.sensitive[:1]) and told else None
-        yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own)
-        beside = tuple(name for name in seen.declared if name in frame.columns and name not in seen.computable)
-        if beside:
-            yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own, declared=beside)
-        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own)
-    for name in seen.sensitive:
-        yield from _after(seen, name, alike.get(name))
+        truth = view.sensitive[0] if disclosed_columns[:1] == list(view.sensitive[:1]) and disclosed_columns else None
+        yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own_rows)
+        declared = tuple(name for name in view.declared if name in frame.columns and name not in view.computable)
+        if declared:
+            yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own_rows, declared=declared)
+        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own_rows)
+    for name in view.sensitive:
+        yield from _after(view, name, kinds.get(name))
     yield SinglingOut()
-    yield from known_column_adversaries(seen)
+    yield from known_column_adversaries(view)
     yield Sighting(frame, who=who)
-    for name in told:
+    for name in disclosed_columns:
         known = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())
         if known.height:
             yield Inference(known, control, column=name, model=model)
-    yield ColumnInTurn(people=frame if own else None)
+    yield ColumnInTurn(people=frame if own_rows else None)
 
 
-def _after(seen: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
+def _after(view: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
     """Return the adversaries that target one sensitive column and need no list of people."""
-    found: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
-    found.append(Remainder(column=secret))
-    domain = seen.true_groups.domain
+    adversaries: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
+    adversaries.append(Remainder(column=secret))
+    domain = view.true_groups.domain
     if kinds is not None:
-        found.append(Similarity(categories=kinds, column=secret))
+        adversaries.append(Similarity(categories=kinds, column=secret))
     elif domain.columns[domain.index(secret)].numbers() is not None:
-        found.append(Similarity(column=secret))
-    return found
+        adversaries.append(Similarity(column=secret))
+    return adversaries
 
 
 def compare(
@@ -152,7 +152,7 @@ def compare(
     context = context or Context()
     context.step("reading what was published")
     table = before if isinstance(before, Table) else None
-    own = people is None and table is not None
+    own_rows = people is None and table is not None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
     second = adversary_view_of(after)
@@ -169,29 +169,36 @@ def compare(
             raise DataError(
                 f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
             )
-    every = _every(second, people, control, who, model, kinds_of(first), own=own)
-    chosen = [each for each in every if each.needs(second) is None]
-    tried = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
+    candidates = _every(second, people, control, who, model, kinds_of(first), own_rows=own_rows)
+    chosen = [each for each in candidates if each.needs(second) is None]
+    both_halves = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
     pairs: list[tuple[Findings | None, Findings]] = []
     for columns in second.sets:
-        stood, shown = first.known(columns), second.known(columns)
-        for each in chosen:
-            if _applies(each, columns, trial):
-                context.step("attacking", len(pairs), len(second.sets) * len(chosen), each.name)
-                one, other = _pair(each, stood, shown)
-                pairs.append((_named(one, each, second, columns), _named(other, each, second, columns)))
+        original, published = first.known(columns), second.known(columns)
+        for adversary in chosen:
+            if _applies(adversary, columns, trial):
+                context.step("attacking", len(pairs), len(second.sets) * len(chosen), adversary.name)
+                before_findings, after_findings = _pair(adversary, original, published)
+                pairs.append(
+                    (
+                        _named(before_findings, adversary, second, columns),
+                        _named(after_findings, adversary, second, columns),
+                    )
+                )
         for guesser in trial.adversaries(model=model) if trial is not None else ():
-            one, other = (_named(guesser.attack(each.known(columns)), guesser, second, columns) for each in tried)
-            pairs.append((one, other))
+            before_findings, after_findings = (
+                _named(guesser.attack(each.known(columns)), guesser, second, columns) for each in both_halves
+            )
+            pairs.append((before_findings, after_findings))
     chooser = _choice_followed(table, second) if table is not None else []
-    found = [*pairs, *((None, each) for each in chooser)]
+    pairs_found = [*pairs, *((None, each) for each in chooser)]
     register = None if table is None else Register.of(table)
     if register is not None:
-        counted = [(one, _of_records(other)) for one, other in found]
+        counted = [(before_findings, _of_records(after_findings)) for before_findings, after_findings in pairs_found]
         return [*counted, (None, register.attack(second))] if register.needs(second) is None else counted
     if (table is not None and table.several_rows) or second.counted == "records":
-        return [(one, _of_records(other)) for one, other in found]
-    return found
+        return [(before_findings, _of_records(after_findings)) for before_findings, after_findings in pairs_found]
+    return pairs_found
 
 
 def _compared_with_artificial(
@@ -210,9 +217,9 @@ def _compared_with_artificial(
     before = AdversaryView.in_noise(rows.select(cohorts.columns))
     chosen = artificial_adversaries(cohorts, after)
     pairs: list[tuple[Findings | None, Findings]] = []
-    for each in chosen:
-        context.step("attacking", len(pairs), len(chosen), each.name)
-        pairs.append((each.attack(before), each.attack(after)))
+    for adversary in chosen:
+        context.step("attacking", len(pairs), len(chosen), adversary.name)
+        pairs.append((adversary.attack(before), adversary.attack(after)))
     return pairs
 
 
@@ -221,8 +228,8 @@ def _rows_of_people(table: Table, seed: int) -> pl.DataFrame:
     if table.weight is None or table.streamed:
         return own_people(table, _MOST_ROWS, seed)
     frame = table.frame.select([*table.quasi, *table.sensitive, table.weight])
-    times = frame[table.weight].cast(pl.Int64, strict=False).fill_null(1)
-    return frame[np.repeat(np.arange(frame.height), times.clip(0).to_numpy())].drop(table.weight)
+    weights = frame[table.weight].cast(pl.Int64, strict=False).fill_null(1)
+    return frame[np.repeat(np.arange(frame.height), weights.clip(0).to_numpy())].drop(table.weight)
 
 
 def _compared_with_noise(
@@ -239,15 +246,18 @@ def _compared_with_noise(
     pairs: list[tuple[Findings | None, Findings]] = []
     sighting = Sighting(people, who=who)
     if sighting.needs(after) is None:
-        found = sighting.attack(after)
-        stood = replace(
-            found, hits=found.people, baseline=None, example="In the original table every record is shown and true."
+        findings = sighting.attack(after)
+        on_original = replace(
+            findings,
+            hits=findings.people,
+            baseline=None,
+            example="In the original table every record is shown and true.",
         )
-        pairs.append((stood if people is not None else None, found))
+        pairs.append((on_original if people is not None else None, findings))
     # A model needs predictors: a release of sensitive columns alone has none.
     if table is None or people is None or not set(after.names) & set(table.quasi):
         return pairs
-    for name in [each for each in table.sensitive if each in after.names]:
+    for name in [name for name in table.sensitive if name in after.names]:
         if trial is not None:
             guesser, targets = (
                 trial.adversary(column=name, model=model),
@@ -256,8 +266,8 @@ def _compared_with_noise(
         else:
             guesser = Inference(people, control, column=name, model=model)
             targets = before, naively(after, table)
-        one, other = (_named(guesser.attack(each), guesser, each, each.names) for each in targets)
-        pairs.append((one, other))
+        before_findings, after_findings = (_named(guesser.attack(each), guesser, each, each.names) for each in targets)
+        pairs.append((before_findings, after_findings))
     return pairs
 
 
@@ -271,37 +281,37 @@ def run_adversaries(target: Any, *adversaries: Adversary, context: Context | Non
     """
     context = context or Context()
     context.step("reading what was published")
-    seen = adversary_view_of(target)
-    for each in adversaries:
-        reason = each.needs(seen)
+    view = adversary_view_of(target)
+    for adversary in adversaries:
+        reason = adversary.needs(view)
         if reason is not None:
             raise PolicyError(reason)
-    chosen = adversaries or adversaries_for(seen)
-    found: list[Findings] = []
-    for columns in seen.sets:
-        for each in chosen:
-            context.step("attacking", len(found), len(seen.sets) * len(chosen), each.name)
-            one = _named(each.attack(seen.known(columns)), each, seen, columns)
+    chosen = adversaries or adversaries_for(view)
+    all_findings: list[Findings] = []
+    for columns in view.sets:
+        for adversary in chosen:
+            context.step("attacking", len(all_findings), len(view.sets) * len(chosen), adversary.name)
+            findings = _named(adversary.attack(view.known(columns)), adversary, view, columns)
             # An adversary who looks up a list counts the people on it.
-            listed = getattr(each, "people", None) is not None
-            found.append(_of_records(one) if seen.counted == "records" and not listed else one)
-    return found
+            listed = getattr(adversary, "people", None) is not None
+            all_findings.append(_of_records(findings) if view.counted == "records" and not listed else findings)
+    return all_findings
 
 
-def _named(found: Findings, adversary: Adversary, seen: AdversaryView, columns: tuple[str, ...]) -> Findings:
+def _named(findings: Findings, adversary: Adversary, view: AdversaryView, columns: tuple[str, ...]) -> Findings:
     """Return findings that name the target column and the known columns, if there are several."""
     secret = getattr(adversary, "column", None)
-    name = found.adversary
-    if secret is not None and len(seen.sensitive) > 1:
+    name = findings.adversary
+    if secret is not None and len(view.sensitive) > 1:
         name = f"{name} of {secret}"
-    if len(seen.sets) > 1:
+    if len(view.sets) > 1:
         name = f"{name} by {listing(columns)}"
-    return found if name == found.adversary else replace(found, adversary=name)
+    return findings if name == findings.adversary else replace(findings, adversary=name)
 
 
-def _of_records(found: Findings) -> Findings:
+def _of_records(findings: Findings) -> Findings:
     """Return findings counted in records, for a release with several records per person without an identifier."""
-    return replace(found, unit="records") if found.unit == "people" else found
+    return replace(findings, unit="records") if findings.unit == "people" else findings
 
 
 def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | None) -> bool:
@@ -314,11 +324,11 @@ def _applies(adversary: Adversary, columns: tuple[str, ...], trial: HoldOut | No
     return people is None or bool(set(people.columns) & set(columns))
 
 
-def _choice_followed(table: Table, seen: AdversaryView) -> list[Findings]:
+def _choice_followed(table: Table, view: AdversaryView) -> list[Findings]:
     """Return what follows from how the release was chosen; empty if there are too many worlds, or the choice cannot be reproduced."""
     try:
         followers = [Minimality(table, column=name) for name in table.sensitive]
-        return [_named(each.attack(seen), each, seen, seen.names) for each in followers]
+        return [_named(adversary.attack(view), adversary, view, view.names) for adversary in followers]
     except ReticentError:
         return []
 
@@ -331,11 +341,11 @@ def _pair(adversary: Adversary, first: AdversaryView, second: AdversaryView) -> 
     return before, adversary.attack(second)
 
 
-def _trial(table: Table, seen: AdversaryView, seed: int) -> HoldOut | None:
+def _trial(table: Table, view: AdversaryView, seed: int) -> HoldOut | None:
     """Return a trial of the release on half of the table; None if there is no secret, or the release cannot be made again."""
     if not table.sensitive:
         return None
     try:
-        return hold_out(table, seen, seed)
+        return hold_out(table, view, seed)
     except ReticentError:
         return None

@@ -29,28 +29,28 @@ def listed_people(people: Any, needed: Sequence[str | None], called: str = "list
     return frame
 
 
-def own_people(table: Table, most: int, seed: int = 0) -> pl.DataFrame:
-    """Return the people of a table with quasi-identifiers, sensitive and declared values; of a streamed table ``most``
+def own_people(table: Table, limit: int, seed: int = 0) -> pl.DataFrame:
+    """Return the people of a table with quasi-identifiers, sensitive and declared values; of a streamed table ``limit``
     of them, sampled in one pass.
     """
     names = [*table.quasi, *table.sensitive, *table.declared]
     if not table.streamed:
         return table.frame.select(names)
     if isinstance(table.held, DistantRows):
-        return table.held.drawn(names, most, seed)
-    random, drawn_so_far = np.random.default_rng(seed), pl.DataFrame()
+        return table.held.drawn(names, limit, seed)
+    random, sampled = np.random.default_rng(seed), pl.DataFrame()
     for chunk in table.held.chunks(names):
-        dealt = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
-        drawn_so_far = pl.concat([drawn_so_far, dealt] if drawn_so_far.width else [dealt]).bottom_k(most, by=_LOT)
-    return drawn_so_far.drop(_LOT)
+        numbered = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
+        sampled = pl.concat([sampled, numbered] if sampled.width else [numbered]).bottom_k(limit, by=_LOT)
+    return sampled.drop(_LOT)
 
 
-def shared_columns(seen: AdversaryView, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
+def shared_columns(view: AdversaryView, people: pl.DataFrame, columns: Sequence[str] | None) -> tuple[str, ...]:
     """Return the columns that are compared: the chosen ones, or all quasi-identifiers in the list."""
-    shared = columns if columns is not None else [name for name in seen.names if name in people.columns]
+    shared = columns if columns is not None else [name for name in view.names if name in people.columns]
     if not shared:
         raise DataError(
-            f"The list of people shares no quasi-identifier with the release ({', '.join(seen.names)}), so nothing can be linked."
+            f"The list of people shares no quasi-identifier with the release ({', '.join(view.names)}), so nothing can be linked."
         )
     return tuple(shared)
 
@@ -67,9 +67,9 @@ def drawn(people: int, sample: int | None, seed: int) -> NDArray[np.int64]:
 def really_have(truth: pl.Series, guess: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:
     """Return whose guessed value (an index into ``texts``, -1: none) is their true one."""
     right = np.zeros(len(guess), dtype=bool)
-    made = np.flatnonzero(guess >= 0)
-    real = truth.cast(pl.String).gather(made)
-    right[made] = (pl.Series(texts, dtype=pl.String).gather(guess[made]) == real).fill_null(False).to_numpy()
+    guessed = np.flatnonzero(guess >= 0)
+    real = truth.cast(pl.String).gather(guessed)
+    right[guessed] = (pl.Series(texts, dtype=pl.String).gather(guess[guessed]) == real).fill_null(False).to_numpy()
     return right
 
 

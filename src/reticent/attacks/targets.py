@@ -95,8 +95,8 @@ def attack(
         raise PolicyError(f"mode= applies to a series of releases, and the target is a {type(target).__name__}.")
     if original is not None:
         _refuse("synthetic records", adversaries=adversaries, raw=raw, people=people)
-        found = synthetic(target, original, control, quasi=quasi, sensitive=sensitive, context=context)
-        return AttackResults.of_pairs((None, each) for each in found)
+        findings = synthetic(target, original, control, quasi=quasi, sensitive=sensitive, context=context)
+        return AttackResults.of_pairs((None, findings_of) for findings_of in findings)
     _refuse("a release (original= is missing)", quasi=quasi, sensitive=sensitive)
     checked_model(model)
     if raw is not None:
@@ -105,12 +105,12 @@ def attack(
         return AttackResults.of_pairs(compare(before, target, people, control, who, model=model, context=context))
     view = adversary_view_of(target)
     chosen = adversaries or adversaries_for(view, people, control, who, model)
-    return AttackResults.of_pairs((None, each) for each in run_adversaries(view, *chosen, context=context))
+    return AttackResults.of_pairs((None, findings) for findings in run_adversaries(view, *chosen, context=context))
 
 
-def _refuse(target: str, **given: Any) -> None:
+def _refuse(target: str, **arguments: Any) -> None:
     """Refuse arguments that do not apply to a kind of target."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and (name != "adversaries" or value):
             raise PolicyError(f"attack: {name} cannot be combined with {target}. Remove it.", setting=(name,))
 

@@ -19,32 +19,32 @@ _LOW = np.uint64(63)
 
 @compiled
 def gathered(keys: Any, count: int) -> Any:
-    """Return positions grouped by key: those of ``k`` are ``places[starts[k]:starts[k + 1]]``, in rising order."""
+    """Return positions grouped by key: those of ``k`` are ``indices[starts[k]:starts[k + 1]]``, in rising order."""
     starts = np.zeros(count + 1, dtype=np.int64)
     for key in keys:
         starts[key + 1] += 1
     for key in range(count):
         starts[key + 1] += starts[key]
-    places = np.empty(len(keys), dtype=np.int32)
-    at = starts[:-1].copy()
-    for place in range(len(keys)):
-        places[at[keys[place]]] = place
-        at[keys[place]] += 1
-    return starts, places
+    indices = np.empty(len(keys), dtype=np.int32)
+    next_free = starts[:-1].copy()
+    for index in range(len(keys)):
+        indices[next_free[keys[index]]] = index
+        next_free[keys[index]] += 1
+    return starts, indices
 
 
 @compiled
 def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
     """Restrict every track to the values that all of its groups publish."""
-    shown = np.zeros(masks.shape[1], dtype=np.uint64)
+    published = np.zeros(masks.shape[1], dtype=np.uint64)
     for group in range(len(starts) - 1):
-        shown[:] = 0
-        for place in range(offsets[group], offsets[group + 1]):
-            value = values[place]
-            shown[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
-        for place in range(starts[group], starts[group + 1]):
-            for word in range(len(shown)):
-                masks[members[place], word] &= shown[word]
+        published[:] = 0
+        for index in range(offsets[group], offsets[group + 1]):
+            value = values[index]
+            published[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
+        for index in range(starts[group], starts[group + 1]):
+            for word in range(len(published)):
+                masks[members[index], word] &= published[word]
 
 
 @compiled
@@ -225,19 +225,19 @@ def sweep(
 @compiled
 def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
     """Return for each sighting the rows of its group with the most frequent remaining value, and the rows with any remaining value."""
-    found = np.zeros((len(groups), 2), dtype=np.int64)
-    for place in range(len(groups)):
-        group, track = groups[place], tracks[place]
-        run, last = 0, -1
-        for at in range(offsets[group], offsets[group + 1]):
-            value = values[at]
+    figures = np.zeros((len(groups), 2), dtype=np.int64)
+    for sighting in range(len(groups)):
+        group, track = groups[sighting], tracks[sighting]
+        count, last = 0, -1
+        for index in range(offsets[group], offsets[group + 1]):
+            value = values[index]
             if value != last:
-                run, last = 0, value
+                count, last = 0, value
             if (masks[track, value >> _WORD] >> (np.uint64(value) & _LOW)) & _BIT:
-                run += 1
-                found[place, 1] += 1
-                found[place, 0] = max(found[place, 0], run)
-    return found
+                count += 1
+                figures[sighting, 1] += 1
+                figures[sighting, 0] = max(figures[sighting, 0], count)
+    return figures
 
 
 @compiled
@@ -279,23 +279,23 @@ def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any
     Track ``t`` may have the signatures ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of
     ``masks[signature]``. A track without any was not seen, and imposes no constraint.
     """
-    kept = np.ones(len(shown), dtype=np.bool_)
+    is_allowed = np.ones(len(shown), dtype=np.bool_)
     for track in range(len(previous)):
         other = previous[track]
         if other < 0 or starts[track] == starts[track + 1] or starts[other] == starts[other + 1]:
             continue
-        for mine in range(starts[track], starts[track + 1]):
-            kept[mine] &= _fits(shown[mine], shown[starts[other] : starts[other + 1]], masks)
-        for mine in range(starts[other], starts[other + 1]):
-            kept[mine] &= _fits(shown[mine], shown[starts[track] : starts[track + 1]], masks)
-    return kept
+        for index in range(starts[track], starts[track + 1]):
+            is_allowed[index] &= _fits(shown[index], shown[starts[other] : starts[other + 1]], masks)
+        for index in range(starts[other], starts[other + 1]):
+            is_allowed[index] &= _fits(shown[index], shown[starts[track] : starts[track + 1]], masks)
+    return is_allowed
 
 
 @compiled
 def _fits(signature: int, others: Any, masks: Any) -> bool:
     fits = False
-    for other in others:
-        fits = other == signature or not (masks[signature] & masks[other]).any()
+    for candidate in others:
+        fits = candidate == signature or not (masks[signature] & masks[candidate]).any()
         if fits:
             break
     return fits

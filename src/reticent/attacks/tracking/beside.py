@@ -22,29 +22,29 @@ WORDS: dict[str, str] = {
 }
 
 
-def republished(history: History, how: str, context: Context | None = None) -> PublishedSeries:
+def republished(history: History, weaker: str, context: Context | None = None) -> PublishedSeries:
     """Return the tables of a history, published again with weaker protection in a temporary folder.
 
     ``separate``: every release as if it were the first, as tools without a memory do. ``m-invariance`` and ``tau``: the
     published algorithms ([Xiao2007], [Anjum2013]). People who wait in the history are suppressed. Raises
     :class:`Infeasible` if the weaker protection cannot publish some table.
     """
-    if how not in get_args(Weaker):
+    if weaker not in get_args(Weaker):
         raise PolicyError(
-            f"A history can be compared with {', '.join(get_args(Weaker))}, not {how!r}.{did_you_mean(how, get_args(Weaker))}",
+            f"A history can be compared with {', '.join(get_args(Weaker))}, not {weaker!r}.{did_you_mean(weaker, get_args(Weaker))}",
             setting=("beside",),
-            value=how,
+            value=weaker,
         )
     context = context or Context()
     history.series.check_complete("Publishing the tables again")
     with tempfile.TemporaryDirectory(dir=context.scratch) as folder:
-        made = list(
+        releases = list(
             _separate(history, Path(folder), context)
-            if how == "separate"
-            else _again(history, how, Path(folder), context)
+            if weaker == "separate"
+            else _again(history, weaker, Path(folder), context)
         )
     original = history.series
-    return PublishedSeries(original.domain, original.m, original.sensitive, original.orders, made)
+    return PublishedSeries(original.domain, original.m, original.sensitive, original.orders, releases)
 
 
 def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]:
@@ -56,29 +56,31 @@ def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]
 
 def _opened(history: History, folder: Path, baseline: str | None) -> History:
     """Return a history in another folder with the same columns, m and domain, published by a ``baseline``, which has no buckets of k people."""
-    kept = ("m", "key", "sensitive", "quasi", "domain", "ranges", *(("k",) if baseline is None else ()))
-    same: dict[str, Any] = {name: getattr(history.settings, name) or None for name in kept}
-    own = folder / "ledger.sqlite"
-    return History.open(folder, **same, baseline=baseline, ledger=own)  # type: ignore[arg-type]  # one of the names above
+    setting_names = ("m", "key", "sensitive", "quasi", "domain", "ranges", *(("k",) if baseline is None else ()))
+    settings: dict[str, Any] = {name: getattr(history.settings, name) or None for name in setting_names}
+    ledger = folder / "ledger.sqlite"
+    return History.open(folder, **settings, baseline=baseline, ledger=ledger)  # type: ignore[arg-type]  # one of the names above
 
 
 def _separate(history: History, folder: Path, context: Context) -> Iterator[SeriesRelease]:
+    """Publish every release of a history as if it were the first one; yield each with its number and events."""
     for release, rows in _snapshots(history):
         context.step("publishing each release on its own", release.number - 1, len(history))
-        alone = _opened(history, folder / str(release.number), None)
-        _publish(alone, rows, release.number, "separate")
-        yield _with_events(alone.series[0], release)
+        single = _opened(history, folder / str(release.number), None)
+        _publish(single, rows, release.number, "separate")
+        yield _with_events(single.series[0], release)
 
 
 def _again(history: History, how: str, folder: Path, context: Context) -> Iterator[SeriesRelease]:
-    other = _opened(history, folder, how)
+    """Publish all releases of a history with a published algorithm (``how``); yield each with its number and events."""
+    weaker_history = _opened(history, folder, how)
     released = []
     for release, rows in _snapshots(history):
         context.step(f"publishing with {WORDS[how]}", release.number - 1, len(history))
-        _publish(other, rows, release.number, how)
+        _publish(weaker_history, rows, release.number, how)
         released.append(release)
-    for made, release in zip(other.series, released, strict=True):
-        yield _with_events(made, release)
+    for weaker, release in zip(weaker_history.series, released, strict=True):
+        yield _with_events(weaker, release)
 
 
 def _publish(history: History, rows: pl.DataFrame, number: int, how: str) -> None:
@@ -89,8 +91,8 @@ def _publish(history: History, rows: pl.DataFrame, number: int, how: str) -> Non
         raise Infeasible(f"Release {number} cannot be published as {WORDS[how]}: {problem}") from None
 
 
-def _with_events(made: SeriesRelease, release: SeriesRelease) -> SeriesRelease:
+def _with_events(weaker: SeriesRelease, release: SeriesRelease) -> SeriesRelease:
     """Return a release with the number and the events of its counterpart."""
     events = pl.DataFrame({"person": release.people, "event": release.events})
-    mine = made.people.to_frame("person").join(events, on="person", how="left", maintain_order="left")
-    return replace(made, number=release.number, events=mine["event"].to_numpy(), left=release.left)
+    joined = weaker.people.to_frame("person").join(events, on="person", how="left", maintain_order="left")
+    return replace(weaker, number=release.number, events=joined["event"].to_numpy(), left=release.left)

@@ -59,21 +59,21 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
     forward: int | None = None
     worst: tuple[int, ...] = ()
     pairs = np.unique(common, axis=0).tolist()
-    for place, (one, other) in enumerate(pairs):
-        context.step("matching groups", place, len(pairs))
-        left = sum(each.most_through(one, other) for each in graphs.values())
-        if forward is None or left < forward:
-            forward, worst = left, (one, other)
+    for index, (first_group, second_group) in enumerate(pairs):
+        context.step("matching groups", index, len(pairs))
+        remaining = sum(flow.most_through(first_group, second_group) for flow in graphs.values())
+        if forward is None or remaining < forward:
+            forward, worst = remaining, (first_group, second_group)
     if forward is None:
         raise DataError("No person is in both releases, so there is nothing to match.")
-    old = np.isin(second.people.to_numpy(), first.people.to_numpy())
+    is_common = np.isin(second.people.to_numpy(), first.people.to_numpy())
     backward = None
-    for group in np.unique(second.group_of[~old]).tolist():
+    for group in np.unique(second.group_of[~is_common]).tolist():
         context.step("matching newcomers")
-        left = int(second.sizes[group]) - sum(each.least_into(group) for each in graphs.values())
-        if backward is None or left < backward:
-            backward = left
-            worst = (group,) if left < forward else worst
+        remaining = int(second.sizes[group]) - sum(flow.least_into(group) for flow in graphs.values())
+        if backward is None or remaining < backward:
+            backward = remaining
+            worst = (group,) if remaining < forward else worst
     return BcfAnonymity(forward, backward, worst)
 
 
@@ -85,20 +85,20 @@ def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
         )
     if first.counterfeits.any() or second.counterfeits.any():
         raise DataError("BCF-anonymity matches true rows, but groups hold counterfeits. Use rt.attacks.series.")
-    old = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)
-    new = second.people.to_frame("person").with_columns(other=second.group_of, now=second.value_of)
-    both = old.join(new, on="person")
-    changed = both.filter(both["was"] != both["now"])
-    if both.height < old.height or changed.height:
-        gone = old.join(new, on="person", how="anti")
-        who = (gone if gone.height else changed)["person"][0]
-        what = "is not in the second release" if gone.height else "has another sensitive value in the second release"
+    before = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)
+    after = second.people.to_frame("person").with_columns(other=second.group_of, now=second.value_of)
+    common = before.join(after, on="person")
+    changed = common.filter(common["was"] != common["now"])
+    if common.height < before.height or changed.height:
+        removed = before.join(after, on="person", how="anti")
+        who = (removed if removed.height else changed)["person"][0]
+        what = "is not in the second release" if removed.height else "has another sensitive value in the second release"
         raise DataError(
             f"{who!r} {what}. BCF-anonymity is for tables to which rows are only added; use rt.attacks.series for others.",
             value=who,
         )
-    found: NDArray[np.int64] = both.select("one", "other").to_numpy()
-    return found
+    groups: NDArray[np.int64] = common.select("one", "other").to_numpy()
+    return groups
 
 
 class _Flow:
@@ -114,46 +114,46 @@ class _Flow:
         self._edges = list(_overlaps(first, second, self._ones, self._others))
         self._flow = self._placed(self._room)
 
-    def most_through(self, one: int, other: int) -> int:
+    def most_through(self, first_group: int, second_group: int) -> int:
         """Return the largest number of rows of a group of the first release that can be rows of a group of the second, with all rows assigned."""
-        if not self._supply[one] or not self._room[other]:
+        if not self._supply[first_group] or not self._room[second_group]:
             return 0
-        used = int(self._flow[one, other])
+        used = int(self._flow[first_group, second_group])
         # The additional flow through this pair is the flow back from its end to its start in the residual network.
         size = len(self._supply) + len(self._room) + 1
         capacity = np.zeros((size, size), dtype=np.int32)
-        many = int(self._supply.sum())
-        into = self._flow.sum(axis=0)
+        total = int(self._supply.sum())
+        inflow = self._flow.sum(axis=0)
         for start, end in self._edges:
-            if (start, end) != (one, other):
-                capacity[start, len(self._supply) + end] = many
+            if (start, end) != (first_group, second_group):
+                capacity[start, len(self._supply) + end] = total
                 capacity[len(self._supply) + end, start] = self._flow[start, end]
         for end in self._others.tolist():
-            capacity[len(self._supply) + end, -1] = self._room[end] - into[end]
-            capacity[-1, len(self._supply) + end] = into[end]
-        return used + _maximum(capacity, len(self._supply) + other, one)
+            capacity[len(self._supply) + end, -1] = self._room[end] - inflow[end]
+            capacity[-1, len(self._supply) + end] = inflow[end]
+        return used + _maximum(capacity, len(self._supply) + second_group, first_group)
 
     def least_into(self, other: int) -> int:
         """Return the smallest number of rows of the first release that must be rows of a group of the second."""
         room = self._room.copy()
         room[other] = 0
-        return int(self._supply.sum() - self._placed(room, whole=False).sum())
+        return int(self._supply.sum() - self._placed(room, must_fit=False).sum())
 
-    def _placed(self, room: Counts, whole: bool = True) -> NDArray[np.int32]:
+    def _placed(self, room: Counts, must_fit: bool = True) -> NDArray[np.int32]:
         """Return a maximum flow, as rows by pair of groups."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 
-        ones, others = len(self._supply), len(room)
-        capacity = np.zeros((ones + others + 2, ones + others + 2), dtype=np.int32)
-        capacity[-2, :ones] = self._supply
-        capacity[ones : ones + others, -1] = room
+        sources, sinks = len(self._supply), len(room)
+        capacity = np.zeros((sources + sinks + 2, sources + sinks + 2), dtype=np.int32)
+        capacity[-2, :sources] = self._supply
+        capacity[sources : sources + sinks, -1] = room
         for start, end in self._edges:
-            capacity[start, ones + end] = self._supply[start]
-        found = maximum_flow(csr_array(capacity), ones + others, ones + others + 1)
-        if whole and found.flow_value < self._supply.sum():
+            capacity[start, sources + end] = self._supply[start]
+        result = maximum_flow(csr_array(capacity), sources + sinks, sources + sinks + 1)
+        if must_fit and result.flow_value < self._supply.sum():
             raise DataError("Some row of the first release fits no row of the second one: boxes or values are wrong.")
-        flow: NDArray[np.int32] = np.maximum(found.flow.toarray()[:ones, ones : ones + others], 0)
+        flow: NDArray[np.int32] = np.maximum(result.flow.toarray()[:sources, sources : sources + sinks], 0)
         return flow
 
 
@@ -165,17 +165,19 @@ def _maximum(capacity: NDArray[np.int32], source: int, sink: int) -> int:
 
 
 def _with_value(release: SeriesRelease, value: int) -> Counts:
+    """Return the number of rows with a value in each group of a release."""
     group = np.repeat(np.arange(len(release)), release.sizes)
-    found: Counts = np.bincount(group[release.values == value], minlength=len(release)).astype(np.int32)
-    return found
+    counts: Counts = np.bincount(group[release.values == value], minlength=len(release)).astype(np.int32)
+    return counts
 
 
 def _overlaps(
-    first: SeriesRelease, second: SeriesRelease, ones: NDArray[Any], others: NDArray[Any]
+    first: SeriesRelease, second: SeriesRelease, first_groups: NDArray[Any], second_groups: NDArray[Any]
 ) -> Iterator[tuple[int, int]]:
-    for one in ones.tolist():
-        meets = (second.low[others] <= first.high[one]).all(axis=1) & (second.high[others] >= first.low[one]).all(
-            axis=1
-        )
-        for other in others[meets].tolist():
-            yield one, other
+    """Yield pairs of a group of the first release and one of the second with overlapping boxes."""
+    for first_group in first_groups.tolist():
+        meets = (second.low[second_groups] <= first.high[first_group]).all(axis=1) & (
+            second.high[second_groups] >= first.low[first_group]
+        ).all(axis=1)
+        for second_group in second_groups[meets].tolist():
+            yield first_group, second_group

@@ -79,11 +79,11 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
         groups = groups.filter(pl.col("holders") > 0).sort("group")
         crowded += [(release.number, group) for group in groups.filter(pl.col("most") > 1)["group"].to_list()]
         for group, holders, decoys, _ in groups.iter_rows():
-            each = decoys // holders
+            decoys_per_holder = decoys // holders
             risk = max(risk, Fraction(holders, holders + decoys))
-            if fewest is None or each < fewest:
-                fewest, lonely = each, []
-            if each == fewest:
+            if fewest is None or decoys_per_holder < fewest:
+                fewest, lonely = decoys_per_holder, []
+            if decoys_per_holder == fewest:
                 lonely.append((release.number, group))
     if fewest is None:
         raise DataError(f"No one holds {permanent!r} in any release, so there is no one to hide.")

@@ -30,16 +30,16 @@ class ValuesLeft:
 
     def of(self, sighting: int) -> dict[int, Fraction]:
         """Return the remaining values of a sighting with their shares."""
-        shown = self.tracks.shown(int(self.tracks.group[sighting]))
-        left = shown[self.holds(int(self.tracks.track[sighting]), shown)]
-        codes, counts = np.unique(left, return_counts=True)
-        return {int(code): Fraction(int(count), len(left)) for code, count in zip(codes, counts, strict=True)}
+        published = self.tracks.shown(int(self.tracks.group[sighting]))
+        remaining = published[self.holds(int(self.tracks.track[sighting]), published)]
+        codes, counts = np.unique(remaining, return_counts=True)
+        return {int(code): Fraction(int(count), len(remaining)) for code, count in zip(codes, counts, strict=True)}
 
     def figures(self) -> SightingFigures:
         """Return the largest share and the number of remaining values of each sighting."""
         tracks = self.tracks
-        found = _kernels.chances(tracks.group, tracks.track, tracks.offsets, tracks.values, self.masks)
-        return SightingFigures.of_shares(found[:, 0], found[:, 1], self.sizes[tracks.track])
+        rows = _kernels.chances(tracks.group, tracks.track, tracks.offsets, tracks.values, self.masks)
+        return SightingFigures.of_shares(rows[:, 0], rows[:, 1], self.sizes[tracks.track])
 
     @cached_property
     def sizes(self) -> NDArray[np.int32]:
@@ -55,8 +55,8 @@ class ValuesLeft:
     def holds(self, track: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which of some values remain for a track."""
         bits = self.masks[track][codes // _WORD] >> (codes % _WORD).astype(np.uint64)
-        found: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
-        return found
+        is_left: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
+        return is_left
 
 
 def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> ValuesLeft:
@@ -115,7 +115,7 @@ def contradiction(tracks: Tracks, group: int) -> DataError:
     )
 
 
-def listed(values: list[Any], most: int = 5) -> str:
+def listed(values: list[Any], limit: int = 5) -> str:
     """Return some of the values in words."""
-    shown = ", ".join(str(value) for value in values[:most])
-    return shown + (f" and {len(values) - most:,} more" if len(values) > most else "")
+    shown = ", ".join(str(value) for value in values[:limit])
+    return shown + (f" and {len(values) - limit:,} more" if len(values) > limit else "")

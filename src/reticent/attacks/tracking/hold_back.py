@@ -36,17 +36,17 @@ class WaitingFindings(ShownAsCard):
     @property
     def highest(self) -> Fraction:
         """The largest probability of a value, 0 if no one waited."""
-        return max((max(found.values()) for found in self.chances.values()), default=Fraction(0))
+        return max((max(shares.values()) for shares in self.chances.values()), default=Fraction(0))
 
     @property
     def disclosed(self) -> list[Any]:
         """People whose value is certain."""
-        return [person for person, found in self.chances.items() if len(found) == 1]
+        return [person for person, shares in self.chances.items() if len(shares) == 1]
 
     @property
     def above(self) -> list[Any]:
         """People with a value of probability above 1/m."""
-        return [person for person, found in self.chances.items() if max(found.values()) > self.limit]
+        return [person for person, shares in self.chances.items() if max(shares.values()) > self.limit]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -61,7 +61,7 @@ class WaitingFindings(ShownAsCard):
 
     def card(self) -> Card:
         """Return a card: how many people waited, and what that discloses."""
-        rows = [(str(number), many) for number, many in self.waited.items()]
+        rows = [(str(number), count) for number, count in self.waited.items()]
         facts = {name: value for name, value in self.as_dict().items() if name != "waited"}
         return Card(
             "Known waiting",
@@ -83,24 +83,24 @@ def waiting(history: History, *, context: Context | None = None) -> WaitingFindi
     """
     context = context or Context()
     published = history.series
-    held = {number: keys for number, keys in enumerate(history.waiting(), start=1) if len(keys)}
+    waiting_people = {number: keys for number, keys in enumerate(history.waiting(), start=1) if len(keys)}
     chances: dict[Any, Mapping[Any, Fraction]] = {}
     unmeasured = []
-    if held:
+    if waiting_people:
         tracks = Tracks.of(published)
-        for number, keys in held.items():
+        for number, keys in waiting_people.items():
             context.step("counting worlds of people who waited", number, len(published))
-            found = _Holdback.of(tracks, keys.to_list(), published.m).learned()
-            if found is None:
+            shares_of = _Holdback.of(tracks, keys.to_list(), published.m).learned()
+            if shares_of is None:
                 unmeasured.append(number)
                 continue
-            for track, shares in found.items():
+            for track, shares in shares_of.items():
                 person = tracks.people[int(tracks.owner[track])]
-                told = {tracks.domain[value]: share for value, share in shares.items()}
-                if person not in chances or max(told.values()) > max(chances[person].values()):
-                    chances[person] = told
-    many = {number: len(keys) for number, keys in held.items()}
-    return WaitingFindings(Fraction(1, published.m), many, chances, tuple(unmeasured))
+                chances_of = {tracks.domain[value]: share for value, share in shares.items()}
+                if person not in chances or max(chances_of.values()) > max(chances[person].values()):
+                    chances[person] = chances_of
+    counts = {number: len(keys) for number, keys in waiting_people.items()}
+    return WaitingFindings(Fraction(1, published.m), counts, chances, tuple(unmeasured))
 
 
 @dataclass(frozen=True)
@@ -117,27 +117,31 @@ class _Holdback:
     @classmethod
     def of(cls, tracks: Tracks, keys: Sequence[Any], m: int) -> _Holdback:
         starts, homes = tracks.homes
-        inside, members = tracks.members
+        member_starts, members = tracks.members
         differ: dict[int, list[int]] = {}
         for after in np.flatnonzero(tracks.before >= 0).tolist():
-            for one, other in ((after, int(tracks.before[after])), (int(tracks.before[after]), after)):
-                differ.setdefault(one, []).append(other)
-        people = {person: place for place, person in enumerate(tracks.people.to_list())}
+            for one, neighbour in ((after, int(tracks.before[after])), (int(tracks.before[after]), after)):
+                differ.setdefault(one, []).append(neighbour)
+        index_of = {person: index for index, person in enumerate(tracks.people.to_list())}
         first = {int(owner): track for track, owner in reversed(list(enumerate(tracks.owner.tolist())))}
-        waited = [first[people[key]] for key in keys if key in people]
-        found, todo = dict.fromkeys(waited), list(waited)
-        where: dict[int, list[int]] = {}
-        while todo:
-            track = todo.pop()
-            where[track] = list(dict.fromkeys(homes[starts[track] : starts[track + 1]].tolist()))
-            near = [other for group in where[track] for other in members[inside[group] : inside[group + 1]].tolist()]
-            for other in (*near, *differ.get(track, ())):
-                if other not in found:
-                    found[other] = None
-                    todo.append(other)
-        groups = {group for each in where.values() for group in each}
+        waited = [first[index_of[key]] for key in keys if key in index_of]
+        linked, open_tracks = dict.fromkeys(waited), list(waited)
+        groups_of: dict[int, list[int]] = {}
+        while open_tracks:
+            track = open_tracks.pop()
+            groups_of[track] = list(dict.fromkeys(homes[starts[track] : starts[track + 1]].tolist()))
+            group_members = [
+                neighbour
+                for group in groups_of[track]
+                for neighbour in members[member_starts[group] : member_starts[group + 1]].tolist()
+            ]
+            for neighbour in (*group_members, *differ.get(track, ())):
+                if neighbour not in linked:
+                    linked[neighbour] = None
+                    open_tracks.append(neighbour)
+        groups = {group for homes_of in groups_of.values() for group in homes_of}
         room = {group: Counter(tracks.shown(group).tolist()) for group in groups}
-        return cls(m, waited, list(found), where, room, differ)
+        return cls(m, waited, list(linked), groups_of, room, differ)
 
     def learned(self) -> dict[int, dict[int, Fraction]] | None:
         """Return the probabilities of values for each linked track; None if there are too many worlds, or none in which people would have waited."""
@@ -155,7 +159,7 @@ class _Holdback:
         if not total:
             return None
         return {
-            track: {value: Fraction(many, total) for value, many in found.items()} for track, found in counts.items()
+            track: {value: Fraction(count, total) for value, count in tally.items()} for track, tally in counts.items()
         }
 
     def _worlds(self) -> Iterator[dict[int, int] | None]:
@@ -164,25 +168,25 @@ class _Holdback:
         room = {group: Counter(values) for group, values in self.room.items()}
         tried = 0
 
-        def extend(place: int) -> Iterator[dict[int, int] | None]:
+        def extend(index: int) -> Iterator[dict[int, int] | None]:
             nonlocal tried
-            if place == len(self.linked):
+            if index == len(self.linked):
                 yield world
                 return
-            track = self.linked[place]
-            others = {world[other] for other in self.differ.get(track, ()) if other in world}
+            track = self.linked[index]
+            excluded = {world[other] for other in self.differ.get(track, ()) if other in world}
             groups = self.homes[track]
             for value in room[groups[0]] if groups else ():
                 tried += 1
                 if tried > MOST_WORLDS:
                     yield None
                     return
-                if value in others or any(room[group][value] < 1 for group in groups):
+                if value in excluded or any(room[group][value] < 1 for group in groups):
                     continue
                 world[track] = value
                 for group in groups:
                     room[group][value] -= 1
-                yield from extend(place + 1)
+                yield from extend(index + 1)
                 for group in groups:
                     room[group][value] += 1
                 del world[track]

@@ -80,32 +80,34 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
     and published rows; at most ``MOST_EDGES`` a release.
     """
     series.check_complete("mode='join'")
-    wanted = [release for release in series if release.number in tracks.numbers]
-    signatures, shown = _signatures(wanted, len(tracks.domain))
+    releases = [release for release in series if release.number in tracks.numbers]
+    signatures, signature_masks = _signatures(releases, len(tracks.domain))
     edges = []
-    for place, release in enumerate(wanted):
-        context.step("joining boxes with people", place, len(wanted))
-        mine = tracks.track[tracks.release == place]
-        edges.append(_edges(release, series.positions(release.quasi), mine))
-    kept = _kept_signatures(edges, wanted, signatures, len(tracks.before))
-    apart = kept is not None and bool(_kernels.equal_or_disjoint(tracks.previous, *kept, shown).all())
-    if kept is None:
-        signatures = [np.zeros_like(each) for each in signatures]
+    for index, release in enumerate(releases):
+        context.step("joining boxes with people", index, len(releases))
+        track_of = tracks.track[tracks.release == index]
+        edges.append(_edges(release, series.positions(release.quasi), track_of))
+    kept_signatures = _kept_signatures(edges, releases, signatures, len(tracks.before))
+    stay_apart = kept_signatures is not None and bool(
+        _kernels.equal_or_disjoint(tracks.previous, *kept_signatures, signature_masks).all()
+    )
+    if kept_signatures is None:
+        signatures = [np.zeros_like(pairs) for pairs in signatures]
     masks = np.full((len(tracks.before), -(-len(tracks.domain) // _WORD)), ~np.uint64(0))
     rounds = 0
     while True:
         rounds += 1
-        size = sum(len(each.slot) for each in edges)
-        allowed = _one_signature(edges, signatures, tracks.previous, shown if apart else None)
-        for place, each in enumerate(edges):
-            context.step("ruling out memberships", place, len(edges), f"round {rounds}")
-            mine, value = each.track[each.person], each.value[each.slot]
-            bits = (masks[mine, value // _WORD] >> (value % _WORD).astype(np.uint64)) & np.uint64(1)
-            pruned = _possible(each.kept(bits.astype(bool) & allowed[place]), tracks.numbers[place])
+        size = sum(len(pairs.slot) for pairs in edges)
+        allowed = _one_signature(edges, signatures, tracks.previous, signature_masks if stay_apart else None)
+        for index, pairs in enumerate(edges):
+            context.step("ruling out memberships", index, len(edges), f"round {rounds}")
+            track_of, value = pairs.track[pairs.person], pairs.value[pairs.slot]
+            bits = (masks[track_of, value // _WORD] >> (value % _WORD).astype(np.uint64)) & np.uint64(1)
+            pruned = _possible(pairs.kept(bits.astype(bool) & allowed[index]), tracks.numbers[index])
             masks &= _union(pruned, masks)
-            edges[place] = pruned
+            edges[index] = pruned
         _differ(tracks, masks)
-        if sum(len(each.slot) for each in edges) == size:
+        if sum(len(pairs.slot) for pairs in edges) == size:
             return _memberships(edges, len(tracks.domain))
 
 
@@ -139,11 +141,14 @@ def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64])
         return people, boxes
     shown, group, _ = release.box_groups()
     starts = np.searchsorted(shown, np.arange(len(release.low) + 1))
-    many = np.diff(starts)[boxes]
-    if many.sum() > MOST_EDGES:
+    groups_per_box = np.diff(starts)[boxes]
+    if groups_per_box.sum() > MOST_EDGES:
         raise _too_many(release)
-    coded = np.repeat(people.astype(np.int64), many) * len(release) + group[places_in(starts[boxes], many)]
-    distinct = np.unique(coded)
+    keys = (
+        np.repeat(people.astype(np.int64), groups_per_box) * len(release)
+        + group[places_in(starts[boxes], groups_per_box)]
+    )
+    distinct = np.unique(keys)
     return (distinct // len(release)).astype(np.int32), distinct % len(release)
 
 
@@ -181,79 +186,82 @@ def _possible(edges: _Edges, number: int) -> _Edges:
 
 def _union(edges: _Edges, masks: Masks) -> Masks:
     """Return the values that edges leave to each track of the release; all values for other tracks."""
-    found = np.full_like(masks, ~np.uint64(0))
-    found[edges.track] = 0
+    union = np.full_like(masks, ~np.uint64(0))
+    union[edges.track] = 0
     value = edges.value[edges.slot]
     bits = np.uint64(1) << (value % _WORD).astype(np.uint64)
-    np.bitwise_or.at(found, (edges.track[edges.person], value // _WORD), bits)
-    return found
+    np.bitwise_or.at(union, (edges.track[edges.person], value // _WORD), bits)
+    return union
 
 
 def _differ(tracks: Tracks, masks: Masks) -> None:
     """Remove the only value of a track from those that must differ from it."""
     sizes = ValuesLeft(tracks, masks).sizes
-    for one in (tracks.before, tracks.after):
-        known = np.flatnonzero((one >= 0) & (sizes == 1))
-        masks[one[known]] &= ~masks[known]
+    for neighbours in (tracks.before, tracks.after):
+        decided = np.flatnonzero((neighbours >= 0) & (sizes == 1))
+        masks[neighbours[decided]] &= ~masks[decided]
 
 
 def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places], Masks]:
     """Return a number for the signature of each group, consistent over all releases, and the values of each as bits."""
     numbers: dict[frozenset[int], int] = {}
-    found = [
+    signature_of = [
         np.array(
-            [numbers.setdefault(each.signature(group), len(numbers)) for group in range(len(each))], dtype=np.int32
+            [numbers.setdefault(release.signature(group), len(numbers)) for group in range(len(release))],
+            dtype=np.int32,
         )
-        for each in releases
+        for release in releases
     ]
     masks = np.zeros((len(numbers), -(-domain // _WORD)), dtype=np.uint64)
     for signature, number in numbers.items():
         for value in signature:
             masks[number, value // _WORD] |= np.uint64(1) << np.uint64(value % _WORD)
-    return found, masks
+    return signature_of, masks
 
 
 def _kept_signatures(
     edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
 ) -> tuple[Places, Places] | None:
     """Return the signature of each track, as starts and numbers, if none changes: the definition states this publicly for the whole series."""
-    track = np.concatenate([each.track for each in edges])
-    shown = np.concatenate([mine[each.group_of] for mine, each in zip(signatures, releases, strict=True)])
-    seen = np.full(tracks, -1, dtype=np.int32)
-    seen[track] = shown
-    if (seen[track] != shown).any():
+    track = np.concatenate([pairs.track for pairs in edges])
+    signature = np.concatenate(
+        [group_signatures[release.group_of] for group_signatures, release in zip(signatures, releases, strict=True)]
+    )
+    signature_of = np.full(tracks, -1, dtype=np.int32)
+    signature_of[track] = signature
+    if (signature_of[track] != signature).any():
         return None
-    return starts_of(seen >= 0).astype(np.int32), seen[seen >= 0]
+    return starts_of(signature_of >= 0).astype(np.int32), signature_of[signature_of >= 0]
 
 
 def _one_signature(
-    edges: list[_Edges], signatures: list[Places], previous: Places, apart: Masks | None
+    edges: list[_Edges], signatures: list[Places], previous: Places, masks: Masks | None
 ) -> list[NDArray[np.bool_]]:
-    """Return for each edge whether its track could have this signature at all releases in which it was seen; ``apart``
+    """Return for each edge whether its track could have this signature at all releases in which it was seen; ``masks``
     are signatures that are equal or disjoint across changes and returns.
     """
     count = max(int(each.max(initial=0)) for each in signatures) + 1
-    pairs = [
-        each.track[each.person].astype(np.int64) * count + mine[each.group[each.slot]]
-        for each, mine in zip(edges, signatures, strict=True)
+    keys = [
+        pairs.track[pairs.person].astype(np.int64) * count + group_signatures[pairs.group[pairs.slot]]
+        for pairs, group_signatures in zip(edges, signatures, strict=True)
     ]
-    seen = np.bincount(np.concatenate([each.track for each in edges]), minlength=len(previous))
-    found, times = np.unique(np.concatenate([np.unique(each) for each in pairs]), return_counts=True)
-    possible = found[times == seen[found // count]]
-    if apart is not None:
+    release_counts = np.bincount(np.concatenate([pairs.track for pairs in edges]), minlength=len(previous))
+    distinct, counts = np.unique(np.concatenate([np.unique(each) for each in keys]), return_counts=True)
+    possible = distinct[counts == release_counts[distinct // count]]
+    if masks is not None:
         starts = np.searchsorted(possible, np.arange(len(previous) + 1) * count)
-        possible = possible[_kernels.equal_or_disjoint(previous, starts, possible % count, apart)]
-    return [np.isin(each, possible) for each in pairs]
+        possible = possible[_kernels.equal_or_disjoint(previous, starts, possible % count, masks)]
+    return [np.isin(each, possible) for each in keys]
 
 
 def _memberships(edges: list[_Edges], domain: int) -> Memberships:
-    firsts = starts_of([len(each.track) for each in edges])
-    coded = np.concatenate(
+    firsts = starts_of([len(pairs.track) for pairs in edges])
+    keys = np.concatenate(
         [
-            (first + each.person).astype(np.int64) * domain + each.value[each.slot]
-            for first, each in zip(firsts, edges, strict=False)
+            (first + pairs.person).astype(np.int64) * domain + pairs.value[pairs.slot]
+            for first, pairs in zip(firsts, edges, strict=False)
         ]
     )
-    found, counts = np.unique(coded, return_counts=True)
-    starts = np.searchsorted(found, np.arange(int(firsts[-1]) + 1, dtype=np.int64) * domain)
-    return Memberships(starts, (found % domain).astype(np.int32), counts)
+    distinct, counts = np.unique(keys, return_counts=True)
+    starts = np.searchsorted(distinct, np.arange(int(firsts[-1]) + 1, dtype=np.int64) * domain)
+    return Memberships(starts, (distinct % domain).astype(np.int32), counts)

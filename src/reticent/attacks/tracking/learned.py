@@ -34,15 +34,15 @@ class SightingFigures:
     def of_shares(cls, above: NDArray[np.int64], below: NDArray[np.int64], left: Places) -> SightingFigures:
         """Return the figures for the largest probabilities ``above / below``."""
         base = int(below.max(initial=0)) + 1
-        coded = above * base + below
+        keys = above * base + below
         if base <= _SMALL:
-            found = np.flatnonzero(np.bincount(coded))
-            places = np.zeros(base * base, dtype=np.int32)
-            places[found] = np.arange(len(found))
-            which = places[coded]
+            distinct = np.flatnonzero(np.bincount(keys))
+            position_of = np.zeros(base * base, dtype=np.int32)
+            position_of[distinct] = np.arange(len(distinct))
+            index_of = position_of[keys]
         else:
-            found, which = np.unique(coded, return_inverse=True)
-        return cls(tuple(Fraction(int(each) // base, int(each) % base) for each in found), which, left)
+            distinct, index_of = np.unique(keys, return_inverse=True)
+        return cls(tuple(Fraction(int(key) // base, int(key) % base) for key in distinct), index_of, left)
 
 
 class Chances(Protocol):
@@ -74,23 +74,23 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
         return int((np.diff(self.tracks.sightings[0]) > 0).sum())
 
     def __iter__(self) -> Iterator[Any]:
-        seen = np.diff(self.tracks.sightings[0]) > 0
-        return iter(self.tracks.people.filter(seen))
+        is_sighted = np.diff(self.tracks.sightings[0]) > 0
+        return iter(self.tracks.people.filter(is_sighted))
 
     def __getitem__(self, person: Any) -> Mapping[int, Mapping[Any, Fraction]]:
         try:
-            place = self.tracks.place_of(person)
+            index = self.tracks.place_of(person)
         except PolicyError as error:
             raise KeyError(str(error)) from None
-        starts, places = self.tracks.sightings
-        mine = places[starts[place] : starts[place + 1]]
-        if not len(mine):
+        starts, sightings = self.tracks.sightings
+        own_sightings = sightings[starts[index] : starts[index + 1]]
+        if not len(own_sightings):
             raise KeyError(f"{person!r} is in none of the releases that the adversary has.")
         return {
             self.tracks.numbers[self.tracks.release[sighting]]: {
                 self.tracks.domain[code]: chance for code, chance in self.chances.of(int(sighting)).items()
             }
-            for sighting in mine
+            for sighting in own_sightings
         }
 
     @cached_property
@@ -124,8 +124,8 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
         return distinct_values(self.tracks.values, self.tracks.offsets)[self.tracks.group]
 
     def _people(self, chosen: NDArray[np.bool_]) -> list[Any]:
-        places = np.unique(self.tracks.person[chosen])
-        return self.tracks.people.gather(places).to_list()
+        indices = np.unique(self.tracks.person[chosen])
+        return self.tracks.people.gather(indices).to_list()
 
     def card(self) -> Card:
         """Return a card: how many people are disclosed or narrowed, and the largest probability."""

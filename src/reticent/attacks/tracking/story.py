@@ -50,22 +50,24 @@ def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
     until everything that the fixpoint rules out about the person follows.
     """
     tracks = left.tracks
-    starts, places = tracks.sightings
-    place = tracks.place_of(person)
-    mine = np.unique(tracks.track[places[starts[place] : starts[place + 1]]]).tolist()
-    circle: set[int] = set()
-    around = set(mine)
+    starts, sightings = tracks.sightings
+    index = tracks.place_of(person)
+    own_tracks = np.unique(tracks.track[sightings[starts[index] : starts[index + 1]]]).tolist()
+    groups_used: set[int] = set()
+    neighbours = set(own_tracks)
     while True:
-        before = len(circle)
+        before = len(groups_used)
         homes, groups = tracks.homes
-        circle.update(group for track in around for group in groups[homes[track] : homes[track + 1]].tolist())
-        reasoning = _Reasoning(tracks, sorted(circle))
+        groups_used.update(group for track in neighbours for group in groups[homes[track] : homes[track + 1]].tolist())
+        reasoning = _Reasoning(tracks, sorted(groups_used))
         reasoning.run()
-        done = all(reasoning.left[track] == set(left.codes(track)) for track in mine)
-        if done or len(circle) == before or len(circle) > _MOST_GROUPS:
-            return [_told(tracks, step) for step in reasoning.needed(mine)]
+        complete = all(reasoning.left[track] == set(left.codes(track)) for track in own_tracks)
+        if complete or len(groups_used) == before or len(groups_used) > _MOST_GROUPS:
+            return [_clue(tracks, step) for step in reasoning.needed(own_tracks)]
         member_starts, members = tracks.members
-        around = {t for group in circle for t in members[member_starts[group] : member_starts[group + 1]].tolist()}
+        neighbours = {
+            t for group in groups_used for t in members[member_starts[group] : member_starts[group + 1]].tolist()
+        }
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,15 @@ class _Reasoning:
         self._steps: list[_Step] = []
         self._last: dict[int, int] = {}
         starts, members = tracks.members
-        shown: dict[int, list[frozenset[int]]] = {}
+        published: dict[int, list[frozenset[int]]] = {}
         for group in groups:
             self._members[group] = members[starts[group] : starts[group + 1]].tolist()
             for track in self._members[group]:
-                shown.setdefault(track, []).append(frozenset(tracks.shown(group).tolist()))
-        for track, sets in shown.items():
+                published.setdefault(track, []).append(frozenset(tracks.shown(group).tolist()))
+        for track, sets in published.items():
             common = frozenset.intersection(*sets)
             self.left[track] = set(common)
-            if any(common != each for each in sets):
+            if any(common != values for values in sets):
                 self._keep(_Step(track, common, frozenset.union(*sets) - common))
 
     def run(self) -> None:
@@ -142,19 +144,21 @@ class _Reasoning:
             return
         chosen = np.empty(len(members), dtype=np.int64)
         _kernels.matched(allowed, room, chosen)
-        kept = allowed.copy()
-        _kernels.usable(kept, room, chosen)
+        is_usable = allowed.copy()
+        _kernels.usable(is_usable, room, chosen)
         for row, track in enumerate(members):
-            gone = np.flatnonzero(allowed[row] & ~kept[row])
-            if len(gone):
-                holders = sorted({other for value in gone for other in _holders(allowed, chosen, int(value))})
-                others = [members[other] for other in holders]
-                removed = frozenset(values[gone].tolist())
-                now = len(self._steps)
-                needs = [number for each in (track, *others) for number in self._about(each, now)]
-                told = tuple((each, frozenset(self.left[each])) for each in others)
-                rest = frozenset(self.left[track]) - removed
-                yield _Step(track, rest, removed, group=group, others=told, needs=tuple(needs))
+            removed_columns = np.flatnonzero(allowed[row] & ~is_usable[row])
+            if len(removed_columns):
+                holders = sorted(
+                    {holder for value in removed_columns for holder in _holders(allowed, chosen, int(value))}
+                )
+                other_tracks = [members[holder] for holder in holders]
+                removed = frozenset(values[removed_columns].tolist())
+                step_count = len(self._steps)
+                needs = [number for member in (track, *other_tracks) for number in self._about(member, step_count)]
+                remaining_of_others = tuple((member, frozenset(self.left[member])) for member in other_tracks)
+                remaining = frozenset(self.left[track]) - removed
+                yield _Step(track, remaining, removed, group=group, others=remaining_of_others, needs=tuple(needs))
 
     def _differing(self, group: int) -> Iterator[_Step]:
         """Yield the exclusion of a certain value before or after a known change."""
@@ -169,45 +173,51 @@ class _Reasoning:
 
 def _holders(allowed: NDArray[np.bool_], chosen: NDArray[np.int64], value: int) -> set[int]:
     """Return the members who need a value among themselves: those who hold it, and those who hold what these could have instead (a Hall set)."""
-    found: set[int] = set()
-    waiting = [value]
-    while waiting:
-        now = waiting.pop()
-        for member in np.flatnonzero(chosen == now).tolist():
-            if member not in found:
-                found.add(member)
-                waiting += np.flatnonzero(allowed[member]).tolist()
-    return found
+    holders: set[int] = set()
+    open_values = [value]
+    while open_values:
+        current = open_values.pop()
+        for member in np.flatnonzero(chosen == current).tolist():
+            if member not in holders:
+                holders.add(member)
+                open_values += np.flatnonzero(allowed[member]).tolist()
+    return holders
 
 
-def _told(tracks: Tracks, step: _Step) -> Clue:
+def _clue(tracks: Tracks, step: _Step) -> Clue:
+    """Return a step of the reasoning as a clue in plain words."""
     person = tracks.people[int(tracks.owner[step.track])]
     sightings = np.flatnonzero(tracks.track == step.track)
-    releases = tuple(tracks.numbers[tracks.release[each]] for each in sightings)
+    releases = tuple(tracks.numbers[tracks.release[sighting]] for sighting in sightings)
     names = tuple(tracks.names(sorted(step.left)))
     when = _in_releases(list(releases))
-    so = f"So {person} {'has' if len(names) == 1 else 'has one of'} {listed(list(names), 8)} {when}."
+    conclusion = f"So {person} {'has' if len(names) == 1 else 'has one of'} {listed(list(names), 8)} {when}."
     if step.changed is not None:
-        known = tracks.names(sorted(step.removed))[0]
-        text = f"The value of {person} changed, and was {known} {'before' if step.changed < step.track else 'afterwards'}. {so}"
+        removed = tracks.names(sorted(step.removed))[0]
+        text = f"The value of {person} changed, and was {removed} {'before' if step.changed < step.track else 'afterwards'}. {conclusion}"
     elif step.group is None:
-        shown = [
-            (tracks.numbers[tracks.release[each]], tracks.names(np.unique(tracks.shown(int(tracks.group[each])))))
-            for each in sightings
+        published = [
+            (
+                tracks.numbers[tracks.release[sighting]],
+                tracks.names(np.unique(tracks.shown(int(tracks.group[sighting])))),
+            )
+            for sighting in sightings
         ]
-        seen = "; ".join(
-            f"{_in_releases([number for number, _ in alike])} among {listed(values, 8)}"
-            for values, alike in ((values, list(group)) for values, group in groupby(shown, key=lambda pair: pair[1]))
+        appearances = "; ".join(
+            f"{_in_releases([number for number, _ in same_values])} among {listed(values, 8)}"
+            for values, same_values in (
+                (values, list(group)) for values, group in groupby(published, key=lambda pair: pair[1])
+            )
         )
-        text = f"{person} appears {seen}. Nothing changed about {person} in between. {so}"
+        text = f"{person} appears {appearances}. Nothing changed about {person} in between. {conclusion}"
     else:
         number = tracks.numbers[tracks.group_release[step.group]]
-        beside = " and ".join(
-            f"{tracks.people[int(tracks.owner[other])]} ({' or '.join(map(str, tracks.names(sorted(codes))))})"
-            for other, codes in step.others
+        co_members = " and ".join(
+            f"{tracks.people[int(tracks.owner[co_member])]} ({' or '.join(map(str, tracks.names(sorted(codes))))})"
+            for co_member, codes in step.others
         )
-        taken = listed(tracks.names(sorted(step.removed)), 8)
-        text = f"In release {number} {person} shares a group with {beside}: {taken} {'is' if len(step.removed) == 1 else 'are'} taken. {so}"
+        ruled_out = listed(tracks.names(sorted(step.removed)), 8)
+        text = f"In release {number} {person} shares a group with {co_members}: {ruled_out} {'is' if len(step.removed) == 1 else 'are'} taken. {conclusion}"
     return Clue(person, releases, names, text)
 
 

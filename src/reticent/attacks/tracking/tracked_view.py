@@ -70,15 +70,15 @@ class Tracks:
             raise PolicyError(
                 f"returns must be 'unknown' or 'unchanged', but it is {returns!r}.", setting=("returns",), value=returns
             )
-        numbers = [each.number for each in series]
-        wanted = _wanted(numbers, releases)
+        numbers = [release.number for release in series]
+        known_numbers = _wanted(numbers, releases)
         people, codes = series.coded_people()
         series.check_events(people, codes)
         equal = np.zeros(max(EventKind) + 1, dtype=bool)
         equal[[EventKind.UNCHANGED, EventKind.QUASI_UPDATED]] = True
         equal[EventKind.RETURNED] = returns == "unchanged"
         last = np.full(len(people), -1, dtype=np.int32)
-        made = 0
+        track_count = 0
         tracks, before, previous, owner = [], [], [], []
         for release, code in zip(series, codes, strict=True):
             # A person declared new but seen before was forgotten meanwhile and came back: the adversary knows who it
@@ -88,31 +88,31 @@ class Tracks:
             )
             follows = equal[events] & (last[code] >= 0)
             track = np.where(follows, last[code], 0).astype(np.int32)
-            fresh = np.flatnonzero(~follows)
-            track[fresh] = np.arange(made, made + len(fresh), dtype=np.int32)
-            began = events[fresh]
-            differs = knows_change & (began == EventKind.SENSITIVE_UPDATED)
-            before.append(np.where(differs, last[code[fresh]], -1).astype(np.int32))
-            goes_on = (began == EventKind.SENSITIVE_UPDATED) | (began == EventKind.RETURNED)
-            previous.append(np.where(goes_on, last[code[fresh]], -1).astype(np.int32))
-            owner.append(code[fresh])
+            new_rows = np.flatnonzero(~follows)
+            track[new_rows] = np.arange(track_count, track_count + len(new_rows), dtype=np.int32)
+            first_events = events[new_rows]
+            differs = knows_change & (first_events == EventKind.SENSITIVE_UPDATED)
+            before.append(np.where(differs, last[code[new_rows]], -1).astype(np.int32))
+            goes_on = (first_events == EventKind.SENSITIVE_UPDATED) | (first_events == EventKind.RETURNED)
+            previous.append(np.where(goes_on, last[code[new_rows]], -1).astype(np.int32))
+            owner.append(code[new_rows])
             last[code] = track
-            made += len(fresh)
+            track_count += len(new_rows)
             tracks.append(track)
-        kept = [place for place, number in enumerate(numbers) if number in wanted]
-        firsts = starts_of([len(series[place]) for place in kept])
-        sizes = [series[place].sizes for place in kept]
+        indices = [index for index, number in enumerate(numbers) if number in known_numbers]
+        firsts = starts_of([len(series[index]) for index in indices])
+        sizes = [series[index].sizes for index in indices]
         return cls(
             people,
-            tuple(numbers[place] for place in kept),
+            tuple(numbers[index] for index in indices),
             series.domain,
-            _joined([codes[place] for place in kept]),
-            np.repeat(np.arange(len(kept), dtype=np.int32), [len(codes[place]) for place in kept]),
-            _joined([series[place].group_of + first for place, first in zip(kept, firsts, strict=False)]),
-            _joined([tracks[place] for place in kept]),
-            np.repeat(np.arange(len(kept), dtype=np.int32), [len(series[place]) for place in kept]),
+            _joined([codes[index] for index in indices]),
+            np.repeat(np.arange(len(indices), dtype=np.int32), [len(codes[index]) for index in indices]),
+            _joined([series[index].group_of + first for index, first in zip(indices, firsts, strict=False)]),
+            _joined([tracks[index] for index in indices]),
+            np.repeat(np.arange(len(indices), dtype=np.int32), [len(series[index]) for index in indices]),
             starts_of(np.concatenate(sizes)),
-            _joined([series[place].values for place in kept]),
+            _joined([series[index].values for index in indices]),
             _joined(before),
             _joined(previous),
             _joined(owner),
@@ -126,28 +126,28 @@ class Tracks:
     @cached_property
     def after(self) -> Places:
         """The inverse of ``before``."""
-        found = np.full(len(self.before), -1, dtype=np.int32)
-        known = np.flatnonzero(self.before >= 0)
-        found[self.before[known]] = known
-        return found
+        inverse = np.full(len(self.before), -1, dtype=np.int32)
+        changed = np.flatnonzero(self.before >= 0)
+        inverse[self.before[changed]] = changed
+        return inverse
 
     @cached_property
     def members(self) -> tuple[NDArray[np.int64], Places]:
-        """The tracks in each group: ``places[starts[g]:starts[g + 1]]``."""
-        starts, places = _kernels.gathered(self.group, self.groups)
-        return starts, self.track[places]
+        """The tracks in each group: ``sightings[starts[g]:starts[g + 1]]``."""
+        starts, sightings = _kernels.gathered(self.group, self.groups)
+        return starts, self.track[sightings]
 
     @cached_property
     def homes(self) -> tuple[NDArray[np.int64], Places]:
         """The groups of each track."""
-        starts, places = _kernels.gathered(self.track, len(self.before))
-        return starts, self.group[places]
+        starts, sightings = _kernels.gathered(self.track, len(self.before))
+        return starts, self.group[sightings]
 
     @cached_property
     def sightings(self) -> tuple[NDArray[np.int64], Places]:
         """The sightings of each person, in the order of releases."""
-        starts, places = _kernels.gathered(self.person, len(self.people))
-        return starts, places
+        starts, order = _kernels.gathered(self.person, len(self.people))
+        return starts, order
 
     def shown(self, group: int) -> Places:
         """Return the published values of a group, rising."""
@@ -159,16 +159,16 @@ class Tracks:
 
     @cached_property
     def _places(self) -> dict[Any, int]:
-        return {key: place for place, key in enumerate(self.people)}
+        return {key: index for index, key in enumerate(self.people)}
 
     def place_of(self, person: Any) -> int:
         """Return the index of a person; a :class:`PolicyError` if no release contains the person."""
-        found = self._places.get(person)
-        if found is None:
+        index = self._places.get(person)
+        if index is None:
             raise PolicyError(
                 f"No release contains the person {person!r}. Write the key exactly as in the key column.", value=person
             )
-        return found
+        return index
 
 
 def distinct_values(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -176,11 +176,12 @@ def distinct_values(values: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray
     first = np.ones(len(values), dtype=np.int64)
     first[1:] = values[1:] != values[:-1]
     first[offsets[:-1]] = 1
-    found: NDArray[np.int64] = np.add.reduceat(first, offsets[:-1])
-    return found
+    counts: NDArray[np.int64] = np.add.reduceat(first, offsets[:-1])
+    return counts
 
 
 def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collection[int]:
+    """Return the numbers of the releases that the adversary has; refused if releases are missing in between."""
     if not numbers:
         raise DataError("The series has no release yet, so there is nothing to attack.")
     if any(later - earlier != 1 for earlier, later in pairwise(numbers)):
@@ -200,5 +201,5 @@ def _wanted(numbers: Sequence[int], releases: Collection[int] | None) -> Collect
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> Places:
-    found: Places = np.concatenate(parts).astype(np.int32, copy=False)
-    return found
+    joined: Places = np.concatenate(parts).astype(np.int32, copy=False)
+    return joined

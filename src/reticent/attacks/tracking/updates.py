@@ -48,55 +48,56 @@ def m_distinct(
     """
     context = context or Context()
     allowed = _relation(series.domain, updates)
-    seen = Tracks.of(series, knows_change=False)
-    size = len(seen.track)
+    view = Tracks.of(series, knows_change=False)
+    size = len(view.track)
     tracks = replace(
-        seen, track=np.arange(size, dtype=np.int32), before=np.full(size, -1, dtype=np.int32), owner=seen.person
+        view, track=np.arange(size, dtype=np.int32), before=np.full(size, -1, dtype=np.int32), owner=view.person
     )
     earlier, later = _consecutive(tracks)
     masks = np.full((size, -(-len(series.domain) // _WORD)), ~np.uint64(0))
     while True:
-        left = fixpoint(tracks, context, masks)
+        remaining = fixpoint(tracks, context, masks)
         before = masks.copy()
         _follow(masks, earlier, later, allowed)
         _follow(masks, later, earlier, allowed.T)
         if np.array_equal(before, masks):
             break
-    place = int(np.argmin(left.sizes))
-    worst = tracks.people[int(tracks.person[place])], tracks.numbers[tracks.release[place]]
-    unique = all((distinct_values(each.values, each.offsets) == each.sizes).all() for each in series)
-    return MDistinctness(int(left.sizes[place]), worst, unique)
+    lowest = int(np.argmin(remaining.sizes))
+    worst = tracks.people[int(tracks.person[lowest])], tracks.numbers[tracks.release[lowest]]
+    unique = all((distinct_values(release.values, release.offsets) == release.sizes).all() for release in series)
+    return MDistinctness(int(remaining.sizes[lowest]), worst, unique)
 
 
 def _relation(domain: tuple[Any, ...], updates: Mapping[Any, Collection[Any]]) -> NDArray[np.bool_]:
-    places = {value: code for code, value in enumerate(domain)}
-    found = np.zeros((len(domain), len(domain)), dtype=bool)
+    """Return which value (row) can become which (column) along the declared updates."""
+    code_of = {value: code for code, value in enumerate(domain)}
+    allowed = np.zeros((len(domain), len(domain)), dtype=bool)
     for value in domain:
         for target in updates.get(value, (value,)):
-            if target not in places:
+            if target not in code_of:
                 raise PolicyError(
                     f"updates: {target!r} is not a value of the domain.{did_you_mean(target, domain)}",
                     setting=("updates",),
                     value=target,
                 )
-            found[places[value], places[target]] = True
-    unknown = [value for value in updates if value not in places]
+            allowed[code_of[value], code_of[target]] = True
+    unknown = [value for value in updates if value not in code_of]
     if unknown:
         raise PolicyError(
             f"updates: {unknown[0]!r} is not a value of the domain.{did_you_mean(unknown[0], domain)}",
             setting=("updates",),
             value=unknown[0],
         )
-    return found
+    return allowed
 
 
 def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return sightings of one person in two consecutive releases."""
-    places = tracks.sightings[1]
-    near = (tracks.person[places[1:]] == tracks.person[places[:-1]]) & (
-        tracks.release[places[1:]] == tracks.release[places[:-1]] + 1
+    sightings = tracks.sightings[1]
+    is_consecutive = (tracks.person[sightings[1:]] == tracks.person[sightings[:-1]]) & (
+        tracks.release[sightings[1:]] == tracks.release[sightings[:-1]] + 1
     )
-    return places[:-1][near], places[1:][near]
+    return sightings[:-1][is_consecutive], sightings[1:][is_consecutive]
 
 
 def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:

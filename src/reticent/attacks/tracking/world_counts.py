@@ -62,18 +62,18 @@ def count_worlds(tracks: Tracks, context: Context) -> tuple[WorldMarginals, int]
     *Cost.* Exponential in the number of tracks that are open at the same time. A component with more than
     ``MOST_TRANSITIONS`` is refused.
     """
-    left = fixpoint(tracks, context)
+    remaining = fixpoint(tracks, context)
     shares: dict[int, Shares] = {}
     counts = []
-    components = _components(tracks, left, shares)
+    components = _components(tracks, remaining, shares)
     for number, component in enumerate(components):
         if number % 1000 == 0:
             context.step("counting worlds", number, len(components))
-        found = component.alike()
-        if found is None:
-            found = _Transfer(component).run(context, tracks)
-        counts.append(found[0])
-        shares.update(found[1])
+        result = component.alike()
+        if result is None:
+            result = _Transfer(component).run(context, tracks)
+        counts.append(result[0])
+        shares.update(result[1])
     return WorldMarginals(tracks, shares), math.prod(counts)
 
 
@@ -95,50 +95,50 @@ class _Component:
             return None
         ((members, room),) = self.constraints
         values = tuple(value for value, _ in room)
-        rows = sum(times for _, times in room)
+        rows = sum(count for _, count in room)
         if any(self.allowed[track] != values for track in members) or (len(room) < rows and len(members) < rows):
             return None
-        share = {value: Fraction(times, rows) for value, times in room}
+        share = {value: Fraction(count, rows) for value, count in room}
         worlds = math.factorial(rows) // math.factorial(rows - len(members))
-        return worlds // math.prod(math.factorial(times) for _, times in room), dict.fromkeys(members, share)
+        return worlds // math.prod(math.factorial(count) for _, count in room), dict.fromkeys(members, share)
 
 
-def _components(tracks: Tracks, left: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
+def _components(tracks: Tracks, remaining: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
     """Return the components; tracks with one remaining value get their share at once."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     starts, members = tracks.members
-    seen = np.diff(tracks.homes[0]) > 0
-    several = seen & (left.sizes > 1)
-    for track in np.flatnonzero(seen & ~several).tolist():
-        shares[track] = {left.codes(track)[0]: Fraction(1)}
+    is_sighted = np.diff(tracks.homes[0]) > 0
+    is_open = is_sighted & (remaining.sizes > 1)
+    for track in np.flatnonzero(is_sighted & ~is_open).tolist():
+        shares[track] = {remaining.codes(track)[0]: Fraction(1)}
     group = np.repeat(np.arange(tracks.groups), np.diff(starts))
-    chosen = several[members]
-    inside, home = members[chosen], group[chosen]
-    changed = np.flatnonzero(several & (tracks.before >= 0))
-    changed = changed[several[tracks.before[changed]]]
+    is_open_member = is_open[members]
+    open_tracks, group_of_member = members[is_open_member], group[is_open_member]
+    changed = np.flatnonzero(is_open & (tracks.before >= 0))
+    changed = changed[is_open[tracks.before[changed]]]
     # Tracks and groups are the nodes: a track is connected to its groups, and to the track that it differs from.
-    size = len(several)
-    rows = np.concatenate([inside, changed])
-    columns = np.concatenate([home + size, tracks.before[changed]])
+    size = len(is_open)
+    rows = np.concatenate([open_tracks, changed])
+    columns = np.concatenate([group_of_member + size, tracks.before[changed]])
     nodes = size + tracks.groups
     graph = coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(nodes, nodes))
     labels = connected_components(graph, directed=False)[1]
-    found: dict[int, _Component] = defaultdict(_Component)
-    for track in np.flatnonzero(several).tolist():
-        found[labels[track]].allowed[track] = left.codes(track)
-    for place in np.unique(home).tolist():
-        all_members = members[starts[place] : starts[place + 1]]
-        open_members = tuple(sorted(all_members[several[all_members]].tolist()))
-        room = Counter(tracks.shown(place).tolist())
-        room.subtract(left.codes(track)[0] for track in all_members[~several[all_members]].tolist())
-        found[labels[open_members[0]]].constraints[open_members, tuple((+room).items())] = None
+    components: dict[int, _Component] = defaultdict(_Component)
+    for track in np.flatnonzero(is_open).tolist():
+        components[labels[track]].allowed[track] = remaining.codes(track)
+    for group_index in np.unique(group_of_member).tolist():
+        all_members = members[starts[group_index] : starts[group_index + 1]]
+        open_members = tuple(sorted(all_members[is_open[all_members]].tolist()))
+        room = Counter(tracks.shown(group_index).tolist())
+        room.subtract(remaining.codes(track)[0] for track in all_members[~is_open[all_members]].tolist())
+        components[labels[open_members[0]]].constraints[open_members, tuple((+room).items())] = None
     for track in changed.tolist():
-        differ = found[labels[track]].differ
+        differ = components[labels[track]].differ
         differ[track].append(int(tracks.before[track]))
         differ[int(tracks.before[track])].append(track)
-    return list(found.values())
+    return list(components.values())
 
 
 @dataclass(frozen=True)
@@ -172,13 +172,13 @@ class _Transfer:
         """Return the number of worlds and the marginals."""
         for number in self._order():
             members, room = self._constraints[number]
-            values = {value: place for place, (value, _) in enumerate(room)}
-            self._open(tuple(times for _, times in room))
+            values = {value: index for index, (value, _) in enumerate(room)}
+            self._open(tuple(count for _, count in room))
             for track in members:
                 self._pending[track].discard(number)
-            for track in [each for each in members if each in self._live]:
+            for track in [track_of for track_of in members if track_of in self._live]:
                 self._take(self._live.index(track), values)
-            for track in [each for each in members if each not in self._live]:
+            for track in [track_of for track_of in members if track_of not in self._live]:
                 self._choose(track, values)
             self._close()
             context.check("counting worlds")
@@ -226,41 +226,48 @@ class _Transfer:
         self._advance(None, lambda live, _: [(live, room, 0)])
 
     def _close(self) -> None:
-        kept = [place for place, track in enumerate(self._live) if self._needed(track)]
-        self._live = [self._live[place] for place in kept]
-        self._advance(None, lambda live, _: [(tuple(live[place] for place in kept), (), 0)])
+        """Drop the tracks that no later group or change needs from the states."""
+        kept_indices = [index for index, track in enumerate(self._live) if self._needed(track)]
+        self._live = [self._live[index] for index in kept_indices]
+        self._advance(None, lambda live, _: [(tuple(live[index] for index in kept_indices), (), 0)])
 
     def _needed(self, track: int) -> bool:
         return bool(self._pending[track] or self._unset.get(track))
 
-    def _take(self, place: int, values: Mapping[int, int]) -> None:
+    def _take(self, position: int, values: Mapping[int, int]) -> None:
+        """Use one row of the current group for a track whose value is already in the state."""
+
         def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
-            at = values.get(live[place], -1)
-            return [(live, _less(room, at), 0)] if at >= 0 and room[at] else []
+            index = values.get(live[position], -1)
+            return [(live, _less(room, index), 0)] if index >= 0 and room[index] else []
 
         self._advance(None, step)
 
     def _choose(self, track: int, values: Mapping[int, int]) -> None:
-        others = [place for place, each in enumerate(self._live) if each in self._component.differ.get(track, ())]
-        for other in self._component.differ.get(track, ()):
-            self._unset[other].discard(track)
+        """Choose the value of a track: branch into every allowed value that the group still has and no neighbour across a change holds."""
+        must_differ = [
+            index for index, live_track in enumerate(self._live) if live_track in self._component.differ.get(track, ())
+        ]
+        for different in self._component.differ.get(track, ()):
+            self._unset[different].discard(track)
         options = [(value, values[value]) for value in self._component.allowed[track] if value in values]
-        kept = self._needed(track)
+        is_needed = self._needed(track)
 
         def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
             return [
-                ((*live, value) if kept else live, _less(room, at), value)
-                for value, at in options
-                if room[at] and all(live[place] != value for place in others)
+                ((*live, value) if is_needed else live, _less(room, index), value)
+                for value, index in options
+                if room[index] and all(live[index] != value for index in must_differ)
             ]
 
         self._advance(track, step)
-        if kept:
+        if is_needed:
             self._live.append(track)
 
     def _advance(self, track: int | None, step: _Step) -> None:
+        """Add a layer: apply ``step`` to every state, and merge equal successors by adding their numbers of worlds."""
         targets: dict[State, int] = {}
-        places: dict[State, int] = {}
+        index_of: dict[State, int] = {}
         layer = _Layer(track, [], [], [], list(self._states.values()))
         if self._is_too_large:
             return
@@ -272,28 +279,31 @@ class _Transfer:
                 state = next_live, next_room
                 targets[state] = targets.get(state, 0) + weight
                 layer.source.append(source)
-                layer.target.append(places.setdefault(state, len(places)))
+                layer.target.append(index_of.setdefault(state, len(index_of)))
                 layer.chosen.append(value)
         self._transitions += len(layer.source)
         self._layers.append(layer)
         self._states = targets
 
     def _backward(self) -> tuple[int, dict[int, Shares]]:
+        """Return the number of worlds and, by a backward pass over the layers, the marginals of every track."""
         total = sum(self._states.values())
-        ways = [1] * len(self._states)
-        found: dict[int, Shares] = {}
+        completions = [1] * len(self._states)
+        marginals: dict[int, Shares] = {}
         for layer in reversed(self._layers):
-            before = [0] * len(layer.weights)
+            earlier = [0] * len(layer.weights)
             counts: dict[int, int] = defaultdict(int)
             for source, target, value in zip(layer.source, layer.target, layer.chosen, strict=True):
-                before[source] += ways[target]
+                earlier[source] += completions[target]
                 if layer.track is not None:
-                    counts[value] += layer.weights[source] * ways[target]
+                    counts[value] += layer.weights[source] * completions[target]
             if layer.track is not None:
-                found[layer.track] = {value: Fraction(count, total) for value, count in sorted(counts.items()) if count}
-            ways = before
-        return total, found
+                marginals[layer.track] = {
+                    value: Fraction(count, total) for value, count in sorted(counts.items()) if count
+                }
+            completions = earlier
+        return total, marginals
 
 
-def _less(room: Codes, at: int) -> Codes:
-    return (*room[:at], room[at] - 1, *room[at + 1 :])
+def _less(room: Codes, index: int) -> Codes:
+    return (*room[:index], room[index] - 1, *room[index + 1 :])
