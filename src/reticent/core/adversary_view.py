@@ -79,7 +79,7 @@ class AdversaryColumn:
 
     def as_labels(self, sizes: _Array) -> LabelColumn:
         """The labels of cells of the given sizes. They count as raw values if each represents one value."""
-        single = np.array([isinstance(meaning, Value | Missing) for meaning in self.meanings], dtype=bool)
+        is_single_value = np.array([isinstance(meaning, Value | Missing) for meaning in self.meanings], dtype=bool)
 
         def counted(values: pl.Series) -> RawValues:
             column = bind_sensitive(self.name, None, values)
@@ -91,10 +91,13 @@ class AdversaryColumn:
 
         def classified() -> LabelClasses:
             classes = _disjoint_classes(self.meanings)
-            alone = np.bincount(classes) == 1
-            return LabelClasses(counted(pl.Series(self.name, classes)), alone & single[first_rows(classes, len(alone))])
+            is_only_label = np.bincount(classes) == 1
+            return LabelClasses(
+                counted(pl.Series(self.name, classes)),
+                is_only_label & is_single_value[first_rows(classes, len(is_only_label))],
+            )
 
-        if single.all():
+        if is_single_value.all():
             return LabelColumn(self.name, self.codes, self.texts, exact)
         return LabelColumn(self.name, self.codes, self.texts, None, classified)
 
@@ -108,9 +111,9 @@ def _disjoint_classes(meanings: Sequence[Meaning]) -> _Array:
     if len(meanings) > _MOST_COMPARED:
         return np.zeros(len(meanings), dtype=np.int64)
     pairs = [
-        (one, other)
-        for one, other in combinations(range(len(meanings)), 2)
-        if not are_disjoint(meanings[one], meanings[other])
+        (first, second)
+        for first, second in combinations(range(len(meanings)), 2)
+        if not are_disjoint(meanings[first], meanings[second])
     ]
     # scipy is imported lazily: small releases must not wait for it.
     from scipy.sparse import coo_array
@@ -203,13 +206,13 @@ class AdversaryView:
 
         If labels do not distinguish all groups, ``called`` names the column that does.
         """
-        columns = tuple(AdversaryColumn.of(rows[name], known) for name, known in meanings.items())
-        own = () if called is None else (AdversaryColumn.of(rows[called]),)
-        ids, count = number(*_keys([*columns, *own], rows.height))
+        columns = tuple(AdversaryColumn.of(rows[name], meanings_of) for name, meanings_of in meanings.items())
+        group_column = () if called is None else (AdversaryColumn.of(rows[called]),)
+        ids, count = number(*_keys([*columns, *group_column], rows.height))
         firsts = first_rows(ids, count)
         groups = _grouped(ids, count, rows, sensitive, times)
-        cells = tuple(each.at(firsts) for each in columns)
-        names = own[0].labels.gather(own[0].codes[firsts]) if own else None
+        cells = tuple(column.at(firsts) for column in columns)
+        names = group_column[0].labels.gather(group_column[0].codes[firsts]) if group_column else None
         return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),), called=names)
 
     @classmethod
@@ -221,22 +224,31 @@ class AdversaryView:
         sensitive: Sequence[str],
         bucket: str,
         times: _Array | None = None,
-        many: _Array | None = None,
+        multiplicities: _Array | None = None,
     ) -> AdversaryView:
         """The view of exact labels in one table and sensitive values in another, linked by a bucket only: a bucket is a
         group.
 
-        ``times`` is the number of rows that each row of ``values`` represents, ``many`` that of each row of ``people``.
+        ``times`` is the number of rows that each row of ``values`` represents, ``multiplicities`` that of each row of ``people``.
         """
-        columns = [AdversaryColumn.of(people[name], known) for name, known in meanings.items()]
+        columns = [AdversaryColumn.of(people[name], meanings_of) for name, meanings_of in meanings.items()]
         numbers = values[bucket].unique().sort()
-        place, owner = (encode(table[bucket], numbers, bucket, None).astype(np.int64) for table in (people, values))
-        own = AdversaryColumn(bucket, place, numbers, ())
-        ids, count = number(*_keys([*columns, own], people.height))
+        bucket_of_people, bucket_of_values = (
+            encode(table[bucket], numbers, bucket, None).astype(np.int64) for table in (people, values)
+        )
+        bucket_column = AdversaryColumn(bucket, bucket_of_people, numbers, ())
+        ids, count = number(*_keys([*columns, bucket_column], people.height))
         firsts = first_rows(ids, count)
-        groups = _grouped(owner, len(numbers), values, sensitive, times)
-        cells = tuple(each.at(firsts) for each in columns)
-        return cls(cells, sum_by(ids, many, count), place[firsts], groups, (tuple(meanings),), called=numbers)
+        groups = _grouped(bucket_of_values, len(numbers), values, sensitive, times)
+        cells = tuple(column.at(firsts) for column in columns)
+        return cls(
+            cells,
+            sum_by(ids, multiplicities, count),
+            bucket_of_people[firsts],
+            groups,
+            (tuple(meanings),),
+            called=numbers,
+        )
 
     @classmethod
     def in_noise(cls, rows: pl.DataFrame) -> AdversaryView:
@@ -317,26 +329,26 @@ class AdversaryView:
         if declared is None:
             return groups.reference, int(groups.reference.sum())
         counts = dict(zip(declared.column.texts, declared.counts.tolist(), strict=True))
-        shown = np.array([counts[text] for text in groups.domain.columns[0].texts], dtype=np.int64)
-        return shown, int(declared.counts.sum())
+        counts_in_order = np.array([counts[text] for text in groups.domain.columns[0].texts], dtype=np.int64)
+        return counts_in_order, int(declared.counts.sum())
 
     def known(self, columns: Sequence[str]) -> AdversaryView:
         """The view of an adversary who knows some of the columns only: rows with equal labels there are merged."""
         if set(columns) == set(self.names):
             return self
         chosen = [self.column(name) for name in columns]
-        codes, sizes = [each.codes for each in chosen], [len(each.labels) for each in chosen]
-        apart = self.is_row_by_row
-        if not apart and self.groups is not None:
+        codes, sizes = [column.codes for column in chosen], [len(column.labels) for column in chosen]
+        row_by_row = self.is_row_by_row
+        if not row_by_row and self.groups is not None:
             codes, sizes = [*codes, self.group_of], [*sizes, len(self.groups)]
         ids, count = number(*pack(codes, sizes, len(self.sizes)))
         firsts = first_rows(ids, count)
-        groups = self.true_groups.merged(ids, count) if apart else self.groups
+        groups = self.true_groups.merged(ids, count) if row_by_row else self.groups
         return replace(
             self,
-            columns=tuple(each.at(firsts) for each in chosen),
+            columns=tuple(column.at(firsts) for column in chosen),
             sizes=sum_by(ids, self.sizes, count),
-            group_of=np.arange(count) if apart or self.groups is None else self.group_of[firsts],
+            group_of=np.arange(count) if row_by_row or self.groups is None else self.group_of[firsts],
             groups=groups,
             people=None if self.people is None or groups is None else groups.distinct_people,
             shapes=self.shapes_of(ids, count, columns),
@@ -347,26 +359,26 @@ class AdversaryView:
         chosen = [name for name in self.declared if name in names]
         if not chosen:
             return self
-        rows, apart = self.declared[chosen[0]], self.is_row_by_row
+        rows, row_by_row = self.declared[chosen[0]], self.is_row_by_row
         keys = [] if self.called is None else [self.called.name]
-        keys += [] if apart and keys else self.names
-        distinct, times = rows.counted([*keys, *chosen, *(self.sensitive if apart else ())])
-        cells, more = self._cells_of(distinct), [AdversaryColumn.of(distinct[name]) for name in chosen]
-        sizes = [len(self.sizes), *(len(each.labels) for each in more)]
-        ids, count = number(*pack([cells, *(each.codes for each in more)], sizes, distinct.height))
+        keys += [] if row_by_row and keys else self.names
+        distinct, times = rows.counted([*keys, *chosen, *(self.sensitive if row_by_row else ())])
+        cells, known_columns = self._cells_of(distinct), [AdversaryColumn.of(distinct[name]) for name in chosen]
+        sizes = [len(self.sizes), *(len(column.labels) for column in known_columns)]
+        ids, count = number(*pack([cells, *(each.codes for each in known_columns)], sizes, distinct.height))
         firsts = first_rows(ids, count)
-        mine = cells[firsts]
+        parent_cells = cells[firsts]
         return replace(
             self,
-            columns=(*(each.at(mine) for each in self.columns), *(each.at(firsts) for each in more)),
+            columns=(*(each.at(parent_cells) for each in self.columns), *(each.at(firsts) for each in known_columns)),
             sizes=sum_by(ids, times, count),
-            group_of=np.arange(count) if apart else self.group_of[mine],
-            groups=_grouped(ids, count, distinct, self.sensitive, times) if apart else self.groups,
+            group_of=np.arange(count) if row_by_row else self.group_of[parent_cells],
+            groups=_grouped(ids, count, distinct, self.sensitive, times) if row_by_row else self.groups,
             sets=tuple((*columns, *chosen) for columns in self.sets),
             people=None,
-            called=None if apart else self.called,
+            called=None if row_by_row else self.called,
             declared={name: each for name, each in self.declared.items() if name not in chosen},
-            shapes=tuple(self.shapes[cell] for cell in mine.tolist()) if self.shapes else (),
+            shapes=tuple(self.shapes[cell] for cell in parent_cells.tolist()) if self.shapes else (),
         )
 
     def _cells_of(self, rows: pl.DataFrame) -> _Array:
@@ -374,9 +386,9 @@ class AdversaryView:
         group = self.of_rows(rows)
         if self.is_row_by_row:
             return group
-        shown = [self._codes_of(rows, each) for each in self.columns]
-        sizes = [*(len(each.labels) for each in self.columns), len(self.true_groups)]
-        return find_place([*(each.codes for each in self.columns), self.group_of], [*shown, group], sizes)
+        codes_of_rows = [self._codes_of(rows, column) for column in self.columns]
+        sizes = [*(len(column.labels) for column in self.columns), len(self.true_groups)]
+        return find_place([*(column.codes for column in self.columns), self.group_of], [*codes_of_rows, group], sizes)
 
     @staticmethod
     def _codes_of(rows: pl.DataFrame, column: AdversaryColumn) -> _Array:
@@ -394,15 +406,15 @@ class AdversaryView:
         firsts = first_rows(ids, count)
         if set(columns) == set(self.names):
             return tuple(self.shapes[cell] for cell in firsts.tolist())
-        alone = np.bincount(ids, minlength=count) == 1
+        is_alone = np.bincount(ids, minlength=count) == 1
         return tuple(
             self.shapes[cell].known(columns) if single else LabelBox()
-            for cell, single in zip(firsts.tolist(), alone.tolist(), strict=True)
+            for cell, single in zip(firsts.tolist(), is_alone.tolist(), strict=True)
         )
 
     def shaped(self, shapes: Mapping[tuple[str, ...], Shape]) -> AdversaryView:
         """The view with the shape of every cell, looked up by its labels."""
-        texts = [each.texts for each in self.columns]
+        texts = [column.texts for column in self.columns]
         labels = list(
             zip(*([text[c] for c in each.codes] for text, each in zip(texts, self.columns, strict=True)), strict=True)
         )
@@ -415,12 +427,12 @@ class AdversaryView:
         groups = self.true_groups
         for column in groups.domain.columns:
             counts = groups.marginal(column.name).histograms.total(column.size)
-            shown = np.flatnonzero(counts)
-            yield column.labels.gather(shown).alias(column.name), counts[shown]
+            occurring = np.flatnonzero(counts)
+            yield column.labels.gather(occurring).alias(column.name), counts[occurring]
         for name, rows in self.declared.items():
-            values, times = rows.counted([name])
+            values, counts_by_value = rows.counted([name])
             order = values[name].arg_sort(nulls_last=True).to_numpy()
-            yield values[name].gather(order), times[order]
+            yield values[name].gather(order), counts_by_value[order]
 
     def ask(
         self, people: pl.DataFrame, columns: Sequence[str] | None = None, *, null_is_unknown: bool = True
@@ -434,43 +446,48 @@ class AdversaryView:
 
     def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
         """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, ascending; a null is a missing value."""
-        asked, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
+        queried, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
         pairs: list[tuple[_Array, _Array]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
-        for fits in asked.fits(
-            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        for pairs_of_people in queried.fits(
+            [column.codes[firsts] for column in self.columns], self.shapes_of(ids, len(firsts), self.names)
         ):
-            people, lengths = fits.people[fits.person], np.diff(starts)[fits.place]
-            pairs.append((np.repeat(people, lengths), order[places_in(starts[fits.place], lengths)]))
-        distinct, cells = (np.concatenate(part) for part in zip(*pairs, strict=True))
+            people, lengths = pairs_of_people.people[pairs_of_people.person], np.diff(starts)[pairs_of_people.place]
+            pairs.append((np.repeat(people, lengths), order[places_in(starts[pairs_of_people.place], lengths)]))
+        distinct, cells = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
         # Equal people were looked up once.
-        mine = np.argsort(asked.owners, kind="stable")
-        begin = np.searchsorted(asked.owners[mine], np.arange(len(asked) + 1))
-        times = asked.times[distinct]
-        everybody, places = mine[places_in(begin[distinct], times)], np.repeat(cells, times)
-        rising = np.lexsort((places, everybody))
-        return everybody[rising], places[rising]
+        order_of_people = np.argsort(queried.owners, kind="stable")
+        starts_of_people = np.searchsorted(queried.owners[order_of_people], np.arange(len(queried) + 1))
+        multiplicities = queried.times[distinct]
+        all_people, all_cells = (
+            order_of_people[places_in(starts_of_people[distinct], multiplicities)],
+            np.repeat(cells, multiplicities),
+        )
+        rising = np.lexsort((all_cells, all_people))
+        return all_people[rising], all_cells[rising]
 
     def place(self, people: pl.DataFrame) -> _Array:
         """The group of every person: NOWHERE if no cell covers them, SEVERAL if cells of several groups do; a null is a missing value."""
         if not self.columns:
             return np.zeros(people.height, dtype=np.int64)
-        asked, (ids, firsts) = self.ask(people, null_is_unknown=False), self._combinations()
-        least = np.full(len(firsts), np.iinfo(np.int64).max)
-        most = np.full(len(firsts), -1, dtype=np.int64)
-        np.minimum.at(least, ids, self.group_of)
-        np.maximum.at(most, ids, self.group_of)
-        lowest = np.full(len(asked), np.iinfo(np.int64).max)
-        highest = np.full(len(asked), -1, dtype=np.int64)
-        for fits in asked.fits(
-            [each.codes[firsts] for each in self.columns], self.shapes_of(ids, len(firsts), self.names)
+        queried, (ids, firsts) = self.ask(people, null_is_unknown=False), self._combinations()
+        lowest_group = np.full(len(firsts), np.iinfo(np.int64).max)
+        highest_group = np.full(len(firsts), -1, dtype=np.int64)
+        np.minimum.at(lowest_group, ids, self.group_of)
+        np.maximum.at(highest_group, ids, self.group_of)
+        lowest_of_person = np.full(len(queried), np.iinfo(np.int64).max)
+        highest_of_person = np.full(len(queried), -1, dtype=np.int64)
+        for pairs in queried.fits(
+            [column.codes[firsts] for column in self.columns], self.shapes_of(ids, len(firsts), self.names)
         ):
-            person = fits.people[fits.person]
-            np.minimum.at(lowest, person, least[fits.place])
-            np.maximum.at(highest, person, most[fits.place])
-        groups = np.where(highest < 0, NOWHERE, np.where(lowest == highest, lowest, SEVERAL))
-        return groups[asked.owners]
+            person = pairs.people[pairs.person]
+            np.minimum.at(lowest_of_person, person, lowest_group[pairs.place])
+            np.maximum.at(highest_of_person, person, highest_group[pairs.place])
+        groups = np.where(
+            highest_of_person < 0, NOWHERE, np.where(lowest_of_person == highest_of_person, lowest_of_person, SEVERAL)
+        )
+        return groups[queried.owners]
 
     def of_rows(self, rows: pl.DataFrame) -> _Array:
         """The group of each published row, by its labels or by the release's own name of the group."""
@@ -479,9 +496,9 @@ class AdversaryView:
         if not self.columns:
             return np.zeros(rows.height, dtype=np.int64)
         cells = find_place(
-            [each.codes for each in self.columns],
-            [self._codes_of(rows, each) for each in self.columns],
-            [len(each.labels) for each in self.columns],
+            [column.codes for column in self.columns],
+            [self._codes_of(rows, column) for column in self.columns],
+            [len(column.labels) for column in self.columns],
         )
         return self.group_of[cells]
 
@@ -508,17 +525,17 @@ class AdversaryView:
         if not self.shapes or count == len(ids) or set(columns) != set(self.names):
             return ids.astype(np.int64), count
         combined_ids = ids.astype(np.int64)
-        alike: dict[int, list[int]] = {}
+        cells_by_id: dict[int, list[int]] = {}
         for cell in np.flatnonzero(np.bincount(ids, minlength=count)[ids] > 1).tolist():
-            same = alike.setdefault(int(ids[cell]), [])
-            twin = next((each for each in same if self.shapes[each] == self.shapes[cell]), None)
-            if twin is not None:
-                combined_ids[cell] = combined_ids[twin]
+            known_cells = cells_by_id.setdefault(int(ids[cell]), [])
+            equal_cell = next((other for other in known_cells if self.shapes[other] == self.shapes[cell]), None)
+            if equal_cell is not None:
+                combined_ids[cell] = combined_ids[equal_cell]
                 continue
-            if same:
+            if known_cells:
                 combined_ids[cell] = count
                 count += 1
-            same.append(cell)
+            known_cells.append(cell)
         return combined_ids, count
 
     def with_population(self, people: pl.DataFrame) -> AdversaryView:
@@ -535,9 +552,9 @@ class AdversaryView:
                 raise DataError(f"The population has missing values in column {name!r}: such people match no group.")
         counts = np.zeros(len(self.sizes), dtype=np.int64)
         if self.columns:
-            asked = self.ask(people, null_is_unknown=False)
-            for fits in asked.fits([each.codes for each in self.columns], self.shapes):
-                counts += sum_by(fits.place, asked.times[fits.people[fits.person]], len(counts))
+            queried = self.ask(people, null_is_unknown=False)
+            for pairs in queried.fits([column.codes for column in self.columns], self.shapes):
+                counts += sum_by(pairs.place, queried.times[pairs.people[pairs.person]], len(counts))
         else:
             counts += people.height
         groups = self.true_groups
@@ -548,21 +565,24 @@ class AdversaryView:
         chosen, secret = [self.column(name) for name in quasi], [self.column(name) for name in sensitive]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         firsts = first_rows(ids, count)
-        bound = [bind_sensitive(each.name, None, each.labels) for each in secret]
-        values = [column.codes(each.labels)[each.codes] for column, each in zip(bound, secret, strict=True)]
-        groups = Groups.of_rows(ids, count, bound, values, self.sizes)
-        columns = tuple(each.at(firsts) for each in chosen)
+        sensitive_columns = [bind_sensitive(column.name, None, column.labels) for column in secret]
+        values = [
+            column.codes(role_column.labels)[role_column.codes]
+            for column, role_column in zip(sensitive_columns, secret, strict=True)
+        ]
+        groups = Groups.of_rows(ids, count, sensitive_columns, values, self.sizes)
+        columns = tuple(column.at(firsts) for column in chosen)
         return AdversaryView(columns, groups.sizes, np.arange(count), groups, (tuple(quasi),), made=self.made)
 
     def looks(self) -> list[Any]:
         """The published content independent of group numbering: for each group its cells with their sizes, and its sensitive values."""
-        groups, texts = self.true_groups, [each.texts for each in self.columns]
+        groups, texts = self.true_groups, [column.texts for column in self.columns]
         rows: list[list[Any]] = [[] for _ in range(len(groups))]
         for cell, group in enumerate(self.group_of.tolist()):
-            labels = tuple(text[each.codes[cell]] for text, each in zip(texts, self.columns, strict=True))
+            labels = tuple(text[column.codes[cell]] for text, column in zip(texts, self.columns, strict=True))
             rows[group].append((labels, int(self.sizes[cell])))
-        shown = [(sorted(cells), sorted(groups.histogram(group).items())) for group, cells in enumerate(rows)]
-        return sorted(shown, key=repr)
+        content = [(sorted(cells), sorted(groups.histogram(group).items())) for group, cells in enumerate(rows)]
+        return sorted(content, key=repr)
 
 
 def _keys(columns: Sequence[AdversaryColumn], rows: int) -> tuple[NDArray[Any], int]:
@@ -573,8 +593,9 @@ def _keys(columns: Sequence[AdversaryColumn], rows: int) -> tuple[NDArray[Any], 
 def _grouped(
     ids: NDArray[Any], count: int, rows: pl.DataFrame, sensitive: Sequence[str], times: _Array | None
 ) -> Groups:
-    bound = [bind_sensitive(name, None, rows[name]) for name in sensitive]
-    return Groups.of_rows(ids, count, bound, [column.codes(rows[column.name]) for column in bound], times)
+    """Group rows by ``ids``, with the histograms of their sensitive values; ``times`` is the multiplicity of each row."""
+    columns = [bind_sensitive(name, None, rows[name]) for name in sensitive]
+    return Groups.of_rows(ids, count, columns, [column.codes(rows[column.name]) for column in columns], times)
 
 
 NOT_TRUE = (

@@ -41,20 +41,20 @@ class QueriedPeople:
         cls, people: pl.DataFrame, columns: Sequence[str], cover: Callable[[str, pl.Series], Cover]
     ) -> QueriedPeople:
         """Encode people by their values in some columns; ``cover`` compares the distinct values of a column with its labels."""
-        listed = list(columns)
-        points = people.select(listed).with_row_index(_PERSON).group_by(listed, maintain_order=True).agg(_PERSON)
-        known, covers, asked = [], [], []
-        for name in listed:
+        names = list(columns)
+        points = people.select(names).with_row_index(_PERSON).group_by(names, maintain_order=True).agg(_PERSON)
+        known, covers, value_ids = [], [], []
+        for name in names:
             values = points[name].unique(maintain_order=True)
             numbered = pl.DataFrame({name: values, _PLACE: np.arange(len(values))})
             joined = points.select(name).join(numbered, on=name, how="left", nulls_equal=True, maintain_order="left")
             known.append(values)
             covers.append(cover(name, values))
-            asked.append(joined[_PLACE].to_numpy().astype(np.int64))
+            value_ids.append(joined[_PLACE].to_numpy().astype(np.int64))
         times = points[_PERSON].list.len().to_numpy().astype(np.int64)
         owners = np.empty(people.height, dtype=np.int64)
         owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
-        return cls(tuple(known), tuple(covers), tuple(asked), times, owners)
+        return cls(tuple(known), tuple(covers), tuple(value_ids), times, owners)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -69,18 +69,20 @@ class QueriedPeople:
     @cached_property
     def points(self) -> pl.DataFrame:
         """The distinct people."""
-        return pl.DataFrame([known.gather(mine) for known, mine in zip(self.known, self.values, strict=True)])
+        return pl.DataFrame(
+            [values.gather(value_ids) for values, value_ids in zip(self.known, self.values, strict=True)]
+        )
 
     def fits(self, codes: Sequence[Array], shapes: Sequence[Shape] = ()) -> Iterator[CandidatePairs]:
         """Yield the pairs of people and cells that match (``codes[j]``: a cell's label in column j) and are inside the
         cell's shape, if it has one.
         """
         keeps = inside(shapes, self.points) if shapes else None
-        for fits in self._fitting(codes):
+        for pairs in self._fitting(codes):
             if keeps is not None:
-                kept = keeps(fits.people[fits.person], fits.place)
-                fits = replace(fits, person=fits.person[kept], place=fits.place[kept])
-            yield fits
+                is_inside = keeps(pairs.people[pairs.person], pairs.place)
+                pairs = replace(pairs, person=pairs.person[is_inside], place=pairs.place[is_inside])
+            yield pairs
 
     def _fitting(self, codes: Sequence[Array]) -> Iterator[CandidatePairs]:
         """Yield the pairs of people and cells that match by labels.
@@ -88,17 +90,17 @@ class QueriedPeople:
         People who match at most one label in every column have one cell, if all cells differ: a hash join finds it. The
         others (overlapping labels of local recoding, unknown values) are narrowed down column by column.
         """
-        _, distinct = number(*pack(codes, [each.label_count for each in self.covers], len(codes[0])))
-        single = self.is_single if distinct == len(codes[0]) else np.zeros(len(self), dtype=bool)
-        people, others = np.flatnonzero(single), np.flatnonzero(~single)
+        _, distinct = number(*pack(codes, [cover.label_count for cover in self.covers], len(codes[0])))
+        is_single = self.is_single if distinct == len(codes[0]) else np.zeros(len(self), dtype=bool)
+        people, several = np.flatnonzero(is_single), np.flatnonzero(~is_single)
         if len(people):
-            labels = [each.lookup()[values[people]] for each, values in zip(self.covers, self.values, strict=True)]
-            matches = find_place(codes, labels, [each.label_count for each in self.covers])
-            placed = np.flatnonzero(matches >= 0)
-            yield CandidatePairs(people, placed, matches[placed])
-        if len(others):
-            for fits in fitting(self.covers, [values[others] for values in self.values], codes):
-                yield replace(fits, people=others[fits.people])
+            labels = [cover.lookup()[values[people]] for cover, values in zip(self.covers, self.values, strict=True)]
+            matches = find_place(codes, labels, [cover.label_count for cover in self.covers])
+            matched = np.flatnonzero(matches >= 0)
+            yield CandidatePairs(people, matched, matches[matched])
+        if len(several):
+            for pairs in fitting(self.covers, [values[several] for values in self.values], codes):
+                yield replace(pairs, people=several[pairs.people])
 
 
 def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[int]) -> Array:
@@ -107,12 +109,12 @@ def find_place(codes: Sequence[Array], labels: Sequence[Array], sizes: Sequence[
 
     Label -1 matches no cell.
     """
-    places, people = len(codes[0]), len(labels[0])
-    together = [np.concatenate([theirs, mine]) + 1 for theirs, mine in zip(codes, labels, strict=True)]
-    ids, distinct = number(*pack(together, [size + 1 for size in sizes], places + people))
-    place_of = np.full(distinct, -1, dtype=np.int64)
-    place_of[ids[:places]] = np.arange(places)
-    matches: Array = place_of[ids[places:]]
+    cells, people = len(codes[0]), len(labels[0])
+    joint_codes = [np.concatenate([of_cells, of_people]) + 1 for of_cells, of_people in zip(codes, labels, strict=True)]
+    ids, distinct = number(*pack(joint_codes, [size + 1 for size in sizes], cells + people))
+    cell_of_id = np.full(distinct, -1, dtype=np.int64)
+    cell_of_id[ids[:cells]] = np.arange(cells)
+    matches: Array = cell_of_id[ids[cells:]]
     return matches
 
 
@@ -137,15 +139,15 @@ def fitting(
     tree = _Tree.of(covers, asked, codes)
     stack = [_Reached(0, 0, len(tree.order), np.zeros(tree.places, dtype=np.int64), np.arange(tree.places))]
     while stack:
-        reached = stack.pop()
-        if reached.depth == len(covers):
-            yield CandidatePairs(tree.order[reached.start : reached.end], reached.prefix - reached.start, reached.place)
+        node = stack.pop()
+        if node.depth == len(covers):
+            yield CandidatePairs(tree.order[node.start : node.end], node.prefix - node.start, node.place)
             continue
-        low, high = tree.children(reached)
-        if int((high - low).sum()) > most and reached.end - reached.start > 1:
-            stack += tree.halves(reached)
+        low, high = tree.children(node)
+        if int((high - low).sum()) > most and node.end - node.start > 1:
+            stack += tree.halves(node)
         else:
-            stack.append(tree.narrowed(reached, low, high))
+            stack.append(tree.narrowed(node, low, high))
 
 
 @dataclass(frozen=True)
@@ -173,26 +175,27 @@ class _Tree:
 
     @classmethod
     def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
-        fits = [each.matrix() for each in covers]
+        matrices = [cover.matrix() for cover in covers]
         # First the columns that exclude the most cells per doubling of distinct people.
-        left = [
-            max(float(each[:, mine].mean()), 1e-9) if each.size else 1.0 for each, mine in zip(fits, codes, strict=True)
+        remaining_share = [
+            max(float(each[:, cell_labels].mean()), 1e-9) if each.size else 1.0
+            for each, cell_labels in zip(matrices, codes, strict=True)
         ]
         spread = [log(max(each.value_count, 2)) for each in covers]
-        columns = sorted(range(len(covers)), key=lambda j: log(left[j]) / spread[j])
+        columns = sorted(range(len(covers)), key=lambda j: log(remaining_share[j]) / spread[j])
         order = np.lexsort([asked[j] for j in reversed(columns)])
         values = tuple(asked[j][order] for j in columns)
         prefixes, firsts = [np.zeros(len(order), dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
         differs = np.zeros(max(len(order) - 1, 0), dtype=bool)
-        for each in values:
-            differs |= each[1:] != each[:-1]
+        for column in values:
+            differs |= column[1:] != column[:-1]
             prefixes.append(np.concatenate([[0], np.cumsum(differs)])[: len(order)])
             firsts.append(np.concatenate([[0], np.flatnonzero(differs) + 1])[: len(order)])
         return cls(
             order,
             values,
             tuple(codes[j] for j in columns),
-            tuple(fits[j] for j in columns),
+            tuple(matrices[j] for j in columns),
             tuple(prefixes),
             tuple(firsts),
             len(codes[0]),
@@ -211,8 +214,8 @@ class _Tree:
         depth, lengths = reached.depth, high - low
         child, place = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
-        fits = self.fits[depth][value, self.codes[depth][place]]
-        return _Reached(depth + 1, reached.start, reached.end, child[fits], place[fits])
+        is_match = self.fits[depth][value, self.codes[depth][place]]
+        return _Reached(depth + 1, reached.start, reached.end, child[is_match], place[is_match])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
         """The same pairs, for each half of the people."""

@@ -51,31 +51,31 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
     """
     kind = _kind(values, meanings, column)
     missing = values.is_null().to_numpy()
-    read = _read(values, kind)
-    known = np.flatnonzero(read.is_not_null().to_numpy())
-    leaves = read.gather(known).unique(maintain_order=True)
+    parsed = _read(values, kind)
+    known = np.flatnonzero(parsed.is_not_null().to_numpy())
+    leaves = parsed.gather(known).unique(maintain_order=True)
     index = LeafIndex(leaves, kind)
     # Two spellings of one number are one leaf.
-    owners = _numbers(read.gather(known), leaves)
-    order = np.argsort(owners, kind="stable")
-    times = np.bincount(owners, minlength=len(leaves))
-    starts = starts_of(times)
+    leaf_of = _numbers(parsed.gather(known), leaves)
+    order = np.argsort(leaf_of, kind="stable")
+    spellings = np.bincount(leaf_of, minlength=len(leaves))
+    starts = starts_of(spellings)
     pairs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for label, meaning in enumerate(meanings):
         if isinstance(meaning, Anything):
             fitting = np.flatnonzero(~missing)
         else:
-            covered = _found(index, meaning)
-            fitting = known[order[places_in(starts[covered], times[covered])]]
+            covered = _leaves_covered(index, meaning)
+            fitting = known[order[places_in(starts[covered], spellings[covered])]]
         if not null_is_unknown and covers_missing(meaning):
             fitting = np.concatenate([fitting, np.flatnonzero(missing)])
         pairs.append((fitting, np.full(len(fitting), label, dtype=np.int64)))
     if null_is_unknown:
         unknown = np.flatnonzero(missing)
         pairs.append((np.repeat(unknown, len(meanings)), np.tile(np.arange(len(meanings)), len(unknown))))
-    places, labels = (np.concatenate([np.zeros(0, dtype=np.int64), *part]) for part in zip(*pairs, strict=True))
-    rising = np.argsort(places, kind="stable")
-    return Cover(places[rising], labels[rising], len(values), len(meanings))
+    value_ids, labels = (np.concatenate([np.zeros(0, dtype=np.int64), *arrays]) for arrays in zip(*pairs, strict=True))
+    sorted_pairs = np.argsort(value_ids, kind="stable")
+    return Cover(value_ids[sorted_pairs], labels[sorted_pairs], len(values), len(meanings))
 
 
 def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
@@ -97,14 +97,14 @@ def _read(values: pl.Series, kind: ValueType) -> pl.Series:
     return texts.cast(pl.Float64, strict=False)
 
 
-def _found(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
+def _leaves_covered(index: LeafIndex, meaning: Meaning) -> NDArray[np.int64]:
     """The leaves that a meaning covers; none if it is about another type."""
     try:
         return meaning.covers(index)
     except (DataError, ValueError):
         if not isinstance(meaning, Values):
             return np.zeros(0, dtype=np.int64)
-    parts = [_found(index, Value(value)) for value in meaning.values]
+    parts = [_leaves_covered(index, Value(value)) for value in meaning.values]
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 

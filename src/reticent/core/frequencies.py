@@ -131,15 +131,15 @@ class FrequencySet:
         """The labels of groups with the given codes at some levels, and the raw values of their points by ``group_of_point``."""
 
         def read() -> list[LabelColumn]:
-            shown = zip(self.hierarchies, levels, codes(), strict=True)
+            columns = zip(self.hierarchies, levels, codes(), strict=True)
             return [
                 LabelColumn(
                     hierarchy.column,
-                    parts,
+                    group_codes,
                     hierarchy.levels[level].labels,
-                    self.raw_values(place, group_of_point, len(parts)),
+                    self.raw_values(index, group_of_point, len(group_codes)),
                 )
-                for place, (hierarchy, level, parts) in enumerate(shown)
+                for index, (hierarchy, level, group_codes) in enumerate(columns)
             ]
 
         return GroupLabels(read)
@@ -179,7 +179,10 @@ class FrequencySet:
             return self._aligned(other).beside(other._aligned(self))
         return replace(
             self,
-            codes=tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True)),
+            codes=tuple(
+                np.concatenate([own_codes, other_codes])
+                for own_codes, other_codes in zip(self.codes, other.codes, strict=True)
+            ),
             sizes=np.concatenate([self.sizes, other.sizes]),
             histograms=self.histograms.append(other.histograms, 1),
             extras={name: np.concatenate([counts, other.extras[name]]) for name, counts in self.extras.items()},
@@ -187,17 +190,18 @@ class FrequencySet:
         )
 
     def _combine(self, other: FrequencySet, sign: int) -> FrequencySet:
+        """Add (``sign`` 1) or subtract (-1) the points and counts of another frequency set of the same levels and domains; empty points are dropped."""
         if self.levels != other.levels or self.domain != other.domain:
             raise PolicyError("Frequency sets of different levels or sensitive domains cannot be combined.")
-        for mine, theirs in zip(self.hierarchies, other.hierarchies, strict=True):
-            if not mine.same_parts(theirs):
+        for own, others in zip(self.hierarchies, other.hierarchies, strict=True):
+            if not own.same_parts(others):
                 raise PolicyError(
-                    f"Frequency sets whose hierarchies of column {mine.column!r} differ cannot be combined. Declare its domain, "
+                    f"Frequency sets whose hierarchies of column {own.column!r} differ cannot be combined. Declare its domain, "
                     "so it does not depend on the data."
                 )
         if not np.array_equal(self.domain.joint, other.domain.joint):
             return self._aligned(other)._combine(other._aligned(self), sign)
-        codes = tuple(np.concatenate([mine, theirs]) for mine, theirs in zip(self.codes, other.codes, strict=True))
+        codes = tuple(np.concatenate([own, others]) for own, others in zip(self.codes, other.codes, strict=True))
         sizes = np.concatenate([self.sizes, sign * other.sizes])
         names = dict.fromkeys((*self.extras, *other.extras))
         joined = FrequencySet(
@@ -220,17 +224,17 @@ class FrequencySet:
         ).generalize(self.levels)
         if (joined.sizes < 0).any() or (joined.histograms.counts < 0).any():
             raise PolicyError("Rows were subtracted that are not in the frequency set.")
-        kept = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
-        return joined.select(kept | np.any([each.distinct > 0 for each in joined.owners], axis=0))
+        is_used = (joined.sizes > 0) | np.any([counts > 0 for counts in joined.extras.values()], axis=0)
+        return joined.select(is_used | np.any([owners.distinct > 0 for owners in joined.owners], axis=0))
 
     def _owners_with(self, other: FrequencySet) -> tuple[Owners, ...]:
         """The owners of these points followed by those of ``other``; a side without owners counts as having none."""
         if not self.owners and not other.owners:
             return ()
-        units = [each.unit for each in (self.owners or other.owners)]
-        mine = self.owners or tuple(OwnerTallies.none(unit, len(self)) for unit in units)
-        theirs = other.owners or tuple(OwnerTallies.none(unit, len(other)) for unit in units)
-        return tuple(first.append(second) for first, second in zip(mine, theirs, strict=True))
+        units = [owners.unit for owners in (self.owners or other.owners)]
+        own = self.owners or tuple(OwnerTallies.none(unit, len(self)) for unit in units)
+        others = other.owners or tuple(OwnerTallies.none(unit, len(other)) for unit in units)
+        return tuple(first.append(second) for first, second in zip(own, others, strict=True))
 
     def _aligned(self, other: FrequencySet) -> FrequencySet:
         """The same counts, with joint sensitive values renumbered over those that occur here or in ``other``."""

@@ -150,7 +150,7 @@ class GroupLabels:
         def read() -> list[LabelColumn]:
             firsts = first_rows(ids, groups)
             known = range(len(self.columns)) if places is None else places
-            return [_merged(self.columns[place], ids, groups, firsts) for place in known]
+            return [_merged(self.columns[index], ids, groups, firsts) for index in known]
 
         return replace(self, read=read, fitting=self._fitting_at(first_rows(ids, groups)))
 

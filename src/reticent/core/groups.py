@@ -59,16 +59,16 @@ class SensitiveDomain:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {column.name: place for place, column in enumerate(self.columns)}
+        return {column.name: index for index, column in enumerate(self.columns)}
 
     def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
         """Some columns as one: its value for each joint value, and the column (texts joined by ' / ' if several)."""
-        places = [self.index(name) for name in names]
-        if len(places) == 1:
-            return self.joint[:, places[0]].astype(np.int64), self.columns[places[0]]
-        numbers, count = _numbered(self.joint[:, places])
-        shown = self.joint[first_rows(numbers, count)]
-        texts = [[self.columns[place].texts[code] for code in shown[:, place]] for place in places]
+        indices = [self.index(name) for name in names]
+        if len(indices) == 1:
+            return self.joint[:, indices[0]].astype(np.int64), self.columns[indices[0]]
+        numbers, count = _numbered(self.joint[:, indices])
+        joint_values = self.joint[first_rows(numbers, count)]
+        texts = [[self.columns[index].texts[code] for code in joint_values[:, index]] for index in indices]
         labels = [" / ".join(parts) for parts in zip(*texts, strict=True)]
         return numbers, SensitiveColumn(" and ".join(names), pl.Series(labels, dtype=pl.String))
 
@@ -113,8 +113,8 @@ class Groups:
     ) -> Groups:
         """Groups given explicitly: mappings from value to count, or plain counts."""
         rows = [dict(h) if isinstance(h, Mapping) else {str(i): n for i, n in enumerate(h)} for h in histograms]
-        known = list(labels) if labels is not None else sorted({str(value) for row in rows for value in row})
-        column = SensitiveColumn(name, pl.Series(name, [str(label) for label in known], dtype=pl.String))
+        texts = list(labels) if labels is not None else sorted({str(value) for row in rows for value in row})
+        column = SensitiveColumn(name, pl.Series(name, [str(label) for label in texts], dtype=pl.String))
         ids = np.array([g for g, row in enumerate(rows) for _ in row], dtype=np.int64)
         values = np.array([column.position(value) for row in rows for value in row], dtype=np.int64)
         counts = np.array([count for row in rows for count in row.values()], dtype=np.int64)
@@ -185,8 +185,8 @@ class Groups:
     @property
     def distinct_people(self) -> NDArray[np.int64]:
         """The number of different owners per group. Unlike :attr:`people` it never falls when rows join."""
-        counted = [each.distinct for each in self.owners]
-        return np.minimum.reduce(counted) if counted else self.sizes
+        per_unit = [owners.distinct for owners in self.owners]
+        return np.minimum.reduce(per_unit) if per_unit else self.sizes
 
     def of(self, column: str | None) -> Groups:
         """One sensitive column's groups, refined by the raw values of the other sensitive columns.
@@ -200,12 +200,12 @@ class Groups:
             )
         if column is None and len(self.domain.columns) > 1:
             raise PolicyError("There are several sensitive columns; choose one with column=.")
-        place = 0 if column is None else self.domain.index(column)
-        chosen = self.domain.columns[place]
+        index = 0 if column is None else self.domain.index(column)
+        chosen = self.domain.columns[index]
         if len(self.domain.columns) == 1:
             return self
-        others = tuple(each.name for each in self.domain.columns if each.name != chosen.name)
-        return self.refined(others, (chosen.name,))
+        other_names = tuple(column.name for column in self.domain.columns if column.name != chosen.name)
+        return self.refined(other_names, (chosen.name,))
 
     def refined(self, known: Sequence[str], secret: Sequence[str]) -> Groups:
         """The groups split by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
@@ -218,7 +218,7 @@ class Groups:
         parents = np.zeros(count, dtype=np.int64)
         parents[refined] = cells.owners
         sizes = sum_by(refined, cells.counts, count)
-        owners = tuple(each.split(other_ids, other_count, sizes).revalued(values) for each in self.owners)
+        owners = tuple(owners.split(other_ids, other_count, sizes).revalued(values) for owners in self.owners)
         return Groups(sizes, histograms, reference, SensitiveDomain.single(column), {"parent": parents}, owners=owners)
 
     @property
@@ -232,18 +232,18 @@ class Groups:
 
     def marginal(self, column: str) -> Groups:
         """One sensitive column's groups, ignoring the other sensitive columns."""
-        place = self.domain.index(column)
+        index = self.domain.index(column)
         if len(self.domain.columns) == 1:
             return self
-        chosen = self.domain.columns[place]
-        values = self.domain.joint[self.histograms.values, place]
+        chosen = self.domain.columns[index]
+        values = self.domain.joint[self.histograms.values, index]
         histograms = Histograms.from_cells(
             self.histograms.owners, values, self.histograms.counts, len(self), chosen.size
         )
-        reference = sum_by(self.domain.joint[:, place], self.reference, chosen.size)
+        reference = sum_by(self.domain.joint[:, index], self.reference, chosen.size)
         domain, owners = (
             SensitiveDomain.single(chosen),
-            tuple(each.revalued(self.domain.joint[:, place]) for each in self.owners),
+            tuple(owners.revalued(self.domain.joint[:, index]) for owners in self.owners),
         )
         return Groups(self.sizes, histograms, reference, domain, self.extras, self.labels, owners)
 
@@ -252,17 +252,19 @@ class Groups:
 
         Values are coded per column, so only definitions by counts can be judged here; there is no reference.
         """
-        places = [self.domain.index(column) for column in columns]
-        widest = max((self.domain.columns[place] for place in places), key=lambda column: column.size)
-        cells, many = self.histograms, len(places)
-        owners = cells.owners[:, None] * many + np.arange(many)
-        values = self.domain.joint[:, places][cells.values]
+        indices = [self.domain.index(column) for column in columns]
+        widest = max((self.domain.columns[index] for index in indices), key=lambda column: column.size)
+        cells, column_count = self.histograms, len(indices)
+        owners = cells.owners[:, None] * column_count + np.arange(column_count)
+        values = self.domain.joint[:, indices][cells.values]
         histograms = Histograms.from_cells(
-            owners.ravel(), values.ravel(), np.repeat(cells.counts, many), len(self) * many, widest.size
+            owners.ravel(), values.ravel(), np.repeat(cells.counts, column_count), len(self) * column_count, widest.size
         )
-        extras = {"parent": np.repeat(np.arange(len(self)), many)}
-        nothing = np.zeros(widest.size, dtype=np.int64)
-        return Groups(np.repeat(self.sizes, many), histograms, nothing, SensitiveDomain.single(widest), extras)
+        extras = {"parent": np.repeat(np.arange(len(self)), column_count)}
+        no_reference = np.zeros(widest.size, dtype=np.int64)
+        return Groups(
+            np.repeat(self.sizes, column_count), histograms, no_reference, SensitiveDomain.single(widest), extras
+        )
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
         """Only the groups under ``mask``; the reference stays the whole table."""
@@ -278,23 +280,23 @@ class Groups:
         column.
         """
         published = self.histograms.total(self.domain.size)
-        kept = [
-            (np.bincount(self.domain.joint[:, place], weights=published, minlength=column.size) > 0)
+        kept_masks = [
+            (np.bincount(self.domain.joint[:, index], weights=published, minlength=column.size) > 0)
             | stays[column.name]
-            for place, column in enumerate(self.domain.columns)
+            for index, column in enumerate(self.domain.columns)
         ]
-        if all(each.all() for each in kept):
+        if all(mask.all() for mask in kept_masks):
             return replace(self, reference=published)
-        places = [np.cumsum(each) - 1 for each in kept]
-        columns = tuple(column.only(mask) for column, mask in zip(self.domain.columns, kept, strict=True))
+        new_codes = [np.cumsum(mask) - 1 for mask in kept_masks]
+        columns = tuple(column.only(mask) for column, mask in zip(self.domain.columns, kept_masks, strict=True))
         # With one column a joint value is the column's; with several, unused combinations are dropped.
-        joint = kept[0] if len(columns) == 1 else published > 0
-        codes = np.stack([place[self.domain.joint[joint, j]] for j, place in enumerate(places)], axis=1).astype(
+        joint = kept_masks[0] if len(columns) == 1 else published > 0
+        codes = np.stack([index[self.domain.joint[joint, j]] for j, index in enumerate(new_codes)], axis=1).astype(
             np.int32
         )
-        moved = np.maximum(np.cumsum(joint) - 1, 0).astype(np.int32)
-        histograms = replace(self.histograms, values=moved[self.histograms.values])
-        domain, owners = SensitiveDomain(columns, codes), tuple(each.revalued(moved) for each in self.owners)
+        new_code = np.maximum(np.cumsum(joint) - 1, 0).astype(np.int32)
+        histograms = replace(self.histograms, values=new_code[self.histograms.values])
+        domain, owners = SensitiveDomain(columns, codes), tuple(each.revalued(new_code) for each in self.owners)
         return replace(self, histograms=histograms, reference=published[joint], domain=domain, owners=owners)
 
     def merged(self, ids: Codes, groups: int) -> Groups:
@@ -320,7 +322,7 @@ class Groups:
             values = codes[0][cells.values]
             histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), domain.size)
         else:
-            joint = [code[self.domain.joint[:, place]] for place, code in enumerate(codes)]
+            joint = [code[self.domain.joint[:, index]] for index, code in enumerate(codes)]
             domain = replace(
                 self.domain,
                 columns=tuple(columns),
@@ -389,19 +391,19 @@ def _joint_reference(
     Definitions use a column's marginal only, so any such histogram gives the same verdict; the unpublished rows are
     matched column by column in order. A column without a reference gets its first value.
     """
-    missing = [
-        reference[column.name] - sum_by(domain.joint[:, place], published, column.size)
-        for place, column in enumerate(domain.columns)
+    unpublished = [
+        reference[column.name] - sum_by(domain.joint[:, index], published, column.size)
+        for index, column in enumerate(domain.columns)
         if column.name in reference
     ]
-    rows = int(missing[0].sum())
-    if any((each < 0).any() or int(each.sum()) != rows for each in missing):
+    rows = int(unpublished[0].sum())
+    if any((counts < 0).any() or int(counts.sum()) != rows for counts in unpublished):
         raise DataError("The reference histograms of the sensitive columns do not contain the published rows.")
-    edges = np.unique(np.concatenate([[0], *(np.cumsum(each) for each in missing)]))
-    starts, lengths = edges[:-1], np.diff(edges)
-    extra = np.zeros((len(starts), len(domain.columns)), dtype=np.int32)
-    with_reference = [place for place, column in enumerate(domain.columns) if column.name in reference]
-    for place, each in zip(with_reference, missing, strict=True):
-        extra[:, place] = np.searchsorted(np.cumsum(each), starts, side="right")
-    joint = np.concatenate([domain.joint, extra])
+    boundaries = np.unique(np.concatenate([[0], *(np.cumsum(counts) for counts in unpublished)]))
+    starts, lengths = boundaries[:-1], np.diff(boundaries)
+    unpublished_joint = np.zeros((len(starts), len(domain.columns)), dtype=np.int32)
+    with_reference = [index for index, column in enumerate(domain.columns) if column.name in reference]
+    for index, counts in zip(with_reference, unpublished, strict=True):
+        unpublished_joint[:, index] = np.searchsorted(np.cumsum(counts), starts, side="right")
+    joint = np.concatenate([domain.joint, unpublished_joint])
     return SensitiveDomain(domain.columns, joint), np.concatenate([published, lengths])

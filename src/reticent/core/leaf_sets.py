@@ -42,16 +42,16 @@ class LeafSets:
     ) -> LeafSets:
         """Sets given leaf by leaf: set ``owners[i]`` contains the leaf ``leaves[i]``."""
         leaf_at = leaves_in_order(hierarchy)
-        place_of = np.empty(len(leaf_at), dtype=np.int64)
-        place_of[leaf_at] = np.arange(len(leaf_at))
-        places = place_of[leaves]
-        order = np.lexsort((places, owners))
-        places, sets = places[order], owners[order]
-        new = np.ones(len(places), dtype=bool)
-        new[1:] = (sets[1:] != sets[:-1]) | (places[1:] != places[:-1] + 1)
+        rank_of = np.empty(len(leaf_at), dtype=np.int64)
+        rank_of[leaf_at] = np.arange(len(leaf_at))
+        ranks = rank_of[leaves]
+        order = np.lexsort((ranks, owners))
+        ranks, sets = ranks[order], owners[order]
+        new = np.ones(len(ranks), dtype=bool)
+        new[1:] = (sets[1:] != sets[:-1]) | (ranks[1:] != ranks[:-1] + 1)
         first = np.flatnonzero(new)
-        last = np.append(first[1:], len(places))[: len(first)] - 1
-        return cls(leaf_at, places[first], places[last] + 1, sets[first], count, of_block.astype(np.int64))
+        last = np.append(first[1:], len(ranks))[: len(first)] - 1
+        return cls(leaf_at, ranks[first], ranks[last] + 1, sets[first], count, of_block.astype(np.int64))
 
     @classmethod
     def of_level(cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]]) -> LeafSets:
@@ -84,11 +84,11 @@ class LeafSets:
     def ends(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The minimum and maximum of each set, given the numbers of the leaves (NaN for null, which is last)."""
         ordered = numbers[self.leaf_at]
-        known = int((~np.isnan(ordered)).sum())
-        some = self.starts < known
+        number_count = int((~np.isnan(ordered)).sum())
+        has_number = self.starts < number_count
         low, high = np.full(self.count, np.inf), np.full(self.count, -np.inf)
-        np.minimum.at(low, self.owners[some], ordered[self.starts[some]])
-        np.maximum.at(high, self.owners[some], ordered[np.minimum(self.stops[some], known) - 1])
+        np.minimum.at(low, self.owners[has_number], ordered[self.starts[has_number]])
+        np.maximum.at(high, self.owners[has_number], ordered[np.minimum(self.stops[has_number], number_count) - 1])
         return low, high
 
     def between(self, low: int, high: int) -> NDArray[np.int64]:
@@ -98,11 +98,11 @@ class LeafSets:
 
     def matrix(self) -> NDArray[np.bool_]:
         """Boolean matrix, leaves by sets: whether a set contains a leaf."""
-        turns = np.zeros((len(self.leaf_at) + 1, self.count), dtype=np.int8)
-        np.add.at(turns, (self.starts, self.owners), 1)
-        np.add.at(turns, (self.stops, self.owners), -1)
+        steps = np.zeros((len(self.leaf_at) + 1, self.count), dtype=np.int8)
+        np.add.at(steps, (self.starts, self.owners), 1)
+        np.add.at(steps, (self.stops, self.owners), -1)
         contains = np.zeros((len(self.leaf_at), self.count), dtype=bool)
-        contains[self.leaf_at] = np.cumsum(turns[:-1], axis=0, dtype=np.int8) > 0
+        contains[self.leaf_at] = np.cumsum(steps[:-1], axis=0, dtype=np.int8) > 0
         return contains
 
 

@@ -99,8 +99,8 @@ class PlaceDistance(ColumnDistance):
     missing: float = 1.0
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
-        gone = np.isnan(left).any(axis=-1), np.isnan(right).any(axis=-1)
-        return _with_missing(great_circle(left, right) / self.scale, *gone, self.missing)
+        missing_masks = np.isnan(left).any(axis=-1), np.isnan(right).any(axis=-1)
+        return _with_missing(great_circle(left, right) / self.scale, *missing_masks, self.missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +143,8 @@ class Metric:
 
     def between(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distances between n records and m records, n x m."""
-        mine, theirs = (tuple(each.arrays) for each in (left, right))
-        return self._apart([each[:, None] for each in mine], [each[None, :] for each in theirs])
+        rows, columns = (tuple(each.arrays) for each in (left, right))
+        return self._apart([each[:, None] for each in rows], [each[None, :] for each in columns])
 
     def paired(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distance between each record and its partner in ``right``."""
@@ -152,12 +152,12 @@ class Metric:
 
     def _apart(self, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]]) -> Floats:
         total: Floats | None = None
-        for column, mine, theirs in zip(self.columns, left, right, strict=True):
-            away = column.apart(mine, theirs)
-            away *= column.weight
+        for column, left_values, right_values in zip(self.columns, left, right, strict=True):
+            distance = column.apart(left_values, right_values)
+            distance *= column.weight
             if self.norm == "L2":
-                away *= away
-            total = away if total is None else np.add(total, away, out=total)
+                distance *= distance
+            total = distance if total is None else np.add(total, distance, out=total)
         assert total is not None
         return np.sqrt(total, out=total) if self.norm == "L2" else total
 
@@ -272,14 +272,14 @@ def _place(
                 column=name,
             )
         parts.append(degrees)
-    places = np.stack(parts, axis=1)
-    known = places[~np.isnan(places).any(axis=1)]
-    corners = (known.min(axis=0), known.max(axis=0)) if len(known) else (np.zeros(2), np.zeros(2))
+    coordinates = np.stack(parts, axis=1)
+    complete = coordinates[~np.isnan(coordinates).any(axis=1)]
+    corners = (complete.min(axis=0), complete.max(axis=0)) if len(complete) else (np.zeros(2), np.zeros(2))
     width = float(great_circle(*corners))
     unit = scale if scale is not None else round_up(width)
     # No two points of the column are farther apart than twice that, so the triangle inequality holds via a missing
     # value.
-    return PlaceDistance(pair, weight, unit, max(1.0, math.pi * EARTH_RADIUS / unit)), places
+    return PlaceDistance(pair, weight, unit, max(1.0, math.pi * EARTH_RADIUS / unit)), coordinates
 
 
 def _own(
@@ -326,9 +326,12 @@ def round_up(width: float) -> float:
 
 def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:
     """Kilometres between points in degrees (the last axis is latitude, longitude)."""
-    one, other = np.radians(left.astype(np.float64)), np.radians(right.astype(np.float64))
-    away = one - other
-    half = np.sin(away[..., 0] / 2) ** 2 + np.cos(one[..., 0]) * np.cos(other[..., 0]) * np.sin(away[..., 1] / 2) ** 2
+    left_radians, right_radians = np.radians(left.astype(np.float64)), np.radians(right.astype(np.float64))
+    difference = left_radians - right_radians
+    half = (
+        np.sin(difference[..., 0] / 2) ** 2
+        + np.cos(left_radians[..., 0]) * np.cos(right_radians[..., 0]) * np.sin(difference[..., 1] / 2) ** 2
+    )
     kilometres: Floats = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
     return kilometres
 
@@ -347,33 +350,33 @@ def require_metric(table: Floats, what: str, seed: int = 0) -> None:
         (np.eye(n, dtype=bool) & (table > 0), "must be 0 from a value to itself"),
         (np.abs(table - table.T) > _SLACK * np.maximum(1, np.abs(table)), "differs from the distance back"),
     )
-    for broken, why in rules:
-        if broken.any():
-            one, other = np.unravel_index(int(np.argmax(broken)), broken.shape)
+    for is_broken, why in rules:
+        if is_broken.any():
+            first, second = np.unravel_index(int(np.argmax(is_broken)), is_broken.shape)
             raise PolicyError(
-                f"{what} is not a metric: between values {one} and {other} it is {table[one, other]:g}, which {why}."
+                f"{what} is not a metric: between values {first} and {second} it is {table[first, second]:g}, which {why}."
             )
     a, b, c = np.random.default_rng(seed).integers(0, max(n, 1), (3, _TRIPLES if n else 0))
-    longer = table[a, c] > (table[a, b] + table[b, c]) * (1 + _SLACK) + _SLACK
-    if longer.any():
-        at = int(np.argmax(longer))
+    violates = table[a, c] > (table[a, b] + table[b, c]) * (1 + _SLACK) + _SLACK
+    if violates.any():
+        worst = int(np.argmax(violates))
         raise PolicyError(
-            f"{what} is not a metric: values {a[at]} and {c[at]} are {table[a[at], c[at]]:g} apart, but by way of {b[at]} it is only "
-            f"{table[a[at], b[at]] + table[b[at], c[at]]:g}. Distances that skip missing values do this: count a missing value as a value of its own."
+            f"{what} is not a metric: values {a[worst]} and {c[worst]} are {table[a[worst], c[worst]]:g} apart, but by way of {b[worst]} it is only "
+            f"{table[a[worst], b[worst]] + table[b[worst], c[worst]]:g}. Distances that skip missing values do this: count a missing value as a value of its own."
         )
 
 
-def _with_missing(found: Floats, left: NDArray[np.bool_], right: NDArray[np.bool_], missing: float) -> Floats:
+def _with_missing(distances: Floats, left: NDArray[np.bool_], right: NDArray[np.bool_], missing: float) -> Floats:
     """Distances with those from or to a missing value replaced by ``missing``, and 0 between two missing values."""
     if not (left.any() or right.any()):
-        return found
-    return np.where(left & right, 0.0, np.where(left | right, missing, found))
+        return distances
+    return np.where(left & right, 0.0, np.where(left | right, missing, distances))
 
 
-def _positive(given: Any, setting: str, name: str) -> float:
-    number = float(exact(given, f"{setting}: {name}"))
+def _positive(value: Any, setting: str, name: str) -> float:
+    number = float(exact(value, f"{setting}: {name}"))
     if not number > 0:
         raise PolicyError(
-            f"{setting}: the number of column {name!r} must be above 0, but it is {given!r}.", setting=(setting,)
+            f"{setting}: the number of column {name!r} must be above 0, but it is {value!r}.", setting=(setting,)
         )
     return number

@@ -118,8 +118,8 @@ class OwnerRows(Owners):
         target = ids.take(self.rows.owners)
         values, counts = self.rows.values, self.rows.counts
         if len(ids) and int(ids.min()) < 0:
-            kept = target >= 0
-            target, values, counts = target[kept], values[kept], counts[kept]
+            is_kept = target >= 0
+            target, values, counts = target[is_kept], values[is_kept], counts[is_kept]
         return replace(self, rows=Histograms.from_cells(target, values, counts, groups, len(self.owner)))
 
     def select(self, mask: Mask) -> OwnerRows:
@@ -166,8 +166,8 @@ class OwnerTallies(Owners):
 
     @cached_property
     def distinct(self) -> NDArray[np.int64]:
-        counted: NDArray[np.int64] = self.tally.add_cells(self.tally.counts)
-        return counted
+        owners: NDArray[np.int64] = self.tally.add_cells(self.tally.counts)
+        return owners
 
     @cached_property
     def most_rows(self) -> NDArray[np.int64]:
@@ -219,8 +219,8 @@ class FittingOwners(Owners):
 
     def merged(self, ids: Codes, groups: int) -> FittingOwners:
         """Upper bound: no more rows match a merged group than match its parts."""
-        kept = ids >= 0
-        return FittingOwners(self.held.merged(ids, groups), sum_by(ids[kept], self.fitting[kept], groups))
+        is_kept = ids >= 0
+        return FittingOwners(self.held.merged(ids, groups), sum_by(ids[is_kept], self.fitting[is_kept], groups))
 
     def select(self, mask: Mask) -> FittingOwners:
         return FittingOwners(self.held.select(mask), self.fitting[mask])

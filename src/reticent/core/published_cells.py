@@ -45,17 +45,17 @@ class PublishedCells:
         With ``exact`` the quasi values are unchanged, and the groups are the buckets.
         """
         ids, count = counted.group_ids(levels)
-        kept = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
-        group_of_point = np.where(kept, np.cumsum(kept) - 1, -1)[ids]
-        shown = counted.levels if exact else tuple(levels)
-        firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[kept]
+        is_published = np.ones(count, dtype=bool) if suppressed is None else ~suppressed
+        group_of_point = np.where(is_published, np.cumsum(is_published) - 1, -1)[ids]
+        published_levels = counted.levels if exact else tuple(levels)
+        firsts = np.flatnonzero(group_of_point >= 0) if exact else first_rows(ids, count)[is_published]
         columns = tuple(
             LeafSets.of_level(hierarchy, level, hierarchy.between(start, level)[codes[firsts]])
             for hierarchy, start, level, codes in zip(
-                counted.hierarchies, counted.levels, shown, counted.codes, strict=True
+                counted.hierarchies, counted.levels, published_levels, counted.codes, strict=True
             )
         )
-        return cls(group_of_point, int(kept.sum()), columns, exact, tuple(levels))
+        return cls(group_of_point, int(is_published.sum()), columns, exact, tuple(levels))
 
     @classmethod
     def of_buckets(cls, counted: FrequencySet, bucket: NDArray[np.int64], count: int) -> PublishedCells:

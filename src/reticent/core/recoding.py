@@ -136,17 +136,17 @@ def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) 
     kind = payload.get("kind")
     if payload.get("layout") != LAYOUT or kind not in RECODINGS:
         raise DataError(f"{where} is not a recoding that this version of Reticent reads.")
-    made: type[Recoding] = load("recoding", kind)
+    recoding_class: type[Recoding] = load("recoding", kind)
     try:
-        return made.from_json(payload, stored, where)
+        return recoding_class.from_json(payload, stored, where)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{where} is damaged: {type(error).__name__} {error}.") from None
 
 
 def carried_from(payload: Mapping[str, Any], where: str) -> Carried:
     return {
-        name: None if given is None else coarsening_from(given, f"{where}, column {name!r}")
-        for name, given in payload["carried"].items()
+        name: None if coarsening is None else coarsening_from(coarsening, f"{where}, column {name!r}")
+        for name, coarsening in payload["carried"].items()
     }
 
 
@@ -174,10 +174,10 @@ class LevelColumn:
 
     def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
         """The part of every value; -1 if a value is unseen and to be suppressed, or no published row has its part."""
-        values, places = _distinct(plain(series, self.hierarchy))
+        values, index_of = _distinct(plain(series, self.hierarchy))
         numbers = {label: part for part, label in enumerate(self.labels)}
         labels = self._labels(values, unseen)
-        return np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)[places]
+        return np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)[index_of]
 
     def _labels(self, values: pl.Series, unseen: Unseen) -> list[str]:
         try:
@@ -187,9 +187,9 @@ class LevelColumn:
                 raise
         # Some value is unseen: identify it, one by one.
         labels: list[str] = []
-        for place in range(len(values)):
+        for index in range(len(values)):
             try:
-                labels.extend(self._bound_labels(values[place : place + 1]))
+                labels.extend(self._bound_labels(values[index : index + 1]))
             except DataError:
                 labels.append("")
         return labels
@@ -208,9 +208,9 @@ class LevelColumn:
         return labels
 
     def _refuse_new(self, values: pl.Series, labels: Sequence[str]) -> None:
-        seen = set(self.labels)
+        known_labels = set(self.labels)
         for value, label in zip(values.to_list(), labels, strict=True):
-            if label not in seen:
+            if label not in known_labels:
                 raise DataError(
                     f"Column {self.name!r} has the value {value!r}, whose label {label!r} no row of the release had. "
                     "Pass unseen='suppress' to suppress such rows, or make a new release."
@@ -270,18 +270,19 @@ class Levels(Recoding):
         return self.published, self.shown(np.arange(len(self.published[0])))
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        shown = []
+        columns = []
         for column, parts in zip(self.columns, self.published, strict=True):
             labels = pl.Series(column.name, column.labels, dtype=pl.String)
-            shown.append((_coded(labels) if coded else labels)[parts.take(groups)])
-        return pl.DataFrame(shown)
+            columns.append((_coded(labels) if coded else labels)[parts.take(groups)])
+        return pl.DataFrame(columns)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
+        """Return the published columns of the rows that belong to a published group, and the mask of these rows."""
         codes = [column.parts(rows[column.name], unseen) for column in self.columns]
-        kept = np.logical_and.reduce([parts >= 0 for parts in codes])
-        groups = self.groups_of([parts[kept] for parts in codes])
-        kept[kept] = groups >= 0
-        return self.shown(groups[groups >= 0]), kept
+        is_published = np.logical_and.reduce([parts >= 0 for parts in codes])
+        groups = self.groups_of([parts[is_published] for parts in codes])
+        is_published[is_published] = groups >= 0
+        return self.shown(groups[groups >= 0]), is_published
 
     def as_json(self) -> dict[str, Any]:
         """Hierarchies and levels; labels only if they come from the data."""
@@ -308,13 +309,13 @@ class Levels(Recoding):
         for item in payload["columns"]:
             if stored[item["name"]].dtype != pl.String:
                 raise DataError(f"{where} is damaged: the labels of column {item['name']!r} are not text.")
-            values, places = _distinct(stored[item["name"]])
+            values, codes = _distinct(stored[item["name"]])
             labels = tuple(dict.fromkeys([*values.to_list(), *(item["labels"] or ())]))
             hierarchy = hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}")
             columns.append(
                 LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
             )
-            published.append(places)
+            published.append(codes)
         return cls(tuple(columns), tuple(published), carried_from(payload, where), payload["exact"])
 
 
@@ -445,8 +446,8 @@ class Regions(Recoding):
         return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
-        wanted = pl.Series(groups, dtype=pl.UInt32)
-        columns = [column.of_groups(wanted, coded=coded) for column in self.columns]
+        group_series = pl.Series(groups, dtype=pl.UInt32)
+        columns = [column.of_groups(group_series, coded=coded) for column in self.columns]
         return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
 
     def published_cells(
@@ -480,16 +481,17 @@ class Regions(Recoding):
         return positions(self.points, codes, [len(column.leaves) for column in self.columns])
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        read = [column.codes(rows[column.name]) for column in self.columns]
-        known = np.logical_and.reduce([codes >= 0 for codes, _ in read])
+        """Return the published columns of the rows that have a group, and the mask of these rows."""
+        coded = [column.codes(rows[column.name]) for column in self.columns]
+        known = np.logical_and.reduce([codes >= 0 for codes, _ in coded])
         point = np.full(rows.height, -1, dtype=np.int64)
-        point[known] = self.points_of([codes[known] for codes, _ in read])
+        point[known] = self.points_of([codes[known] for codes, _ in coded])
         group = self._groups_at(point, rows)
-        new = np.flatnonzero(point < 0)
-        if len(new):
-            group[new] = self._fitting([values.gather(new) for _, values in read], unseen)
-        kept = group >= 0
-        return self.shown(group[kept]), kept
+        new_rows = np.flatnonzero(point < 0)
+        if len(new_rows):
+            group[new_rows] = self._fitting([values.gather(new_rows) for _, values in coded], unseen)
+        is_published = group >= 0
+        return self.shown(group[is_published]), is_published
 
     def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
         """The group of every row at a point of the table."""
@@ -499,23 +501,25 @@ class Regions(Recoding):
         """For rows at new points, the only group whose cells cover all values, or -1."""
         covers, codes = [], []
         for column, series in zip(self.columns, columns, strict=True):
-            values, places = _distinct(series)
+            values, value_ids = _distinct(series)
             covers.append(column.covering(values, unseen))
-            codes.append(places)
+            codes.append(value_ids)
         ids, count = number(*pack(codes, [len(cover) for cover in covers], len(codes[0])))
         firsts = first_rows(ids, count)
         assigned = np.full(count, -1, dtype=np.int64)
-        points = pl.DataFrame([each.gather(firsts).alias(name) for name, each in zip(self.names, columns, strict=True)])
-        keeps = inside(self.shapes, points) if self.shapes else None
+        points = pl.DataFrame(
+            [series.gather(firsts).alias(name) for name, series in zip(self.names, columns, strict=True)]
+        )
+        inside_pairs = inside(self.shapes, points) if self.shapes else None
         for start in range(0, count, _ROWS_AT_ONCE):
             chosen = firsts[start : start + _ROWS_AT_ONCE]
-            fits = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
-            for column, cover, places in zip(self.columns, covers, codes, strict=True):
-                fits &= cover[places[chosen]][:, column.of_group]
-            if keeps is not None:
-                row, group = np.nonzero(fits)
-                fits[row, group] = keeps(start + row, group)
-            assigned[start : start + _ROWS_AT_ONCE] = np.where(fits.sum(axis=1) == 1, fits.argmax(axis=1), -1)
+            is_match = np.ones((len(chosen), len(self.columns[0].of_group)), dtype=bool)
+            for column, cover, value_ids in zip(self.columns, covers, codes, strict=True):
+                is_match &= cover[value_ids[chosen]][:, column.of_group]
+            if inside_pairs is not None:
+                row, group = np.nonzero(is_match)
+                is_match[row, group] = inside_pairs(start + row, group)
+            assigned[start : start + _ROWS_AT_ONCE] = np.where(is_match.sum(axis=1) == 1, is_match.argmax(axis=1), -1)
         groups: Ids = assigned[ids]
         return groups
 
@@ -528,33 +532,39 @@ class Regions(Recoding):
     def stored(self) -> pl.DataFrame:
         """Every point with its group and the group's cells."""
         # A suppressed point has no cells.
-        out = self.group < 0
+        is_suppressed = self.group < 0
         parts = []
         for number_, (column, codes) in enumerate(zip(self.columns, self.points, strict=True)):
-            cells = column.of_group.take(np.where(out, 0, self.group)) if len(column.of_group) else self.group
+            cells = column.of_group.take(np.where(is_suppressed, 0, self.group)) if len(column.of_group) else self.group
             parts.append(column.leaves.gather(codes).alias(f"value {number_}"))
-            parts.append(pl.Series(f"cell {number_}", np.where(out, -1, cells)))
+            parts.append(pl.Series(f"cell {number_}", np.where(is_suppressed, -1, cells)))
             if column.typical is not None:
-                shown = column.typical.gather(np.where(out, 0, self.group))
-                parts.append(pl.select(pl.when(pl.Series(~out)).then(shown).alias(f"typical {number_}")).to_series())
+                typical_values = column.typical.gather(np.where(is_suppressed, 0, self.group))
+                parts.append(
+                    pl.select(
+                        pl.when(pl.Series(~is_suppressed)).then(typical_values).alias(f"typical {number_}")
+                    ).to_series()
+                )
         return pl.DataFrame([*parts, pl.Series(_GROUP, self.group)])
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Self:
         """Restore a saved recoding."""
         group = stored[_GROUP].to_numpy().astype(np.int64)
-        kept = np.flatnonzero(group >= 0)
-        ones = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
-        ones[group[kept]] = kept
+        published = np.flatnonzero(group >= 0)
+        example_of = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
+        example_of[group[published]] = published
         columns, points = [], []
         for number_, item in enumerate(payload["columns"]):
             leaves, codes = _distinct(stored[f"value {number_}"])
             cells = stored[f"cell {number_}"].to_numpy().astype(np.int64)
             typical = f"typical {number_}"
-            own = stored[typical].gather(ones).alias(item["name"]) if typical in stored.columns else None
-            columns.append(RegionColumn.from_json(item, leaves, cells[ones], own, where))
+            typical_values = (
+                stored[typical].gather(example_of).alias(item["name"]) if typical in stored.columns else None
+            )
+            columns.append(RegionColumn.from_json(item, leaves, cells[example_of], typical_values, where))
             points.append(codes)
-        shapes = tuple(Shape.read(each, where) for each in payload.get("shapes", ()))
+        shapes = tuple(Shape.read(shape, where) for shape in payload.get("shapes", ()))
         numbered = payload.get("numbered")
         return cls(tuple(columns), tuple(points), group, carried_from(payload, where), shapes=shapes, numbered=numbered)
 
@@ -590,6 +600,6 @@ def _distinct(series: pl.Series) -> tuple[pl.Series, Ids]:
 
 def row_numbers(rows: pl.DataFrame, numbered: pl.DataFrame) -> Ids:
     """For every row the number (first column of ``numbered``) of the row with equal values, -1 if there is none."""
-    place, *names = numbered.columns
+    number_column, *names = numbered.columns
     joined = rows.join(numbered, on=names, how="left", maintain_order="left", nulls_equal=True)
-    return joined[place].cast(pl.Int64).fill_null(-1).to_numpy()
+    return joined[number_column].cast(pl.Int64).fill_null(-1).to_numpy()

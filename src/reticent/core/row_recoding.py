@@ -53,18 +53,18 @@ class RowsToRecode:
         repeat, each distinct row is made once.
         """
         table, group = self.table, self.group
-        kept = np.flatnonzero(group >= 0)
-        repeated = None if table.declared or table.pseudonyms else self._repeated(kept)
-        chosen, times = repeated if repeated is not None else (kept, None)
+        published_rows = np.flatnonzero(group >= 0)
+        distinct_rows = None if table.declared or table.pseudonyms else self._repeated(published_rows)
+        chosen, multiplicities = distinct_rows if distinct_rows is not None else (published_rows, None)
         unchanged = [table.frame[name] for name in (*table.sensitive, *table.declared)]
         if len(chosen) < len(group):
-            group, unchanged = group[chosen], [each[chosen] for each in unchanged]
+            group, unchanged = group[chosen], [series[chosen] for series in unchanged]
         data = shown(group, coded=True).hstack(unchanged)
         private: dict[str, Rows] = {}
         if listed_columns(table) or table.pseudonyms:
-            data, private = self._pseudonymized(table.frame[kept], data)
+            data, private = self._pseudonymized(table.frame[published_rows], data)
         rows = CodedRows(data)
-        return Recoded({"data": rows if times is None else RepeatedRows(rows, times)}, private)
+        return Recoded({"data": rows if multiplicities is None else RepeatedRows(rows, multiplicities)}, private)
 
     def in_buckets(self, *, counted: bool, bucket: str = BUCKET) -> Recoded:
         """Two tables linked by a bucket number only: exact quasi values, and sensitive values in random order.
@@ -86,18 +86,20 @@ class RowsToRecode:
         shuffled = sensitive.select([bucket, *table.sensitive])
         return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled)}, private)
 
-    def _repeated(self, kept: Ids) -> tuple[Ids, Ids] | None:
+    def _repeated(self, published_rows: Ids) -> tuple[Ids, Ids] | None:
         """One row of each distinct published row, and its multiplicity; None if most rows are distinct."""
         secret, secrets = self.joint_secret()
         groups = int(self.group.max(initial=-1)) + 1
         columns = [self.group] if secret is None else [self.group, secret]
-        if len(kept) < len(self.group):
-            columns = [each[kept] for each in columns]
-        keys, space = pack(columns, [groups, secrets][: len(columns)], len(kept))
-        if is_dense(space, len(keys)) and 2 * np.count_nonzero(present(keys, space)) > len(kept):
+        if len(published_rows) < len(self.group):
+            columns = [codes[published_rows] for codes in columns]
+        keys, space = pack(columns, [groups, secrets][: len(columns)], len(published_rows))
+        if is_dense(space, len(keys)) and 2 * np.count_nonzero(present(keys, space)) > len(published_rows):
             return None
-        kinds = Distinct(keys, space)
-        return None if 2 * len(kinds.sizes) > len(kept) else (kept[kinds.firsts], kinds.sizes)
+        distinct = Distinct(keys, space)
+        return (
+            None if 2 * len(distinct.sizes) > len(published_rows) else (published_rows[distinct.firsts], distinct.sizes)
+        )
 
     def _pseudonymized(self, rows: pl.DataFrame, data: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Rows]]:
         """``data`` with a random pseudonym for each row's person, and the private tables: the pseudonym list, and the group of each person."""
@@ -123,14 +125,14 @@ class PartsToRecode:
 
     def labelled(self, shown: GroupDisplay) -> Recoded:
         """One table ``data``: the published columns of each row's group, with sensitive and declared columns."""
-        beside = (*self.table.sensitive, *self.table.declared)
+        unchanged = (*self.table.sensitive, *self.table.declared)
 
         def published(part: Table) -> pl.DataFrame:
             group = self.groups(part)
-            kept = np.flatnonzero(group >= 0)
-            return shown(group[kept]).with_columns([part.frame[name][kept] for name in beside])
+            published_rows = np.flatnonzero(group >= 0)
+            return shown(group[published_rows]).with_columns([part.frame[name][published_rows] for name in unchanged])
 
-        schema = pl.Schema({**shown(np.zeros(0, dtype=np.int64)).schema, **self._typed(beside)})
+        schema = pl.Schema({**shown(np.zeros(0, dtype=np.int64)).schema, **self._typed(unchanged)})
         return Recoded({"data": self._mapped(published, schema)}, self._people())
 
     def in_buckets(self, buckets: int) -> Recoded:

@@ -95,10 +95,10 @@ def shapes_json(shapes: Mapping[Sequence[str], Shape]) -> list[dict[str, Any]]:
 def read_shapes(given: Any, where: str) -> dict[tuple[str, ...], Shape]:
     """Restore the shapes written by :func:`shapes_json`. Raises :class:`DataError` otherwise."""
     if not isinstance(given, list) or not all(
-        isinstance(each, Mapping) and isinstance(each.get("labels"), list) for each in given
+        isinstance(cell, Mapping) and isinstance(cell.get("labels"), list) for cell in given
     ):
         raise DataError(f"{where}: the shapes of cells must be a list, each with the labels of its cell.")
-    return {tuple(map(str, each["labels"])): Shape.read(each.get("shape"), where) for each in given}
+    return {tuple(map(str, cell["labels"])): Shape.read(cell.get("shape"), where) for cell in given}
 
 
 def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
@@ -110,20 +110,20 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
     depth = np.array([shape.depth for shape in shapes], dtype=np.int64)
     kinds = list(dict.fromkeys(type(shape) for shape in shapes))
     kind = np.array([kinds.index(type(shape)) for shape in shapes], dtype=np.int64)
-    tests = [each.test([shape for shape in shapes if type(shape) is each], points) for each in kinds]
+    tests = [kind_class.test([shape for shape in shapes if type(shape) is kind_class], points) for kind_class in kinds]
     number = np.empty(len(shapes), dtype=np.int64)
-    for each in range(len(kinds)):
-        number[kind == each] = np.arange(int((kind == each).sum()))
+    for kind_class in range(len(kinds)):
+        number[kind == kind_class] = np.arange(int((kind == kind_class).sum()))
 
     def kept(point: Numbers, place: Numbers) -> NDArray[np.bool_]:
-        deep = depth[place]
-        for each, test in enumerate(tests):
+        depths = depth[place]
+        for kind_index, test in enumerate(tests):
             if test is not None:
-                mine = np.flatnonzero(kind[place] == each)
-                deep[mine] = test(point[mine], number[place[mine]])
+                pairs_of_kind = np.flatnonzero(kind[place] == kind_index)
+                depths[pairs_of_kind] = test(point[pairs_of_kind], number[place[pairs_of_kind]])
         deepest = np.full(points.height, -1, dtype=np.int64)
-        np.maximum.at(deepest, point, np.where(deep < -1, -2 - deep, deep))
-        deepest_pairs: NDArray[np.bool_] = (deep >= 0) & (deep == deepest[point])
+        np.maximum.at(deepest, point, np.where(depths < -1, -2 - depths, depths))
+        deepest_pairs: NDArray[np.bool_] = (depths >= 0) & (depths == deepest[point])
         return deepest_pairs
 
     return kept

@@ -62,8 +62,8 @@ def count_cells(
                     low[depth], high[depth], column[depth], part[depth] = begin, end, j + 1, -1
                 continue
             labels = 0
-            for place in range(low[depth], high[depth]):
-                point = order[depth, place]
+            for index in range(low[depth], high[depth]):
+                point = order[depth, index]
                 label = codes[j, point]
                 if points[label] == 0:
                     touched[labels] = label
@@ -77,23 +77,23 @@ def count_cells(
                     fails = fails or count < least
                     if count < smallest[0] or (count == smallest[0] and depth + 1 < smallest[1]):
                         smallest[0], smallest[1] = count, depth + 1
-                        for place in range(low[depth], high[depth]):
-                            if codes[j, order[depth, place]] == touched[number]:
-                                smallest[2] = order[depth, place]
+                        for index in range(low[depth], high[depth]):
+                            if codes[j, order[depth, index]] == touched[number]:
+                                smallest[2] = order[depth, index]
                                 break
                         for above in range(depth + 1):
                             columns[above] = column[above]
                 if fails:
-                    for place in range(low[depth], high[depth]):
-                        if weight[codes[j, order[depth, place]]] < least:
-                            failing[order[depth, place]] = True
+                    for index in range(low[depth], high[depth]):
+                        if weight[codes[j, order[depth, index]]] < least:
+                            failing[order[depth, index]] = True
             if labels > 1 and depth + 1 < more:
                 before = low[depth]
                 for number in range(labels):
                     position[touched[number]] = before
                     before += points[touched[number]]
-                for place in range(low[depth], high[depth]):
-                    point = order[depth, place]
+                for index in range(low[depth], high[depth]):
+                    point = order[depth, index]
                     label = codes[j, point]
                     order[depth + 1, position[label]] = point
                     position[label] += 1

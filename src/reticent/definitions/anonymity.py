@@ -104,20 +104,20 @@ class KAnonymity(GroupDefinition):
             raise DataError("There are no rows, so there is no k: nothing would be published.")
         smallest = int(np.argmin(patterns.sizes))
         achieved = int(patterns.sizes[smallest])
-        few = int((patterns.sizes < self.k).sum())
-        text = (
-            f"{few} of {len(patterns)} patterns of rows have fewer than {self.k} people; the smallest has {achieved}."
-        )
-        witness = Witness(smallest, text) if few else None
-        return Assessment(self, not few, achieved, witness, {"compatible": int(patterns.compatible.min())})
+        failing_count = int((patterns.sizes < self.k).sum())
+        text = f"{failing_count} of {len(patterns)} patterns of rows have fewer than {self.k} people; the smallest has {achieved}."
+        witness = Witness(smallest, text) if failing_count else None
+        return Assessment(self, not failing_count, achieved, witness, {"compatible": int(patterns.compatible.min())})
 
     def promise(self, scope: ClaimScope) -> str:
         return f"finds {scope.found(self.k)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         shared = scope.shared_value() if self.quasi is None or scope.whole else "a confidential value"
-        others = "use what is known about the others among the matching records"
-        risk = others if shared is None else f"still learn {shared} that all matching records share, or {others}"
+        other_risk = "use what is known about the others among the matching records"
+        risk = (
+            other_risk if shared is None else f"still learn {shared} that all matching records share, or {other_risk}"
+        )
         return f"{scope.beyond(self.quasi)}An attacker may {risk}."
 
 

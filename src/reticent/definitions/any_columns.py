@@ -185,15 +185,16 @@ def closed_as_claimed(definition: Definition, claims: Sequence[Definition], quas
 
 
 def _as_claimed(part: Definition, claimed: Sequence[Definition], quasi: Columns) -> tuple[Definition, bool]:
+    """Return a part in the form of the claim that it belongs to, and whether the claim states exactly the part's own columns."""
     if isinstance(part, AnyColumns):
         return (part, True) if part.relations else (part.demand, False)
     if not _names_columns(part):
         return part, True
-    known: Columns = getattr(part, "quasi", None) or ()
-    sets = [getattr(each, "quasi", None) or () for each in claimed if _names_columns(each)]
-    closed_sets = [each for each in (*sets, quasi) if set(known) <= set(each)]
-    least = min(closed_sets, key=len, default=quasi)
-    return _extended(part, "quasi", known, least), set(least) == set(known)
+    own_columns: Columns = getattr(part, "quasi", None) or ()
+    sets = [getattr(definition, "quasi", None) or () for definition in claimed if _names_columns(definition)]
+    closed_sets = [columns for columns in (*sets, quasi) if set(own_columns) <= set(columns)]
+    smallest = min(closed_sets, key=len, default=quasi)
+    return _extended(part, "quasi", own_columns, smallest), set(smallest) == set(own_columns)
 
 
 def _related(definition: Definition, relations: Iterable[Relation]) -> Definition:
@@ -220,17 +221,21 @@ def _with_known(part: Definition, quasi: list[str], secret: list[str], relations
     """Extend the known sensitive columns of a part by those that follow from them. Raises if the part also protects one of these."""
     if not isinstance(part, XYPrivacy) or part.y is None:
         return part
-    beside = part.x if part.x is not None else tuple(name for name in secret if name not in part.y)
-    known = closure([*quasi, *beside], relations)
+    known_sensitive = part.x if part.x is not None else tuple(name for name in secret if name not in part.y)
+    known = closure([*quasi, *known_sensitive], relations)
     computed = next((name for name in part.y if name in known), None)
     if computed is not None:
         raise PolicyError(
-            f"XYPrivacy counts {column_list((*quasi, *beside))} as known, and {computed!r}, which is in y=, can be computed from these, so it cannot be protected. Remove it from y=, "
+            f"XYPrivacy counts {column_list((*quasi, *known_sensitive))} as known, and {computed!r}, which is in y=, can be computed from these, so it cannot be protected. Remove it from y=, "
             "or name in x= only sensitive columns from which it does not follow.",
             setting=("roles", "sensitive"),
             column=computed,
         )
-    return _extended(part, "x", beside, [name for name in secret if name in known]) if part.x is not None else part
+    return (
+        _extended(part, "x", known_sensitive, [name for name in secret if name in known])
+        if part.x is not None
+        else part
+    )
 
 
 def _extended(part: Definition, parameter: str, named: Columns, more: Iterable[str]) -> Definition:
@@ -249,10 +254,10 @@ class _Check:
     def failing(self) -> Mask:
         """Mask of the groups in failing cells."""
         inner, sets = self.definition.demand, self.sets
-        alone = inner.failing(self.groups)
-        if sets is None or not (alone.any() or any(_by_fits(part, sets) for part in inner.parts())):
+        failing_groups = inner.failing(self.groups)
+        if sets is None or not (failing_groups.any() or any(_by_fits(part, sets) for part in inner.parts())):
             # Cells of fewer columns are unions of groups, which pass where all of these do.
-            return alone
+            return failing_groups
         failing = np.zeros(len(self.groups), dtype=bool)
         for part in inner.parts():
             if _is_counted(part, sets):
@@ -270,6 +275,7 @@ class _Check:
         return replace(assessments[0], definition=self.definition)
 
     def _assessed(self, part: GroupDefinition) -> Assessment:
+        """Judge a part on the cells of every set of columns, keep the worst sets, and return their assessment with a witness."""
         if self.sets is None:
             return part.assess(self.groups)
         if _is_counted(part, self.sets):
@@ -277,12 +283,12 @@ class _Check:
         worst: list[LabelCells] = []
         result: Assessment | None = None
         for cells in _cells(part, self.sets):
-            both = part.assess(joined([*(each.groups for each in worst), cells.groups]))
-            if result is not None and (both.holds, both.value) == (result.holds, result.value):
+            combined = part.assess(joined([*(kept_cells.groups for kept_cells in worst), cells.groups]))
+            if result is not None and (combined.holds, combined.value) == (result.holds, result.value):
                 continue
             # With several sensitive columns, different sets may be the worst for different columns.
-            alone = result is None or part.assess(cells.groups).value == both.value
-            worst, result = [cells] if alone else [*worst, cells], both
+            is_replacing = result is None or part.assess(cells.groups).value == combined.value
+            worst, result = [cells] if is_replacing else [*worst, cells], combined
             if isinstance(part, _DIVERSITY) and result.value == 1 and not result.holds:
                 # A cell with one value has minimum diversity.
                 break
@@ -292,32 +298,33 @@ class _Check:
         result = part.assess(joined([each.groups for each in worst]))
         assert result.witness is not None
         cell, starts = result.witness.group, starts_of([len(each.groups) for each in worst])
-        which = int(np.searchsorted(starts, cell, side="right")) - 1
-        group = int(np.argmax(worst[which].ids == cell - starts[which]))
+        index = int(np.searchsorted(starts, cell, side="right")) - 1
+        group = int(np.argmax(worst[index].ids == cell - starts[index]))
         exact = _exact(part, self.sets)
-        return replace(result, witness=self._witness(worst[which].columns, group, result.witness.text, exact=exact))
+        return replace(result, witness=self._witness(worst[index].columns, group, result.witness.text, exact=exact))
 
     def _counted(self, part: GroupDefinition, sets: ColumnSets) -> Assessment:
-        least = part.least_rows()
-        cell = sets.smallest(least)
+        """Judge a part that depends on counts alone by the smallest cell over all sets of columns."""
+        minimum = part.least_rows()
+        cell = sets.smallest(minimum)
         figures = {
             "failing_groups": int(cell.failing.sum()),
             "failing_rows": int(self.groups.sizes[cell.failing].sum()),
         }
-        if cell.people >= least:
+        if cell.people >= minimum:
             return Assessment(part, True, cell.people, None, figures)
-        text = f"only {cell.people} of at least {least} people"
+        text = f"only {cell.people} of at least {minimum} people"
         return Assessment(part, False, cell.people, self._witness(cell.columns, cell.group, text), figures)
 
     def _witness(self, columns: tuple[str, ...], group: int, text: str, *, exact: bool = True) -> Witness:
         """The cell of a group in some columns, as a sentence and as plain data."""
         assert self.sets is not None
         labels = self.sets.labels
-        shown = {name: labels.column(name).texts[int(labels.column(name).codes[group])] for name in columns}
+        shown_labels = {name: labels.column(name).texts[int(labels.column(name).codes[group])] for name in columns}
         cells = self.sets.cells(columns)
         count = int(cells.groups.people[cells.ids[group]])
-        known = " and ".join(f"{name} = {label}" for name, label in shown.items()) or "no column"
-        doubt = (
+        known = " and ".join(f"{name} = {label}" for name, label in shown_labels.items()) or "no column"
+        caveat = (
             ""
             if exact
             else (
@@ -325,7 +332,9 @@ class _Check:
                 "but is not proven. Lower known=, or publish fewer columns."
             )
         )
-        return Witness(group, f"{known}: {text}.{doubt}", {"columns": list(columns), "labels": shown, "count": count})
+        return Witness(
+            group, f"{known}: {text}.{caveat}", {"columns": list(columns), "labels": shown_labels, "count": count}
+        )
 
 
 def _is_counted(part: GroupDefinition, sets: ColumnSets) -> bool:
@@ -376,8 +385,8 @@ def _require_monotone(part: GroupDefinition) -> None:
 def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
     """Normalize relations to pairs of source columns and target column."""
     pairs = []
-    for each in given:
-        match each:
+    for relation in given:
+        match relation:
             case [str() as source, str() as target]:
                 pairs.append(((source,), target))
             case [[*sources], str() as target] if sources and all(isinstance(name, str) for name in sources):
@@ -385,7 +394,7 @@ def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
             case _:
                 raise PolicyError(
                     f"AnyColumns: a relation is a list of columns and the column that follows from them, such as "
-                    f"[['admitted', 'discharged'], 'stay'], but it is {each!r}.",
+                    f"[['admitted', 'discharged'], 'stay'], but it is {relation!r}.",
                     setting=("relations",),
                 )
     return tuple(pairs)

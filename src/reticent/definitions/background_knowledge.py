@@ -126,10 +126,10 @@ class WorstCaseKnowledge(_Knowledge):
         if len(filled) == 0:
             return failing
         buckets = _buckets(groups)
-        poor = buckets.distinct < self.k + 2
-        alone = poor if poor.any() else unsafe_alone(buckets, self.threshold, self.k)
-        if alone.any():
-            failing[filled[alone]] = True
+        few_values = buckets.distinct < self.k + 2
+        fails_alone = few_values if few_values.any() else unsafe_alone(buckets, self.threshold, self.k)
+        if fails_alone.any():
+            failing[filled[fails_alone]] = True
         elif not holds(buckets, self.threshold, self.k):
             failing[filled[witness(buckets, self.k).consequent.bucket]] = True
         return failing
@@ -144,7 +144,7 @@ class WorstCaseKnowledge(_Knowledge):
             self,
             safe,
             worst.disclosure,
-            None if safe else _told(groups, filled, worst, self),
+            None if safe else _witness(groups, filled, worst, self),
             diagnostics,
         )
 
@@ -154,8 +154,8 @@ class WorstCaseKnowledge(_Knowledge):
         for refined in self._refined(groups):
             filled = refined.sizes > 0
             if filled.any():
-                alone = unsafe_alone(_buckets(refined), self.threshold, self.k)
-                hopeless[refined.parents()[filled][alone]] = True
+                fails_alone = unsafe_alone(_buckets(refined), self.threshold, self.k)
+                hopeless[refined.parents()[filled][fails_alone]] = True
         return hopeless
 
     def exchanges(self, rest: Groups, before: Groups, after: Groups) -> Exchanges:
@@ -211,7 +211,7 @@ class NegatedKnowledge(_Knowledge):
         buckets = _buckets(groups)
         worst = negation_witness(buckets, self.k)
         failing = self.failing_in(groups)
-        explanation = None if not failing.any() else _told(groups, filled, worst, self)
+        explanation = None if not failing.any() else _witness(groups, filled, worst, self)
         diagnostics = self._diagnostics(groups, buckets, failing, worst.disclosure)
         return Assessment(self, explanation is None, worst.disclosure, explanation, diagnostics)
 
@@ -251,7 +251,7 @@ def _check_model(groups: Groups) -> None:
         )
 
 
-def _told(groups: Groups, filled: NDArray[np.int64], worst: WorstFacts, definition: _Knowledge) -> Witness:
+def _witness(groups: Groups, filled: NDArray[np.int64], worst: WorstFacts, definition: _Knowledge) -> Witness:
     """The worst facts as a sentence about the published groups."""
     labels: dict[int, list[str]] = {}
     parents = groups.parents()

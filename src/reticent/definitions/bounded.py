@@ -52,9 +52,9 @@ class LargestShare(SensitiveDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         filled, rows = occupied(groups), self.largest(groups)
         failing = self._too_full(groups, rows)
-        place, ratio = largest_ratio(rows[filled], groups.sizes[filled])
+        index, ratio = largest_ratio(rows[filled], groups.sizes[filled])
         largest = Fraction(ratio)
-        witness = witness_of(groups, failing, int(filled[place]), self._complaint(largest))
+        witness = witness_of(groups, failing, int(filled[index]), self._complaint(largest))
         return Assessment(self, witness is None, self.achieved(largest), witness, failures(groups, failing))
 
     def _too_full(self, groups: Groups, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -93,10 +93,10 @@ class LeastFigure(SensitiveDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         filled, (figures, unit) = occupied(groups), self.figures(groups)
         failing = self._too_small(groups, figures, unit)
-        worst = int(filled[np.argmin(figures[filled])])
-        least = Fraction(int(figures[worst]), unit)
-        witness = witness_of(groups, failing, worst, self._complaint(least))
-        return Assessment(self, witness is None, least, witness, failures(groups, failing))
+        worst_group = int(filled[np.argmin(figures[filled])])
+        minimum = Fraction(int(figures[worst_group]), unit)
+        witness = witness_of(groups, failing, worst_group, self._complaint(minimum))
+        return Assessment(self, witness is None, minimum, witness, failures(groups, failing))
 
     def _too_small(self, groups: Groups, figures: NDArray[Any], unit: int) -> NDArray[np.bool_]:
         return less(figures, self.needed * unit, np.ones_like(groups.sizes)) & (groups.sizes > 0)
@@ -116,7 +116,7 @@ def rows_over(
 
     At best only such rows are removed: ``v - f <= limit (n - f)`` needs ``f >= (v - limit n) / (1 - limit)``.
     """
-    room = np.maximum(1 - np.asarray(limit), _ROUNDING)
+    slack = np.maximum(1 - np.asarray(limit), _ROUNDING)
     # The margin covers rounding; the bound must never be too high.
-    least: NDArray[np.float64] = np.ceil((rows - limit * sizes) / room - _ROUNDING * sizes)
-    return np.clip(least, 0, sizes)
+    removed: NDArray[np.float64] = np.ceil((rows - limit * sizes) / slack - _ROUNDING * sizes)
+    return np.clip(removed, 0, sizes)

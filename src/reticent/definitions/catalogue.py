@@ -39,8 +39,8 @@ def definition_from(name: str, parameters: Mapping[str, Any]) -> Definition:
     """
     if name == "All":
         return _all_from(parameters)
-    made: Definition = made_from("definition", name, parameters)
-    return made
+    definition: Definition = made_from("definition", name, parameters)
+    return definition
 
 
 def definition_within(given: Any, where: str) -> GroupDefinition:
@@ -63,15 +63,18 @@ def definition_within(given: Any, where: str) -> GroupDefinition:
 
 
 def _all_from(parameters: Mapping[str, Any]) -> Definition:
+    """Return the conjunction described by the list under ``all``."""
     members = parameters.get("all")
     if set(parameters) != {"all"} or not isinstance(members, list | tuple):
         raise PolicyError('All takes one parameter, "all": a list of definitions, each with its name and parameters.')
-    made: list[Definition] = []
+    definitions: list[Definition] = []
     for number, member in enumerate(members, start=1):
         if not isinstance(member, Mapping) or not isinstance(member.get("name"), str):
             raise PolicyError(f'Part {number} of All must be a table with a "name", but it is {member!r}.')
-        made.append(definition_from(member["name"], {key: value for key, value in member.items() if key != "name"}))
-    return all_of(tuple(made))
+        definitions.append(
+            definition_from(member["name"], {key: value for key, value in member.items() if key != "name"})
+        )
+    return all_of(tuple(definitions))
 
 
 def entry_of(name: str) -> CatalogueEntry:

@@ -92,8 +92,8 @@ class ClaimScope:
     @property
     def present(self) -> str:
         """The comparison made by differential privacy for added and removed records."""
-        without = "without it" if self.unit == "record" else "without them"
-        return f"with {self.protected} in the table as {without}, and the other way round"
+        absent = "without it" if self.unit == "record" else "without them"
+        return f"with {self.protected} in the table as {absent}, and the other way round"
 
     @property
     def replaced(self) -> str:
@@ -106,25 +106,27 @@ class ClaimScope:
 
     def known(self, columns: Columns | None = None) -> str:
         """KNOW: what an attacker knows, and about whom; ``columns`` are those that the definition names itself."""
-        of = self._of
+        whom = self._of
         if self.covers_all(columns):
-            return self._everything(of)
+            return self._everything(whom)
         if columns is not None:
-            return f"{column_list(columns)} {of}"
-        sets = ", or ".join(column_list(each) for each in self.sets or ())
+            return f"{column_list(columns)} {whom}"
+        sets = ", or ".join(column_list(columns) for columns in self.sets or ())
         comma = "," if len(self.sets or ()) > 1 else ""
-        return f"{sets}{comma} {of} (the same columns of everybody, or of one)"
+        return f"{sets}{comma} {whom} (the same columns of everybody, or of one)"
 
     def known_any(self, most: int) -> str:
         """KNOW for an attacker who knows at most ``most`` of the columns, or of those of one set, whichever these are."""
         if not self.whole:
-            return self.known() if all(len(each) <= most for each in self.sets or ()) else self._some_of_sets(most)
+            return (
+                self.known() if all(len(columns) <= most for columns in self.sets or ()) else self._some_of_sets(most)
+            )
         if self.quasi and most >= len(self.quasi):
             return self._everything(self._of)
         named = column_list(self.quasi) if 0 < len(self.quasi) <= MOST_NAMED else f"the {len(self.quasi)} columns"
-        which = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
+        columns = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
         published = "" if 0 < len(self.quasi) <= MOST_NAMED else " that are published and not confidential"
-        return f"{which} {self._of}{published} (the same columns of everybody, or of one)"
+        return f"{columns} {self._of}{published} (the same columns of everybody, or of one)"
 
     @property
     def _of(self) -> str:
@@ -135,17 +137,18 @@ class ClaimScope:
 
     def _some_of_sets(self, most: int) -> str:
         phrases = [
-            f"any {most} of {column_list(each)}" if len(each) > most else column_list(each) for each in self.sets or ()
+            f"any {most} of {column_list(columns)}" if len(columns) > most else column_list(columns)
+            for columns in self.sets or ()
         ]
         return f"{', or '.join(phrases)}, {self._of} (the same columns of everybody, or of one)"
 
-    def _everything(self, of: str) -> str:
-        but = f", except {column_list(self.declared)}" if self.declared else ""
+    def _everything(self, whom: str) -> str:
+        exception = f", except {column_list(self.declared)}" if self.declared else ""
         if not self.quasi:
-            return f"everything published {of} that is not confidential{but}"
+            return f"everything published {whom} that is not confidential{exception}"
         if len(self.quasi) > MOST_NAMED:
-            return f"all {len(self.quasi)} columns {of} that are published and not confidential{but}"
-        return f"{column_list(self.quasi)} {of} (everything published that is not confidential{but})"
+            return f"all {len(self.quasi)} columns {whom} that are published and not confidential{exception}"
+        return f"{column_list(self.quasi)} {whom} (everything published that is not confidential{exception})"
 
     def beyond(self, columns: Columns | None) -> str:
         """A leading sentence stating that attackers with other columns are not covered; empty if an attacker is assumed to know every column."""
@@ -167,8 +170,8 @@ class ClaimScope:
 
     def secrets(self, column: str | None) -> Columns:
         """The confidential columns covered by a guarantee about ``column`` (None: each)."""
-        every = self.sensitive if self.about is None else self.about
-        return every if column is None else (column,)
+        all_columns = self.sensitive if self.about is None else self.about
+        return all_columns if column is None else (column,)
 
     def beside(self, column: str | None, alone: bool = False) -> str:
         """A clause stating that the other confidential values may be known too, if the column was judged among people who share them."""

@@ -13,10 +13,12 @@ def with_closed_sets(table: Table) -> Table:
     if table.quasi_sets is None:
         return table
     quasi = list(table.quasi)
-    relations = [(each.sources, each.derived) for each in relations_in(table, quasi, quasi)]
+    relations = [(relation.sources, relation.derived) for relation in relations_in(table, quasi, quasi)]
     known = [closure(columns, relations) for columns in table.quasi_sets]
     sets = tuple(tuple(name for name in quasi if name in each) for each in known)
-    if all(set(one) == set(other) for one, other in zip(sets, table.quasi_sets, strict=True)):
+    if all(
+        set(closed_set) == set(declared_set) for closed_set, declared_set in zip(sets, table.quasi_sets, strict=True)
+    ):
         return table
     closed = copy(table)
     closed.quasi_sets = tuple(dict.fromkeys(sets))

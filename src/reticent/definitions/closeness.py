@@ -75,11 +75,11 @@ class TCloseness(SensitiveDefinition):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", exact(self.t, "TCloseness: t", low=0, high=1))
-        known = get_args(Distance)
-        if self.distance not in known:
+        distances = get_args(Distance)
+        if self.distance not in distances:
             raise PolicyError(
-                f"TCloseness: distance must be one of {', '.join(map(repr, known))}, but it is {self.distance!r}."
-                f"{did_you_mean(self.distance, known)}"
+                f"TCloseness: distance must be one of {', '.join(map(repr, distances))}, but it is {self.distance!r}."
+                f"{did_you_mean(self.distance, distances)}"
             )
 
     @property
@@ -95,9 +95,9 @@ class TCloseness(SensitiveDefinition):
         filled = occupied(groups)
         work, scale = self.work(groups)
         failing = ~at_most(work, Fraction(self.t), scale)
-        place, farthest = largest_ratio(work[filled], scale[filled])
+        index, farthest = largest_ratio(work[filled], scale[filled])
         text = f"values farther than {shown(self.t)} from the whole table's; the worst is {measured(Fraction(farthest))} away"
-        witness = witness_of(groups, failing, int(filled[place]), text)
+        witness = witness_of(groups, failing, int(filled[index]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
@@ -113,12 +113,14 @@ class TCloseness(SensitiveDefinition):
             return np.zeros(len(groups))
         # The margins cover rounding; the bound must never be too high.
         if self.distance == "equal":
-            kept = most_rows_within(t, groups.histograms, groups.sizes, groups.reference)
-            doomed: NDArray[np.float64] = groups.sizes.astype(np.float64) - np.floor(kept + _ROUNDING * groups.sizes)
+            kept_rows = most_rows_within(t, groups.histograms, groups.sizes, groups.reference)
+            doomed: NDArray[np.float64] = groups.sizes.astype(np.float64) - np.floor(
+                kept_rows + _ROUNDING * groups.sizes
+            )
         else:
             work, scale = self.work(groups)
-            away = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
-            doomed = np.ceil(groups.sizes * ((away - t) / (1 - t) - _ROUNDING))
+            distance = work.astype(np.float64) / np.maximum(scale.astype(np.float64), 1.0)
+            doomed = np.ceil(groups.sizes * ((distance - t) / (1 - t) - _ROUNDING))
         return np.maximum(doomed, 0.0)
 
     def promise(self, scope: ClaimScope) -> str:
@@ -208,9 +210,9 @@ class NTCloseness(SensitiveDefinition):
         if not small.any():
             return Assessment(self, True, 0, None, failures(groups, failing))
         work, scale = self._close().work(groups)
-        place, farthest = largest_ratio(work[small], scale[small])
+        index, farthest = largest_ratio(work[small], scale[small])
         text = f"fewer than {self.n} people and values farther than {shown(self.t)} from the whole table's"
-        witness = witness_of(groups, failing, int(np.flatnonzero(small)[place]), text)
+        witness = witness_of(groups, failing, int(np.flatnonzero(small)[index]), text)
         return Assessment(self, witness is None, farthest, witness, failures(groups, failing))
 
     def promise(self, scope: ClaimScope) -> str:

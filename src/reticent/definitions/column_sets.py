@@ -59,15 +59,15 @@ def _bases(
     names: Sequence[str], known: int, relations: Sequence[Relation], splitting: Sequence[int]
 ) -> tuple[_Base, ...]:
     """The starting points for sets of at most ``known`` columns; besides sources, sets consist of ``splitting`` columns."""
-    sources = [name for name in names if any(name in each for each, _ in relations)]
-    plain = [place for place in splitting if names[place] not in sources]
+    sources = [name for name in names if any(name in relation_sources for relation_sources, _ in relations)]
+    plain = [index for index in splitting if names[index] not in sources]
     chosen = chain.from_iterable(combinations(sources, size) for size in range(min(known, len(sources)) + 1))
     bases = []
-    for held in chosen:
-        follows = closure(held, relations)
-        columns = tuple(name for name in names if name in follows)
-        others = tuple(place for place in plain if names[place] not in follows)
-        bases.append(_Base(columns, others, min(known - len(held), len(others))))
+    for known_sources in chosen:
+        closed = closure(known_sources, relations)
+        columns = tuple(name for name in names if name in closed)
+        others = tuple(index for index in plain if names[index] not in closed)
+        bases.append(_Base(columns, others, min(known - len(known_sources), len(others))))
     return tuple(bases)
 
 
@@ -80,7 +80,7 @@ def largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation]
     """The maximal closed sets of columns known to an adversary who knows ``known`` columns. Every smaller set is a subset of one of these."""
     for base in _bases(names, known, relations, range(len(names))):
         for added in combinations(base.others, base.more):
-            yield (*base.columns, *(names[place] for place in added))
+            yield (*base.columns, *(names[index] for index in added))
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class ColumnSets:
                 columns,
             )
             if smallest[0] < cell.people:
-                added = [self.labels.names[base.others[place]] for place in columns[: smallest[1]]]
+                added = [self.labels.names[base.others[index]] for index in columns[: smallest[1]]]
                 cell = SmallestCell(int(smallest[0]), (*base.columns, *added), int(smallest[2]), failing)
         return cell
 
@@ -173,6 +173,7 @@ class ColumnSets:
         more: int,
         passes: Callable[[Groups], bool] | None,
     ) -> Iterator[LabelCells]:
+        """Yield the cells of ``columns`` plus any ``more`` of the ``others``; a branch whose finest partition ``passes`` is skipped."""
         if not more:
             yield self._merged(columns, ids, count)
             return
@@ -181,18 +182,18 @@ class ColumnSets:
             finest = number(*pack([ids, *self._codes[list(others)]], [count, *cards], len(ids)))
             if passes(self._merged(columns, *finest).groups):
                 return
-        for place in range(len(others) - more + 1):
-            column = others[place]
+        for index in range(len(others) - more + 1):
+            column = others[index]
             finer = number(*pack([ids, self._codes[column]], [count, int(self._cards[column])], len(ids)))
             added = (*columns, self.labels.names[column])
-            yield from self._split(added, *finer, others[place + 1 :], more - 1, passes)
+            yield from self._split(added, *finer, others[index + 1 :], more - 1, passes)
 
     def every(self) -> Iterator[LabelCells]:
         """The cells of all sets, smaller ones included: with fewer known columns, more rows of a person are compatible with overlapping labels."""
         for base in self._bases:
             for size in range(base.more + 1):
                 for added in combinations(base.others, size):
-                    yield self.cells((*base.columns, *(self.labels.names[place] for place in added)))
+                    yield self.cells((*base.columns, *(self.labels.names[index] for index in added)))
 
     def bounded(self, names: Sequence[str]) -> LabelCells:
         """The cells of some columns, as if all rows of a person were compatible with each. What holds for them also holds for fewer columns."""
@@ -207,8 +208,8 @@ class ColumnSets:
         if self.labels.fitting is None or not cells.owners:
             return cells
         fitting = self.labels.fitting(columns, first_rows(ids, len(cells)))
-        held = (each.held if isinstance(each, FittingOwners) else each for each in cells.owners)
-        return replace(cells, owners=tuple(map(FittingOwners, held, fitting)))
+        plain_owners = (owners.held if isinstance(owners, FittingOwners) else owners for owners in cells.owners)
+        return replace(cells, owners=tuple(map(FittingOwners, plain_owners, fitting)))
 
     def covering(self, most: int) -> list[tuple[str, ...]]:
         """A family of at most ``most`` sets, as small as possible, such that every set of at most ``known`` columns is a subset of one."""
@@ -247,9 +248,9 @@ class ColumnSets:
         if self.labels.fitting is not None:
             return np.flatnonzero(self._cards > 1).tolist()
         first_by_partition: dict[bytes, int] = {}
-        for place, codes in enumerate(self._codes):
-            if self._cards[place] > 1:
-                first_by_partition.setdefault(_by_first(codes).tobytes(), place)
+        for index, codes in enumerate(self._codes):
+            if self._cards[index] > 1:
+                first_by_partition.setdefault(_by_first(codes).tobytes(), index)
         return list(first_by_partition.values())
 
 

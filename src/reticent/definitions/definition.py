@@ -465,8 +465,8 @@ class All(Several, GroupDefinition):
         columns_by_demand: dict[SensitiveDefinition, list[str]] = {}
         for member in self.members:
             if _is_by_counts(member):
-                asked: Any = member
-                columns_by_demand.setdefault(replace(asked, column=None), []).append(asked.column)
+                requirement: Any = member
+                columns_by_demand.setdefault(replace(requirement, column=None), []).append(requirement.column)
         return columns_by_demand
 
     @cached_property
@@ -478,10 +478,10 @@ class All(Several, GroupDefinition):
         return all(member.absorbing_on(counted) for member in self.members)
 
     def relaxation(self) -> GroupDefinition | None:
-        known = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
-        if not known:
+        relaxations = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
+        if not relaxations:
             return None
-        return known[0] if len(known) == 1 else All(tuple(known))
+        return relaxations[0] if len(relaxations) == 1 else All(tuple(relaxations))
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
         bounds: NDArray[np.float64] = np.max([member.doomed(groups) for member in self.members], axis=0)
@@ -523,11 +523,13 @@ def together(definition: Definition, parts: tuple[Assessment, ...]) -> Assessmen
     return Assessment(definition, all(part.holds for part in parts), values, witness, parts=parts)
 
 
-def _adopt(definition: Definition, members: Sequence[Definition], every: Sequence[str], some: Sequence[str]) -> None:
-    """Adopt the traits of the members: those in ``every`` if all have them, those in ``some`` if any has."""
-    for trait in every:
+def _adopt(
+    definition: Definition, members: Sequence[Definition], traits_of_all: Sequence[str], traits_of_any: Sequence[str]
+) -> None:
+    """Adopt the traits of the members: those in ``traits_of_all`` if all have them, those in ``traits_of_any`` if any has."""
+    for trait in traits_of_all:
         object.__setattr__(definition, trait, all(getattr(member, trait) for member in members))
-    for trait in some:
+    for trait in traits_of_any:
         object.__setattr__(definition, trait, any(getattr(member, trait) for member in members))
 
 
@@ -579,9 +581,11 @@ class SensitiveDefinition(GroupDefinition):
 
     def failing_for(self, groups: Groups, columns: Sequence[str]) -> NDArray[np.bool_]:
         """Mask of the groups that fail for any of some columns, if it judges by counts: as many columns at once as fit into moderate memory."""
-        many = max(_MOST_CELLS // max(len(groups.histograms.counts), 1), 1)
-        blocks = (columns[start : start + many] for start in range(0, len(columns), many))
-        side_by_side = (groups.marginal(some[0]) if len(some) == 1 else groups.side_by_side(some) for some in blocks)
+        columns_at_once = max(_MOST_CELLS // max(len(groups.histograms.counts), 1), 1)
+        blocks = (columns[start : start + columns_at_once] for start in range(0, len(columns), columns_at_once))
+        side_by_side = (
+            groups.marginal(block[0]) if len(block) == 1 else groups.side_by_side(block) for block in blocks
+        )
         return self._failing_any(side_by_side, len(groups))
 
     def _failing_any(self, refined: Iterable[Groups], count: int) -> NDArray[np.bool_]:
@@ -594,10 +598,10 @@ class SensitiveDefinition(GroupDefinition):
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
         doomed = np.zeros(len(groups))
         for refined in self._refined(groups):
-            least = self.doomed_in(refined)
+            doomed_rows = self.doomed_in(refined)
             # Refined groups of one column are disjoint, so their rows add up; those of another column contain the same
             # rows again.
-            np.maximum(doomed, np.bincount(refined.parents(), weights=least, minlength=len(groups)), out=doomed)
+            np.maximum(doomed, np.bincount(refined.parents(), weights=doomed_rows, minlength=len(groups)), out=doomed)
         return doomed
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
@@ -616,9 +620,11 @@ class SensitiveDefinition(GroupDefinition):
         if len(assessments) == 1:
             return assessments[0]
         names = [column.name for column in groups.domain.columns]
-        witness = next((each.witness for each in assessments if not each.holds), None)
-        values = {name: each.value for name, each in zip(names, assessments, strict=True)}
-        return Assessment(self, all(each.holds for each in assessments), values, witness, parts=tuple(assessments))
+        witness = next((assessment.witness for assessment in assessments if not assessment.holds), None)
+        values = {name: assessment.value for name, assessment in zip(names, assessments, strict=True)}
+        return Assessment(
+            self, all(assessment.holds for assessment in assessments), values, witness, parts=tuple(assessments)
+        )
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         for name in self._names(groups):

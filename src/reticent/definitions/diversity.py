@@ -172,8 +172,8 @@ class ProbabilisticLDiversity(SensitiveDefinition):
     def assess_in(self, groups: Groups) -> Assessment:
         filled = occupied(groups)
         failing = self.failing_in(groups)
-        place, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
-        worst = int(filled[place])
+        index, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
+        worst = int(filled[index])
         text = f"a value with a share above 1/{shown(self.l)}; the worst has one with a share of {measured(Fraction(share))}"
         witness = witness_of(groups, failing, worst, text)
         diagnostics = diversity_diagnostics(groups, failing, depth=math.ceil(Fraction(self.l)))
@@ -197,9 +197,9 @@ def rows_above(share: float | NDArray[np.float64], groups: Groups) -> NDArray[np
     With v rows of n having the value, at best only such rows are removed: ``v - f <= share (n - f)`` needs ``f >= (v -
     share n) / (1 - share)``.
     """
-    room = np.maximum(1 - np.asarray(share), _ROUNDING)
+    slack = np.maximum(1 - np.asarray(share), _ROUNDING)
     # The margin covers rounding; the bound must never be too high.
-    least: NDArray[np.float64] = np.ceil(
-        (groups.histograms.top - share * groups.sizes) / room - _ROUNDING * groups.sizes
+    removed: NDArray[np.float64] = np.ceil(
+        (groups.histograms.top - share * groups.sizes) / slack - _ROUNDING * groups.sizes
     )
-    return np.clip(least, 0, groups.sizes)
+    return np.clip(removed, 0, groups.sizes)

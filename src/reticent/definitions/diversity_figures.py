@@ -42,10 +42,10 @@ def witness_of(groups: Groups, failing: NDArray[np.bool_], worst: int, text: str
     if number == 0:
         return None
     column = groups.domain.columns[0].name
-    cut = ", split by the other sensitive columns," if groups.is_refined else ""
+    qualifier = ", split by the other sensitive columns," if groups.is_refined else ""
     return Witness(
         int(groups.parents()[worst]),
-        f"In column {column!r}, {number} of {len(groups)} groups{cut} {'has' if number == 1 else 'have'} {text}.",
+        f"In column {column!r}, {number} of {len(groups)} groups{qualifier} {'has' if number == 1 else 'have'} {text}.",
         {"column": column, "size": int(groups.sizes[worst]), "histogram": groups.histogram(worst)},
     )
 
@@ -137,8 +137,8 @@ def worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | N
 def _worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | None) -> tuple[int, Fraction | float]:
     filled, lead = occupied(groups), leading(groups.histograms, dont_care)
     tail = tails(groups.histograms, groups.sizes, lead, exclusions)
-    place, ratio = largest_ratio(lead[filled], tail[filled])
-    return int(filled[place]), ratio
+    index, ratio = largest_ratio(lead[filled], tail[filled])
+    return int(filled[index]), ratio
 
 
 def _posterior(ratio: Fraction | float) -> Fraction:

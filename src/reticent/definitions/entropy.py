@@ -81,19 +81,19 @@ class EntropyLDiversity(SensitiveDefinition):
         return np.maximum(super().doomed_in(groups), rows_above(shares[distinct], groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
-        wanted, dont_care = Fraction(self.l), self._spared(groups)
+        required, dont_care = Fraction(self.l), self._spared(groups)
         spread = spread_of(groups, dont_care)
-        short = spread.values + spread.capped < math.ceil(wanted)
+        too_few_values = spread.values + spread.capped < math.ceil(required)
         # Equal counts, and a cap that suffices alone, are decided exactly before; these are the ties that floats would
         # miss.
-        unclear = ~short & ~spread.uniform & (spread.capped + 1 < math.ceil(wanted))
-        failing = short & (spread.total > 0)
-        if not unclear.any():
+        is_undecided = ~too_few_values & ~spread.uniform & (spread.capped + 1 < math.ceil(required))
+        failing = too_few_values & (spread.total > 0)
+        if not is_undecided.any():
             return failing
-        excess, margin = _excess(spread, float(wanted))
-        failing |= unclear & (excess < 0)
-        for group in np.flatnonzero(unclear & (np.abs(excess) <= margin)).tolist():
-            failing[group] = not _passes_exactly(*_counts_of(groups.histograms, group, dont_care), wanted)
+        excess, margin = _excess(spread, float(required))
+        failing |= is_undecided & (excess < 0)
+        for group in np.flatnonzero(is_undecided & (np.abs(excess) <= margin)).tolist():
+            failing[group] = not _passes_exactly(*_counts_of(groups.histograms, group, dont_care), required)
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
@@ -130,34 +130,34 @@ class EntropyLDiversity(SensitiveDefinition):
 
 
 @lru_cache(maxsize=4096)
-def _largest_share(values: int, wanted: float) -> float:
+def _largest_share(values: int, required: float) -> float:
     """An upper bound, rounded up, on the share of one value if ``values`` values have an entropy of at least ``ln(wanted)``."""
-    if values < max(wanted, 2):
+    if values < max(required, 2):
         return 1.0
     low, high = 1 / values, 1.0
     while high - low > 1e-9:
         share = (low + high) / 2
-        most = (1 - share) * math.log((values - 1) / (1 - share)) - share * math.log(share)
-        low, high = (share, high) if most >= math.log(wanted) else (low, share)
+        entropy = (1 - share) * math.log((values - 1) / (1 - share)) - share * math.log(share)
+        low, high = (share, high) if entropy >= math.log(required) else (low, share)
     return high
 
 
-def _excess(spread: Spread, wanted: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``W ln W - sum(n ln n) - W ln(l - j)`` of every group for a ``wanted`` l, and a bound on its rounding error.
+def _excess(spread: Spread, required: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``W ln W - sum(n ln n) - W ln(l - j)`` of every group for a ``required`` l, and a bound on its rounding error.
 
     Every logarithm and product has an error of a few units in the last place of a number of at most ``W (ln W + l +
     1)``, and the sum of m of them at most m more.
     """
     total = np.maximum(spread.total, 1).astype(np.float64)
-    needed = np.maximum(wanted - spread.capped, 1.0)
+    needed = np.maximum(required - spread.capped, 1.0)
     logs = np.log(total)
     excess = total * (logs - np.log(needed)) - spread.weighted_logs
-    margin = _ROUNDING * (spread.values + 8) * total * (logs + wanted + 1)
+    margin = _ROUNDING * (spread.values + 8) * total * (logs + required + 1)
     return excess, margin
 
 
 @lru_cache(maxsize=4096)
-def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fraction) -> bool:
+def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], required: Fraction) -> bool:
     """The condition for one group in integers: ``W^W >= (l - j)^W * prod(n^n)``."""
     counts = list(fixed)
     capped = len(spared)
@@ -167,12 +167,12 @@ def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], wanted: Fra
             break
         counts.append(count)
         capped -= 1
-    if wanted - capped <= 1:
+    if required - capped <= 1:
         return True
     # Dividing the counts by a common factor changes nothing and keeps the powers small.
     common = math.gcd(*counts)
     counts = [count // common for count in counts]
-    total, needed = sum(counts), wanted - capped
+    total, needed = sum(counts), required - capped
     powers = [(total, total), (needed.denominator, total), (needed.numerator, -total), *((n, -n) for n in counts)]
     return sign_of_logarithms(powers) >= 0
 

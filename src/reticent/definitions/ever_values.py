@@ -85,13 +85,15 @@ class EverChances:
     @classmethod
     def of(cls, groups: Groups, owners: OwnerRows, most: int = MOST_CHANCES) -> EverChances | None:
         """Compute the probabilities for one column of some groups; None if there are too many."""
-        held, values = owners.by_owner, groups.histograms
-        if int((np.diff(held.offsets).astype(np.int64) * np.diff(values.offsets)).sum()) > most:
+        rows_by_owner, values = owners.by_owner, groups.histograms
+        if int((np.diff(rows_by_owner.offsets).astype(np.int64) * np.diff(values.offsets)).sum()) > most:
             return None
-        rows = pl.DataFrame({"group": held.owners, "owner": held.values, "rows": held.counts})
-        shown = pl.DataFrame({"group": values.owners, "value": values.values, "times": values.counts})
+        rows = pl.DataFrame(
+            {"group": rows_by_owner.owners, "owner": rows_by_owner.values, "rows": rows_by_owner.counts}
+        )
+        published = pl.DataFrame({"group": values.owners, "value": values.values, "times": values.counts})
         sizes = pl.DataFrame({"group": np.arange(len(groups)), "size": groups.sizes})
-        joined = rows.cast({"group": pl.Int64}).join(shown.cast({"group": pl.Int64}), on="group")
+        joined = rows.cast({"group": pl.Int64}).join(published.cast({"group": pl.Int64}), on="group")
         return cls(joined.join(sizes.cast({"group": pl.Int64}), on="group"), largest_ever(owners))
 
     def at_most(self, bound: Fraction, *, allowed: bool) -> bool:
@@ -109,18 +111,18 @@ class EverChances:
 
     def chance(self, owner: int, value: int) -> Fraction:
         """The exact probability that an owner ever has a value."""
-        mine = self.terms.filter((pl.col("owner") == owner) & (pl.col("value") == value))
+        terms = self.terms.filter((pl.col("owner") == owner) & (pl.col("value") == value))
         never = Fraction(1)
-        for rows, times, size in mine.select("rows", "times", "size").iter_rows():
+        for rows, times, size in terms.select("rows", "times", "size").iter_rows():
             never *= Fraction(comb(size - times, rows), comb(size, rows))
         return 1 - never
 
     def _chances(self) -> pl.DataFrame:
         rows, times, size = (self.terms[name].to_numpy().astype(np.float64) for name in ("rows", "times", "size"))
         never = np.ones(len(rows))
-        for one in range(int(rows.max(initial=0))):
-            left = np.maximum(size - times - one, 0) / np.maximum(size - one, 1)
-            never = np.where(one < rows, never * left, never)
+        for drawn_rows in range(int(rows.max(initial=0))):
+            remaining_share = np.maximum(size - times - drawn_rows, 0) / np.maximum(size - drawn_rows, 1)
+            never = np.where(drawn_rows < rows, never * remaining_share, never)
         chances = self.terms.select("owner", "value").with_columns(pl.Series("never", never))
         return chances.group_by("owner", "value").agg((1 - pl.col("never").product()).alias("chance"))
 
@@ -133,9 +135,9 @@ def ever_shares(evidence: Evidence) -> dict[str, Fraction]:
     for groups in evidence.groups.values():
         for column in groups.domain.columns:
             for owners in groups.marginal(column.name).owners:
-                held = owners.held if isinstance(owners, FittingOwners) else owners
-                if isinstance(held, OwnerRows) and not held.one_value_each:
-                    shares[column.name] = max(shares.get(column.name, Fraction(0)), largest_ever(held))
+                plain_owners = owners.held if isinstance(owners, FittingOwners) else owners
+                if isinstance(plain_owners, OwnerRows) and not plain_owners.one_value_each:
+                    shares[column.name] = max(shares.get(column.name, Fraction(0)), largest_ever(plain_owners))
     return shares
 
 
@@ -147,11 +149,13 @@ def largest_ever(owners: OwnerRows) -> Fraction:
     lengths = np.diff(starts)[cells.values]
     group = np.repeat(cells.owners, lengths)
     before = np.cumsum(lengths) - lengths
-    holding = np.repeat(starts[cells.values] - before, lengths) + np.arange(int(lengths.sum()))
-    kept = published[holding]
+    owner_values = np.repeat(starts[cells.values] - before, lengths) + np.arange(int(lengths.sum()))
+    is_published = published[owner_values]
     values = int(owners.value.max(initial=0)) + 1
-    have = Histograms.from_cells(group[kept], owners.value[holding[kept]], None, len(cells.offsets) - 1, values)
+    holders = Histograms.from_cells(
+        group[is_published], owners.value[owner_values[is_published]], None, len(cells.offsets) - 1, values
+    )
     filled = np.flatnonzero(cells.distinct)
-    shares = have.top[filled] / cells.distinct[filled]
+    shares = holders.top[filled] / cells.distinct[filled]
     worst = int(filled[np.argmax(shares)])
-    return Fraction(int(have.top[worst]), int(cells.distinct[worst]))
+    return Fraction(int(holders.top[worst]), int(cells.distinct[worst]))

@@ -84,9 +84,9 @@ def joined(several: Sequence[Groups]) -> Groups:
     histograms = first.histograms
     for other in others:
         histograms = histograms.append(other.histograms, 1)
-    extras = {name: np.concatenate([each.extras[name] for each in several]) for name in first.extras}
-    sizes = np.concatenate([each.sizes for each in several])
+    extras = {name: np.concatenate([groups.extras[name] for groups in several]) for name in first.extras}
+    sizes = np.concatenate([groups.sizes for groups in several])
     owners = first.owners
     for other in others:
-        owners = tuple(mine.append(theirs) for mine, theirs in zip(owners, other.owners, strict=True))
+        owners = tuple(own.append(others) for own, others in zip(owners, other.owners, strict=True))
     return Groups(sizes, histograms, first.reference, first.domain, extras, owners=owners)

@@ -90,15 +90,19 @@ class InTurn(GroupDefinition):
         assessments: dict[str, Assessment] = {}
         for cells in self._cells(groups):
             # Definite failures are reported before possible passes.
-            wrong = self._wrong(cells)
-            judged = cells.groups.select(wrong) if wrong.any() else cells.groups
-            each = assessments[cells.name] = self.demand.assess(judged)
-            if each.witness is not None:
-                ids = cells.ids if not wrong.any() else (np.cumsum(wrong) - 1)[cells.ids]
-                ids = np.where(wrong[cells.ids], ids, -1) if wrong.any() else ids
-                assessments[cells.name] = replace(each, witness=_named(each.witness, cells.name, groups, ids))
-        first = next((each.witness for each in assessments.values() if each.witness is not None), None)
-        values = {name: each.value for name, each in assessments.items()}
+            certain_failures = self._wrong(cells)
+            judged = cells.groups.select(certain_failures) if certain_failures.any() else cells.groups
+            assessment = assessments[cells.name] = self.demand.assess(judged)
+            if assessment.witness is not None:
+                ids = cells.ids if not certain_failures.any() else (np.cumsum(certain_failures) - 1)[cells.ids]
+                ids = np.where(certain_failures[cells.ids], ids, -1) if certain_failures.any() else ids
+                assessments[cells.name] = replace(
+                    assessment, witness=_named(assessment.witness, cells.name, groups, ids)
+                )
+        first = next(
+            (assessment.witness for assessment in assessments.values() if assessment.witness is not None), None
+        )
+        values = {name: assessment.value for name, assessment in assessments.items()}
         value = values if len(values) > 1 else next(iter(values.values()))
         return Assessment(
             self, first is None, value, first, parts=tuple(assessments.values()) if len(assessments) > 1 else ()
@@ -170,7 +174,7 @@ class InTurn(GroupDefinition):
         return f"InTurn(columns={list(self.columns)}, inner={self.inner})"
 
     def _sentence(self, name: str, scope: ClaimScope) -> str:
-        others = tuple(each for each in scope.quasi if each != name)
+        others = tuple(column for column in scope.quasi if column != name)
         rows = scope.rows if scope.unit == "record" else 1
         about = replace(scope, quasi=others, sets=None, sensitive=(name,), declared=(*scope.declared, name), rows=rows)
         known = about.known() if others else f"the other columns of a {scope.target}"
@@ -256,9 +260,9 @@ def _named(witness: Witness, name: str, groups: Groups, ids: NDArray[np.int64]) 
     """The witness of a cell, with the labels that its records share."""
     assert groups.labels is not None
     group = int(np.argmax(ids == witness.group))
-    others = [each for each in groups.labels.columns if each.name != name]
-    shown = {each.name: each.texts[int(each.codes[group])] for each in others}
-    return Witness(group, witness.text, {**witness.details, "column": name, "labels": shown})
+    other_columns = [column for column in groups.labels.columns if column.name != name]
+    shared_labels = {column.name: column.texts[int(column.codes[group])] for column in other_columns}
+    return Witness(group, witness.text, {**witness.details, "column": name, "labels": shared_labels})
 
 
 def _require_about_values(part: GroupDefinition) -> None:

@@ -40,8 +40,8 @@ class KnowledgeExchanges(Exchanges):
         self._holds = holds
         columns = zip(refine(rest), refine(before), refine(after), strict=True)
         self._sums = [
-            _Sums(*(_sums(groups, many, self._k) for groups, many in zip(each, self._sizes, strict=True)))
-            for each in columns
+            _Sums(*(_sums(groups, count, self._k) for groups, count in zip(parts, self._sizes, strict=True)))
+            for parts in columns
         ]
 
     @property
@@ -88,27 +88,27 @@ class _Sums:
         self._decided = merge(self._decided, self._blocks[level][block] if made else self._before[block])
 
 
-def _sums(groups: Groups, many: int, k: int) -> Floats:
+def _sums(groups: Groups, count: int, k: int) -> Floats:
     """The (N, A) pairs of groups, each merged from those of its refined groups."""
-    sums, filled = _absent(many, k + 1), groups.sizes > 0
+    sums, filled = _absent(count, k + 1), groups.sizes > 0
     if not filled.any():
         return sums
     buckets, parents = Buckets.of(groups.select(filled)), groups.parents()[filled]
     top = buckets.top(k + 1)
     chances = least_chances(buckets.sizes, top)
     pairs = np.stack([chances[:-1].T, (chances[1:] * (buckets.sizes / top[0])).T], axis=1)
-    for places in _one_of_each(parents):
-        sums[parents[places]] = merge(sums[parents[places]], pairs[places])
+    for batch in _one_of_each(parents):
+        sums[parents[batch]] = merge(sums[parents[batch]], pairs[batch])
     return sums
 
 
 def _one_of_each(parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Batches of refined groups with at most one of each parent."""
-    turn = ranks_among_equal(parents)
-    for number in range(int(turn.max()) + 1):
-        yield np.flatnonzero(turn == number)
+    rank = ranks_among_equal(parents)
+    for number in range(int(rank.max()) + 1):
+        yield np.flatnonzero(rank == number)
 
 
-def _absent(many: int, length: int) -> Floats:
+def _absent(count: int, length: int) -> Floats:
     """The summaries of empty sets of groups."""
-    return np.repeat(np.stack([np.ones(length), np.full(length, np.inf)])[None], many, axis=0)
+    return np.repeat(np.stack([np.ones(length), np.full(length, np.inf)])[None], count, axis=0)

@@ -89,14 +89,15 @@ def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequ
             yield from ((part.demand.parts(), cells.groups) for cells in sets.every())
 
 
-def _known(parts: Sequence[Definition], groups: Groups, place: int, most: int) -> KnownRows:
-    owners = groups.owners[place]
+def _known(parts: Sequence[Definition], groups: Groups, unit_index: int, most: int) -> KnownRows:
+    """Return how many rows of an owner of the unit with index ``place`` may be known while all ``parts`` hold."""
+    owners = groups.owners[unit_index]
     overlapping = isinstance(owners, FittingOwners)
-    held = owners.held if isinstance(owners, FittingOwners) else owners
+    plain_owners = owners.held if isinstance(owners, FittingOwners) else owners
     protects = [part for part in parts if isinstance(part, GroupDefinition) and part.needs_sensitive]
-    if not isinstance(held, OwnerRows):
+    if not isinstance(plain_owners, OwnerRows):
         return KnownRows(1, "records") if protects else KnownRows(None, "chances")
-    profiles = _Profiles(groups, place, held)
+    profiles = _Profiles(groups, unit_index, plain_owners)
     about = [part for part in protects if getattr(part, "column", None) in (None, *profiles.same)]
     if not profiles.same or not about:
         return KnownRows(None, "chances", profiles.same)
@@ -116,22 +117,22 @@ def _by_people(part: GroupDefinition, same: tuple[str, ...]) -> bool:
 class _Profiles:
     """The profiles of the owners of some groups: one row per owner and group, with the number of rows there."""
 
-    def __init__(self, groups: Groups, place: int, owners: OwnerRows) -> None:
-        kept = {}
+    def __init__(self, groups: Groups, unit_index: int, owners: OwnerRows) -> None:
+        constant = {}
         for column in groups.domain.columns:
-            of_column = groups.marginal(column.name).owners[place]
-            held = of_column.held if isinstance(of_column, FittingOwners) else of_column
-            if isinstance(held, OwnerRows) and held.one_value_each:
-                kept[column.name] = held
-        self.same = tuple(kept)
-        self._columns = tuple(column for column in groups.domain.columns if column.name in kept)
+            of_column = groups.marginal(column.name).owners[unit_index]
+            rows_of_owners = of_column.held if isinstance(of_column, FittingOwners) else of_column
+            if isinstance(rows_of_owners, OwnerRows) and rows_of_owners.one_value_each:
+                constant[column.name] = rows_of_owners
+        self.same = tuple(constant)
+        self._columns = tuple(column for column in groups.domain.columns if column.name in constant)
         cells = owners.by_owner
         self._people = int(owners.owner.max(initial=-1)) + 1
-        values = np.zeros((self._people, len(kept)), dtype=np.int64)
-        for j, held in enumerate(kept.values()):
+        values = np.zeros((self._people, len(constant)), dtype=np.int64)
+        for j, rows_of_owners in enumerate(constant.values()):
             # Suppressed rows may have had other values.
-            shown = np.unique(held.rows.values)
-            values[held.owner[shown], j] = held.value[shown]
+            published = np.unique(rows_of_owners.rows.values)
+            values[rows_of_owners.owner[published], j] = rows_of_owners.value[published]
         self._values = values
         self._cells = pl.DataFrame({"owner": cells.values, "cell": cells.owners, "rows": cells.counts}).sort(
             "owner", "cell"
@@ -176,9 +177,9 @@ class _Profiles:
         while known.height:
             ids = known["key"].rank("dense").to_numpy().astype(np.int64) - 1
             yield self._groups(ids, int(ids.max(initial=-1)) + 1, known["owner"].to_numpy())
-            each = self._rows_each()
+            row_counts = self._rows_each()
             rows += 1
-            if sum(comb(int(many), rows) for many in each) > most:
+            if sum(comb(int(count), rows) for count in row_counts) > most:
                 return
             known = self._longer(known, ids)
 
@@ -201,17 +202,17 @@ class _Profiles:
 
     def _groups(self, ids: Ids, count: int, owners: Ids) -> Groups:
         """Groups of owners, each with its one value in the constant columns."""
-        everybody = self._cells["owner"].unique().to_numpy()
-        mine = np.concatenate([owners, everybody])
-        codes = [self._values[mine, j] for j in range(self._values.shape[1])]
+        each_owner = self._cells["owner"].unique().to_numpy()
+        all_owners = np.concatenate([owners, each_owner])
+        codes = [self._values[all_owners, j] for j in range(self._values.shape[1])]
         # All owners once, as a last group: the reference distribution.
-        beside = np.concatenate([ids, np.full(len(everybody), count)])
-        groups = Groups.of_rows(beside, count + 1, self._columns, codes)
-        whole = np.arange(count + 1) == count
-        reference = groups.select(whole).histograms.total(groups.domain.size)
-        return replace(groups.select(~whole), reference=reference)
+        all_ids = np.concatenate([ids, np.full(len(each_owner), count)])
+        groups = Groups.of_rows(all_ids, count + 1, self._columns, codes)
+        is_whole = np.arange(count + 1) == count
+        reference = groups.select(is_whole).histograms.total(groups.domain.size)
+        return replace(groups.select(~is_whole), reference=reference)
 
 
-def _strength(found: KnownRows) -> tuple[float, int]:
+def _strength(known: KnownRows) -> tuple[float, int]:
     order: tuple[RowsJudged, ...] = ("records", "people", "chances")
-    return float("inf") if found.rows is None else found.rows, order.index(found.judged)
+    return float("inf") if known.rows is None else known.rows, order.index(known.judged)

@@ -109,13 +109,13 @@ class BetaLikeness(SensitiveDefinition):
         beyond = self._beyond_logarithm(groups, shares)
         failing = _any_cell(groups, self._grown(shares) | beyond)
         occupied(groups)
-        place, ratio = largest_ratio(shares.above, shares.below)
+        worst, ratio = largest_ratio(shares.above, shares.below)
         growth: Fraction | float = Fraction(ratio) - 1
         text = f"a value that grew by more than {shown(self.beta)} of its share; the worst grew by {measured(Fraction(growth))}"
         if beyond.any():
-            place, growth = int(np.argmax(np.where(beyond, shares.ratios, 0))), math.inf
+            worst, growth = int(np.argmax(np.where(beyond, shares.ratios, 0))), math.inf
             text = "a value that grew by more than -ln of its share in the whole table, which no beta allows"
-        witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
+        witness = witness_of(groups, failing, int(groups.histograms.owners[worst]), text)
         return Assessment(self, witness is None, growth, witness, failures(groups, failing))
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
@@ -126,8 +126,8 @@ class BetaLikeness(SensitiveDefinition):
         if self.enhanced:
             growth = np.minimum(growth, -np.log(np.maximum(shares, 1e-300)))
         caps = np.minimum(shares * (1 + growth), 1.0)
-        least = rows_over(cells.counts, caps[cells.values], np.repeat(groups.sizes, cells.distinct))
-        return cells.reduce_max(least.astype(np.int64)).astype(np.float64)
+        rows_to_remove = rows_over(cells.counts, caps[cells.values], np.repeat(groups.sizes, cells.distinct))
+        return cells.reduce_max(rows_to_remove.astype(np.int64)).astype(np.float64)
 
     def promise(self, scope: ClaimScope) -> str:
         tighter = "; values that are frequent in the whole table are bounded more tightly" if self.enhanced else ""
@@ -142,23 +142,24 @@ class BetaLikeness(SensitiveDefinition):
             "attacker who knows about particular others is not covered."
         )
 
-    def _grown(self, found: Shares) -> NDArray[np.bool_]:
+    def _grown(self, shares: Shares) -> NDArray[np.bool_]:
         """Mask of entries with ``p/q - 1 > beta``."""
-        return ~at_most(found.above, 1 + Fraction(self.beta), found.below)
+        return ~at_most(shares.above, 1 + Fraction(self.beta), shares.below)
 
-    def _beyond_logarithm(self, groups: Groups, found: Shares) -> NDArray[np.bool_]:
+    def _beyond_logarithm(self, groups: Groups, shares: Shares) -> NDArray[np.bool_]:
         """Mask of entries with ``p/q - 1 > -ln q`` if ``enhanced``; floats decide where their error cannot matter, exact arithmetic the rest."""
         if not self.enhanced:
-            return np.zeros(len(found.above), dtype=bool)
+            return np.zeros(len(shares.above), dtype=bool)
         rows = int(groups.reference.sum())
-        own = groups.reference[groups.histograms.values]
+        reference_counts = groups.reference[groups.histograms.values]
         bounds = (np.log(rows) - np.log(np.maximum(groups.reference, 1)))[groups.histograms.values]
-        excess = found.ratios - 1 - bounds
+        excess = shares.ratios - 1 - bounds
         return _decided(
             excess,
-            _ROUNDING * (found.ratios + bounds + 1),
+            _ROUNDING * (shares.ratios + bounds + 1),
             lambda cell: exceeds_logarithm(
-                Fraction(int(found.above[cell]), int(found.below[cell])) - 1, Fraction(rows, int(own[cell]))
+                Fraction(int(shares.above[cell]), int(shares.below[cell])) - 1,
+                Fraction(rows, int(reference_counts[cell])),
             ),
         )
 
@@ -205,10 +206,10 @@ class DeltaDisclosure(SensitiveDefinition):
         failing = _any_cell(groups, cells)
         distances = shares.distances
         # Rounding must not select a passing entry as the worst while another fails.
-        place = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
-        achieved = float(distances[place])
+        worst = int(np.argmax(np.where(cells, distances, -1) if cells.any() else distances))
+        achieved = float(distances[worst])
         text = f"a value whose share is 2^{shown(self.delta)} times off or more; the worst is off by 2^{achieved:.4g}"
-        witness = witness_of(groups, failing, int(groups.histograms.owners[place]), text)
+        witness = witness_of(groups, failing, int(groups.histograms.owners[worst]), text)
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
 
     def promise(self, scope: ClaimScope) -> str:
@@ -223,12 +224,12 @@ class DeltaDisclosure(SensitiveDefinition):
             "attacker who knows about particular others is not covered."
         )
 
-    def _too_far(self, found: Shares) -> NDArray[np.bool_]:
-        delta, distances = Fraction(self.delta), found.distances
+    def _too_far(self, shares: Shares) -> NDArray[np.bool_]:
+        delta, distances = Fraction(self.delta), shares.distances
         return _decided(
             distances - float(delta),
             _ROUNDING * (distances + float(delta) + 1),
-            lambda cell: _reaches(int(found.above[cell]), int(found.below[cell]), delta),
+            lambda cell: _reaches(int(shares.above[cell]), int(shares.below[cell]), delta),
         )
 
 

@@ -40,10 +40,10 @@ def _over_coprime_bases(terms: Iterable[tuple[int, int]]) -> list[tuple[int, int
         base, exponent = waiting.pop()
         if base == 1 or exponent == 0:
             continue
-        for place, (other, power) in enumerate(coprime):
+        for index, (other, power) in enumerate(coprime):
             common = math.gcd(base, other)
             if common > 1:
-                del coprime[place]
+                del coprime[index]
                 waiting += [(common, exponent + power), (base // common, exponent), (other // common, power)]
                 break
         else:

@@ -127,7 +127,7 @@ class BoundedBelief(PlanDefinition):
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         d, gamma = self._exact()
-        who = {
+        subject = {
             "independent": "An attacker who gives a record",
             "exclusive": "An attacker who knows that one of several records is in the table, and gives one of them",
             "both": "An attacker who gives a record, or one of several of which exactly one is in the table,",
@@ -135,25 +135,27 @@ class BoundedBelief(PlanDefinition):
         }[self.adversary]
         before, after, share = _percent(d), _percent(gamma, up=True), _percent(d / gamma)
         if self.over_time:
-            held = f"{who} at most {before} at every time of the series gives it at most {after} at any time after seeing all views."
-            stays = f"its odds against never having been in the table keep at least the share {share}."
+            sentence = f"{subject} at most {before} at every time of the series gives it at most {after} at any time after seeing all views."
+            lower_bound = f"its odds against never having been in the table keep at least the share {share}."
         else:
-            held = f"{who} at most {before} before seeing the release gives it at most {after} after."
-            stays = f"at least the share {share} of the belief in it stays."
-        return held + (f" Nobody can rule a record out: {stays}" if self.adversary in ("independent", "both") else "")
+            sentence = f"{subject} at most {before} before seeing the release gives it at most {after} after."
+            lower_bound = f"at least the share {share} of the belief in it stays."
+        return sentence + (
+            f" Nobody can rule a record out: {lower_bound}" if self.adversary in ("independent", "both") else ""
+        )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         if self.adversary in ("exclusive", "record"):
-            more = "A record that does not show may become much less likely. "
+            additions = "A record that does not show may become much less likely. "
         else:
-            more = ""
+            additions = ""
         if self.over_time:
-            more += (
+            additions += (
                 "An attacker who gives a record more than that at one time, such as one who is nearly sure that it was in the table once and has left, "
                 "may learn more about other times. "
             )
         return (
-            f"{more}Records that are correlated, such as those of a household or of brothers who share a disease, are not covered, "
+            f"{additions}Records that are correlated, such as those of a household or of brothers who share a disease, are not covered, "
             "nor is a second view of the same data that was made independently."
         )
 

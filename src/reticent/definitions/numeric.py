@@ -50,21 +50,21 @@ class Line:
         numbers = groups.found("exact numbers", lambda: exact_numbers(groups.domain.columns[0], name))
         unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
         whole_numbers = [number.numerator * (unit // number.denominator) for number in numbers]
-        widest = max((abs(number) for number in whole_numbers), default=0)
+        largest_number = max((abs(number) for number in whole_numbers), default=0)
         longest = max((int(length * unit) for length in lengths), default=0)
-        dtype: Any = np.int64 if widest + longest < _SMALL else object
-        known = np.array(whole_numbers, dtype=dtype)
-        return groups.found(("line", unit, dtype), lambda: cls._through(groups.histograms, known, unit))
+        dtype: Any = np.int64 if largest_number + longest < _SMALL else object
+        positions = np.array(whole_numbers, dtype=dtype)
+        return groups.found(("line", unit, dtype), lambda: cls._through(groups.histograms, positions, unit))
 
     @classmethod
-    def _through(cls, cells: Histograms, known: NDArray[Any], unit: int) -> Line:
+    def _through(cls, cells: Histograms, positions: NDArray[Any], unit: int) -> Line:
         """The entries at the positions of their values."""
-        places, owners, counts = known[cells.values], cells.owners, cells.counts
-        if not (known[1:] > known[:-1]).all():
+        entry_positions, owners, counts = positions[cells.values], cells.owners, cells.counts
+        if not (positions[1:] > positions[:-1]).all():
             # Entries of a group follow the order of the column's values, which a hierarchy may list arbitrarily.
-            order = np.lexsort((np.argsort(np.argsort(known))[cells.values], owners))
-            places, owners, counts = places[order], owners[order], counts[order]
-        return cls(places, owners, starts_of(counts), unit)
+            order = np.lexsort((np.argsort(np.argsort(positions))[cells.values], owners))
+            entry_positions, owners, counts = entry_positions[order], owners[order], counts[order]
+        return cls(entry_positions, owners, starts_of(counts), unit)
 
     def reach(self, offsets: NDArray[np.int64], length: Fraction, *, forwards: bool) -> NDArray[np.int64]:
         """For every entry the index after the last (before the first) entry of its group within ``length`` of it."""
@@ -114,8 +114,8 @@ class RangeAtLeast(LeastFigure):
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return f"How the numbers of {scope.secret(self.column)} lie inside their range is not bounded: nearly all may be close together."
 
-    def _complaint(self, least: Fraction) -> str:
-        return f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(least)}"
+    def _complaint(self, narrowest: Fraction) -> str:
+        return f"numbers that span less than {shown(self.e)}; the narrowest spans {measured(narrowest)}"
 
 
 @dataclass(frozen=True)

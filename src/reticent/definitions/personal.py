@@ -81,17 +81,17 @@ class PersonalPrivacy(SensitiveDefinition):
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", exact(self.h, "PersonalPrivacy: h", low=0, high=1))
         for name in ("guards", "thresholds"):
-            given = getattr(self, name)
-            if (given is not None or name == "guards") and (not isinstance(given, str) or not given):
-                raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {given!r}.")
+            column = getattr(self, name)
+            if (column is not None or name == "guards") and (not isinstance(column, str) or not column):
+                raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {column!r}.")
 
     def counting(self, table: Table) -> Table:
-        said = {"node": self._private(table, self.guards).cast(pl.String)}
+        wishes = {"node": self._private(table, self.guards).cast(pl.String)}
         if self.thresholds is not None:
-            said["limit"] = self._private(table, self.thresholds).cast(pl.String)
-        asked = pl.DataFrame(said).with_row_index("row").drop_nulls("node").group_by(list(said)).agg("row")
+            wishes["limit"] = self._private(table, self.thresholds).cast(pl.String)
+        rows_by_wish = pl.DataFrame(wishes).with_row_index("row").drop_nulls("node").group_by(list(wishes)).agg("row")
         counts: dict[str, pl.Series] = {}
-        for node, *limit, people in zip(*asked.get_columns(), strict=True):
+        for node, *limit, people in zip(*rows_by_wish.get_columns(), strict=True):
             wish = Wish(str(node), self._limit(str(limit[0])) if limit and limit[0] is not None else None)
             # Equal thresholds in different spellings are one wish.
             name = self._prefix + wish.write()
@@ -102,22 +102,22 @@ class PersonalPrivacy(SensitiveDefinition):
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
         failing = np.zeros(len(groups), dtype=bool)
-        for wish, there, guarded in self._guarded(groups):
-            failing[there] |= ~at_most(guarded, self._allowed(wish), groups.sizes[there])
+        for wish, where_wished, guarded in self._guarded(groups):
+            failing[where_wished] |= ~at_most(guarded, self._allowed(wish), groups.sizes[where_wished])
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
         """Assess one column. The value is the largest share, over all people with a guarding node, of values below their node."""
         filled, failing = occupied(groups), np.zeros(len(groups), dtype=bool)
         largest, excess, worst, detail = Fraction(0), Fraction(-1), int(filled[0]), ""
-        for wish, there, guarded in self._guarded(groups):
-            sizes, allowed = groups.sizes[there], self._allowed(wish)
-            failing[there] |= ~at_most(guarded, allowed, sizes)
-            place, ratio = largest_ratio(guarded, sizes)
+        for wish, where_wished, guarded in self._guarded(groups):
+            sizes, allowed = groups.sizes[where_wished], self._allowed(wish)
+            failing[where_wished] |= ~at_most(guarded, allowed, sizes)
+            index, ratio = largest_ratio(guarded, sizes)
             chance = Fraction(ratio)
             largest = max(largest, chance)
             if chance - allowed > excess:
-                excess, worst = chance - allowed, int(there[place])
+                excess, worst = chance - allowed, int(where_wished[index])
                 detail = f"{measured(chance)} below {wish.node!r}, where {shown(allowed)} is allowed"
         text = f"{int(failing.sum())} of {len(groups)} groups have more values below a guarding node than the person who named it allows; the worst has {detail}."
         witness = Witness(worst, text) if failing.any() else None
@@ -144,11 +144,11 @@ class PersonalPrivacy(SensitiveDefinition):
     def _private(self, table: Table, name: str) -> pl.Series:
         """A column of guarding nodes or thresholds. Raises if the column would be published."""
         if name not in table.schema:
-            known = [*table.schema, *table.left_out]
-            unread = f" It was not read; declare it private: private=[{name!r}]." if name in table.left_out else ""
+            column_names = [*table.schema, *table.left_out]
+            hint = f" It was not read; declare it private: private=[{name!r}]." if name in table.left_out else ""
             raise DataError(
                 f"PersonalPrivacy: there is no column {name!r} with guarding nodes."
-                f"{unread or did_you_mean(name, known)}"
+                f"{hint or did_you_mean(name, column_names)}"
             )
         published = (*table.quasi, *table.sensitive, *table.declared, *table.pseudonyms)
         if name in published:
@@ -157,8 +157,8 @@ class PersonalPrivacy(SensitiveDefinition):
             )
         return table.frame[name]
 
-    def _limit(self, given: str) -> Fraction:
-        return exact(given, f"PersonalPrivacy: a threshold in column {self.thresholds!r}", low=0, high=1)
+    def _limit(self, text: str) -> Fraction:
+        return exact(text, f"PersonalPrivacy: a threshold in column {self.thresholds!r}", low=0, high=1)
 
     def _allowed(self, wish: Wish) -> Fraction:
         return Fraction(self.h) if wish.limit is None else wish.limit
@@ -166,13 +166,13 @@ class PersonalPrivacy(SensitiveDefinition):
     def _guarded(self, groups: Groups) -> Iterator[tuple[Wish, NDArray[np.int64], NDArray[np.int64]]]:
         """For each wish, the groups in which a person has it, and the number of their rows below its node."""
         below_node: dict[str, NDArray[np.int64]] = {}
-        for name, asking in groups.extras.items():
+        for name, askers in groups.extras.items():
             if name.startswith(self._prefix):
-                wish, there = Wish.read(name.removeprefix(self._prefix)), np.flatnonzero(asking != 0)
+                wish, where_wished = Wish.read(name.removeprefix(self._prefix)), np.flatnonzero(askers != 0)
                 if wish.node not in below_node:
                     below_node[wish.node] = rows_in(groups.histograms, below(groups.domain.columns[0], wish.node))
-                if len(there):
-                    yield wish, there, below_node[wish.node][there]
+                if len(where_wished):
+                    yield wish, where_wished, below_node[wish.node][where_wished]
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
         if len(groups.domain.columns) > 1:

@@ -179,9 +179,9 @@ class DeltaPresence(PopulationDefinition):
         return f"It is not hidden that people who fit no published record are not among the published ones{nor}."
 
 
-def require_same(known: pl.DataFrame | None, other: pl.DataFrame | None) -> None:
+def require_same(first: pl.DataFrame | None, second: pl.DataFrame | None) -> None:
     """Raise if two definitions use different populations: groups have counts of one population only."""
-    if known is not None and other is not None and not known.equals(other):
+    if first is not None and second is not None and not first.equals(second):
         raise PolicyError(
             "The definitions compare with two different populations, and groups are counted in one. Give them the same population, or assess "
             "them one by one."

@@ -111,11 +111,11 @@ class ProbabilisticDP(EpsilonDelta):
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
         epsilon, delta = self.amounts
-        held = (
+        sentence = (
             "An attacker who knows every other record and thinks that a person's value is one of two with equal chances is at most "
             f"{certainty(epsilon)} sure of it after seeing the release."
         )
-        return held if not delta else f"{held} This may fail with a probability of at most {float(delta):.3g}."
+        return sentence if not delta else f"{sentence} This may fail with a probability of at most {float(delta):.3g}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return (
@@ -130,8 +130,8 @@ def certainty(epsilon: Fraction) -> str:
     with localcontext() as context:
         context.prec = _FIRST_PRECISION
         power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()
-        sure = 100 * power / (1 + power)
-        doubt = 100 - sure
+        certain = 100 * power / (1 + power)
+        doubt = 100 - certain
         # Enough digits to distinguish it from certainty.
-        places = max(1 - doubt.adjusted(), 1)
-        return f"{sure.quantize(Decimal(10) ** -places, rounding=ROUND_CEILING)} %"
+        digits = max(1 - doubt.adjusted(), 1)
+        return f"{certain.quantize(Decimal(10) ** -digits, rounding=ROUND_CEILING)} %"

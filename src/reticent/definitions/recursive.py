@@ -85,17 +85,17 @@ class RecursiveLDiversity(SensitiveDefinition):
         failing = self.failing_in(groups) & (doomed == 0)
         if not failing.any():
             return doomed
-        few = groups.select(failing)
-        lead = leading(few.histograms, self._spared(few))
-        tail = tails(few.histograms, few.sizes, lead, self.l - 2)
-        kept = np.maximum(largest_below(Fraction(self.c), tail), 0).astype(np.float64)
+        undoomed = groups.select(failing)
+        lead = leading(undoomed.histograms, self._spared(undoomed))
+        tail = tails(undoomed.histograms, undoomed.sizes, lead, self.l - 2)
+        cap = np.maximum(largest_below(Fraction(self.c), tail), 0).astype(np.float64)
         if self._dont_care:
-            doomed[failing] = np.maximum(lead - kept, 0)
+            doomed[failing] = np.maximum(lead - cap, 0)
             return doomed
         # The first l - 1 values have the same tail.
-        histograms = few.histograms
+        histograms = undoomed.histograms
         rank = np.arange(len(histograms.ranked)) - np.repeat(histograms.offsets[:-1], histograms.distinct)
-        surplus = np.where(rank < self.l - 1, histograms.ranked - np.repeat(kept, histograms.distinct), 0)
+        surplus = np.where(rank < self.l - 1, histograms.ranked - np.repeat(cap, histograms.distinct), 0)
         doomed[failing] = histograms.sum_cells(np.maximum(surplus, 0))
         return doomed
 
@@ -113,8 +113,8 @@ class RecursiveLDiversity(SensitiveDefinition):
         failing: NDArray[np.bool_] = ~possible
         undecided = possible & ~less(lead, c, low) & (lead > 0)
         if undecided.any():
-            few = histograms.select(undecided)
-            exact_tails = tails(few, groups.sizes[undecided], lead[undecided], self.l - 2)
+            undecided_histograms = histograms.select(undecided)
+            exact_tails = tails(undecided_histograms, groups.sizes[undecided], lead[undecided], self.l - 2)
             failing[undecided] = ~less(lead[undecided], c, exact_tails)
         return failing
 
@@ -239,8 +239,8 @@ class NegativePositiveDiversity(SensitiveDefinition):
         return Assessment(self, witness is None, value, witness, diagnostics)
 
     def promise(self, scope: ClaimScope) -> str:
-        kept = f", and cannot rule out {listed(self._must_keep)}: each makes up at least {shown(self.c2)} % of {scope.alike}"
-        return self.positive.promise(scope) + (kept if self._must_keep else "")
+        must_keep_clause = f", and cannot rule out {listed(self._must_keep)}: each makes up at least {shown(self.c2)} % of {scope.alike}"
+        return self.positive.promise(scope) + (must_keep_clause if self._must_keep else "")
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
         return self.positive.not_covered(scope)
@@ -252,11 +252,11 @@ class NegativePositiveDiversity(SensitiveDefinition):
     def _kept_counts(self, groups: Groups) -> NDArray[np.int64]:
         """The counts of the must-keep values (rows) by group (columns)."""
         counts = np.zeros((len(self._must_keep), len(groups)), dtype=np.int64)
-        place = np.full(groups.domain.size, -1)
-        place[membership(groups, self._must_keep)] = np.arange(len(self._must_keep))
-        row = place[groups.histograms.values]
-        cells = row >= 0
-        counts[row[cells], groups.histograms.owners[cells]] = groups.histograms.counts[cells]
+        row_of_value = np.full(groups.domain.size, -1)
+        row_of_value[membership(groups, self._must_keep)] = np.arange(len(self._must_keep))
+        rows = row_of_value[groups.histograms.values]
+        cells = rows >= 0
+        counts[rows[cells], groups.histograms.owners[cells]] = groups.histograms.counts[cells]
         return counts
 
     def _excludable(self, groups: Groups) -> NDArray[np.bool_]:
@@ -269,8 +269,8 @@ class NegativePositiveDiversity(SensitiveDefinition):
         """The group in which a must-keep value is rarest, and its share in percent."""
         filled = occupied(groups)
         missing = (groups.sizes - self._fewest_kept(groups))[filled]
-        place, rest = largest_ratio(missing, groups.sizes[filled])
-        return int(filled[place]), 100 * (1 - Fraction(rest))
+        index, largest_missing = largest_ratio(missing, groups.sizes[filled])
+        return int(filled[index]), 100 * (1 - Fraction(largest_missing))
 
 
 def positive(value: Number, name: str) -> Fraction:

@@ -50,6 +50,6 @@ def _repeated(definition: Definition, name: str, source: str, table: Table) -> I
 
 def _whole(table: Table, name: str) -> Groups:
     """All rows in one group, by their value in a sensitive column."""
-    _, times = table.held.counted([name])
-    column = next(each for each in table.sensitive_columns if each.name == name)
-    return Groups.of_rows(np.zeros(len(times), dtype=np.int64), 1, [column], [np.arange(len(times))], times)
+    _, counts = table.held.counted([name])
+    column = next(declared for declared in table.sensitive_columns if declared.name == name)
+    return Groups.of_rows(np.zeros(len(counts), dtype=np.int64), 1, [column], [np.arange(len(counts))], counts)

@@ -142,12 +142,17 @@ class Reidentification:
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as plain data."""
-        named = {
-            f"{who}_{what}": getattr(figures, what)
-            for who, figures in (("prosecutor", self.prosecutor), ("journalist", self.journalist))
-            for what in ("highest", "average", "at_risk")
+        figures_by_name = {
+            f"{attacker}_{figure}": getattr(figures, figure)
+            for attacker, figures in (("prosecutor", self.prosecutor), ("journalist", self.journalist))
+            for figure in ("highest", "average", "at_risk")
         }
-        return {**named, "marketer": self.marketer, "uniques": self.uniques, "population_known": self.population_known}
+        return {
+            **figures_by_name,
+            "marketer": self.marketer,
+            "uniques": self.uniques,
+            "population_known": self.population_known,
+        }
 
 
 def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentification:
@@ -155,18 +160,18 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
     limit = exact(threshold, "reidentification: threshold", low=0, high=1)
     filled = occupied(groups)
     people = groups.people[filled]
-    known = POPULATION in groups.extras
+    has_population = POPULATION in groups.extras
     # A population that lacks people of the table must not make them look safer than the table does.
-    fitting = np.maximum(groups.extras[POPULATION][filled], people) if known else people
+    matching = np.maximum(groups.extras[POPULATION][filled], people) if has_population else people
     prosecutor = _figures(people, people, limit)
-    journalist = _figures(people, fitting, limit) if known else prosecutor
+    journalist = _figures(people, matching, limit) if has_population else prosecutor
     return Reidentification(
         limit,
         prosecutor,
         journalist,
         journalist.average,
         int(groups.sizes[filled][people == 1].sum()),
-        known,
+        has_population,
     )
 
 
@@ -218,16 +223,23 @@ def population_uniqueness(groups: Groups, population: int, model: Model = "pitma
     rows = int(people.sum())
     whole(population, "population_uniqueness: population", low=rows)
     sizes, numbers = np.unique(people, return_counts=True)
-    alone = int(numbers[0]) if sizes[0] == 1 else 0
+    sample_uniques = int(numbers[0]) if sizes[0] == 1 else 0
     if population == rows:
-        return Uniqueness(model, population, float(alone), alone / rows, alone, 1.0 if alone else 0.0)
+        return Uniqueness(
+            model,
+            population,
+            float(sample_uniques),
+            sample_uniques / rows,
+            sample_uniques,
+            1.0 if sample_uniques else 0.0,
+        )
     if model == "zayatz":
-        confirmed = _zayatz(sizes, numbers, rows, population) if alone else 0.0
-        uniques = confirmed * alone * population / rows
+        confirmed = _zayatz(sizes, numbers, rows, population) if sample_uniques else 0.0
+        uniques = confirmed * sample_uniques * population / rows
     else:
         uniques = _pitman(sizes, numbers, rows, population)
-        confirmed = min(uniques * rows / population / alone, 1.0) if alone else 0.0
-    return Uniqueness(model, population, uniques, uniques / population, alone, confirmed)
+        confirmed = min(uniques * rows / population / sample_uniques, 1.0) if sample_uniques else 0.0
+    return Uniqueness(model, population, uniques, uniques / population, sample_uniques, confirmed)
 
 
 def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:

@@ -28,8 +28,8 @@ def at_most(left: NDArray[Any], factor: Fraction, right: NDArray[Any]) -> NDArra
 def largest_below(factor: Fraction, right: NDArray[Any]) -> NDArray[Any]:
     """The largest integers below ``factor * right``, for non-negative ``right`` (-1 below zero)."""
     scaled = _scaled(right, factor.numerator)
-    wide = scaled if factor.denominator < WIDEST else scaled.astype(object)
-    below: NDArray[Any] = (wide - 1) // factor.denominator
+    exact = scaled if factor.denominator < WIDEST else scaled.astype(object)
+    below: NDArray[Any] = (exact - 1) // factor.denominator
     return below
 
 
@@ -46,14 +46,14 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
         denominators = np.maximum(denominators, 1)
     ratios = numerators.astype(np.float64) / denominators.astype(np.float64)
     # Only ratios within the rounding error of the largest float can be the exact maximum.
-    near = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
-    place = int(near[np.argmax(ratios[near])])
+    candidates = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
+    best = int(candidates[np.argmax(ratios[candidates])])
     while True:
-        above, below = int(numerators[place]), int(denominators[place])
-        near = near[_scaled(numerators[near], below) > _scaled(denominators[near], above)]
-        if len(near) == 0:
-            return place, Fraction(above, below)
-        place = int(near[np.argmax(ratios[near])])
+        above, below = int(numerators[best]), int(denominators[best])
+        candidates = candidates[_scaled(numerators[candidates], below) > _scaled(denominators[candidates], above)]
+        if len(candidates) == 0:
+            return best, Fraction(above, below)
+        best = int(candidates[np.argmax(ratios[candidates])])
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:

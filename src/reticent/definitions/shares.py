@@ -223,10 +223,12 @@ class CategoryDiversity(SetShares):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", share(self.c, "CategoryDiversity: c"))
-        given = self.categories
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise PolicyError(f"CategoryDiversity: categories must be a list of lists of values, but it is {given!r}.")
-        sets = tuple(value_set(each, "CategoryDiversity: categories") for each in given)
+        categories = self.categories
+        if isinstance(categories, str) or not isinstance(categories, Iterable):
+            raise PolicyError(
+                f"CategoryDiversity: categories must be a list of lists of values, but it is {categories!r}."
+            )
+        sets = tuple(value_set(category, "CategoryDiversity: categories") for category in categories)
         if not sets or not all(sets):
             raise PolicyError("CategoryDiversity: categories needs at least one category, and none may be empty.")
         object.__setattr__(self, "categories", sets)
@@ -284,12 +286,12 @@ class WeightAtLeast(LeastFigure):
         unit = math.lcm(*(weight.denominator for _, weight in listed_weights), 1)
         column = groups.domain.columns[0]
         heaviest = sum(int(weight * unit) for _, weight in listed_weights)
-        known = np.zeros(column.size, dtype=np.int64 if heaviest * len(groups) < WIDEST else object)
-        texts = {text: place for place, text in enumerate(column.texts)}
+        weight_of = np.zeros(column.size, dtype=np.int64 if heaviest * len(groups) < WIDEST else object)
+        texts = {text: code for code, text in enumerate(column.texts)}
         for value, weight in listed_weights:
             if value in texts:
-                known[texts[value]] = int(weight * unit)
-        return groups.histograms.add_cells(known[groups.histograms.values]), unit
+                weight_of[texts[value]] = int(weight * unit)
+        return groups.histograms.add_cells(weight_of[groups.histograms.values]), unit
 
     def promise(self, scope: ClaimScope) -> str:
         return (
@@ -302,8 +304,8 @@ class WeightAtLeast(LeastFigure):
             f"Weights say how harmless the possible values of {scope.secret(self.column)} are, not how likely each is."
         )
 
-    def _complaint(self, least: Fraction) -> str:
-        return f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(least)}"
+    def _complaint(self, lightest: Fraction) -> str:
+        return f"values that together weigh less than {shown(self.alpha)}; the lightest weighs {measured(lightest)}"
 
 
 @dataclass(frozen=True)
@@ -356,13 +358,13 @@ def share(value: Number, name: str) -> Fraction:
 
 
 def weight_list(
-    given: Mapping[str, Number] | tuple[tuple[str, Fraction], ...], name: str
+    weights: Mapping[str, Number] | tuple[tuple[str, Fraction], ...], name: str
 ) -> tuple[tuple[str, Fraction], ...]:
     """Weights by value, sorted; every weight is at least 0."""
     try:
-        pairs = [(value, weight) for value, weight in (given.items() if isinstance(given, Mapping) else given)]
+        pairs = [(value, weight) for value, weight in (weights.items() if isinstance(weights, Mapping) else weights)]
     except (TypeError, ValueError):
         raise PolicyError(
-            f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {given!r}."
+            f"{name} must give a weight for each sensitive value, such as {{'flu': 1, 'hiv': 0}}, but it is {weights!r}."
         ) from None
     return tuple(sorted((str(value), exact(weight, f"{name} of {value!r}", low=0)) for value, weight in pairs))

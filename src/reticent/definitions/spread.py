@@ -55,22 +55,22 @@ def spread_of(groups: Groups, dont_care: NDArray[np.bool_] | None) -> Spread:
 
 
 def _spread(groups: Groups) -> Spread:
-    histograms, nothing = groups.histograms, np.zeros(len(groups), dtype=np.int64)
+    histograms, zeros = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     weighted_logs = histograms.sum_cells(_weighted_logs(histograms.counts))
-    return Spread(groups.sizes, weighted_logs, histograms.distinct, histograms.top, nothing)
+    return Spread(groups.sizes, weighted_logs, histograms.distinct, histograms.top, zeros)
 
 
 def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
-    histograms, nothing = groups.histograms, np.zeros(len(groups), dtype=np.int64)
+    histograms, zeros = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     logs = _weighted_logs(histograms.counts)
     spared = dont_care[histograms.values]
-    kept = np.where(spared, 0, histograms.counts)
+    counts = np.where(spared, 0, histograms.counts)
     fixed = Spread(
-        histograms.add_cells(kept),
+        histograms.add_cells(counts),
         histograms.sum_cells(np.where(spared, 0.0, logs)),
         histograms.add_cells((~spared).astype(np.int64)),
-        histograms.reduce_max(kept),
-        nothing,
+        histograms.reduce_max(counts),
+        zeros,
     )
     return _with_capped(fixed, _only(histograms, spared))
 

@@ -45,12 +45,12 @@ def tail_bounds(
     Excluded values are at least as frequent as the average other value, and at most as frequent as the top one; every
     value that is not excluded has a row.
     """
-    others = sizes - lead
+    other_rows = sizes - lead
     values = np.maximum(histograms.distinct - 1, 0)
     exclusions = min(exclusions, int(values.max(initial=0)))
-    left = np.maximum(values - exclusions, 0)
-    low = np.maximum(others - exclusions * histograms.top, left)
-    share = np.divide(left, values, out=np.zeros(len(values)), where=values > 0)
+    remaining_values = np.maximum(values - exclusions, 0)
+    low = np.maximum(other_rows - exclusions * histograms.top, remaining_values)
+    share = np.divide(remaining_values, values, out=np.zeros(len(values)), where=values > 0)
     # Rounded up plus one, so that float error cannot make the bound too low.
-    high = np.minimum(np.ceil(others * share).astype(np.int64) + 1, others)
-    return low, np.where(left > 0, high, 0)
+    high = np.minimum(np.ceil(other_rows * share).astype(np.int64) + 1, other_rows)
+    return low, np.where(remaining_values > 0, high, 0)

@@ -49,11 +49,13 @@ def most_rows_within(
     shares = (reference / reference.sum())[histograms.values]
     kept = sizes.astype(np.float64)
     for _ in range(_ROUNDS):
-        short = histograms.counts < np.repeat(kept, histograms.distinct) * shares
-        room = (1 - t) - histograms.sum_cells(np.where(short, 0.0, shares))
-        inside = histograms.sum_cells(np.where(short, histograms.counts, 0))
+        is_below_share = histograms.counts < np.repeat(kept, histograms.distinct) * shares
+        denominator = (1 - t) - histograms.sum_cells(np.where(is_below_share, 0.0, shares))
+        inside = histograms.sum_cells(np.where(is_below_share, histograms.counts, 0))
         # If the margin is only rounding error, there is no bound.
-        kept = np.minimum(kept, np.divide(inside, room, out=np.full(len(kept), np.inf), where=room > _LEAST_ROOM))
+        kept = np.minimum(
+            kept, np.divide(inside, denominator, out=np.full(len(kept), np.inf), where=denominator > _LEAST_ROOM)
+        )
     return kept
 
 
@@ -69,21 +71,23 @@ def ordered_work(
     number = _number_type(int(sizes.max(initial=0)) * rows * max(values, 1))
     cumulated = np.cumsum(_in_order(reference, ranks))
     prefix = np.concatenate([[0], np.cumsum(cumulated.astype(number))])
-    places, counts = _cells_in_order(histograms, ranks)
+    entry_ranks, counts = _cells_in_order(histograms, ranks)
     starts, filled = histograms.offsets[:-1], histograms.distinct > 0
     own_size = np.repeat(sizes, histograms.distinct)
     running = np.cumsum(counts)
     before = np.concatenate([[0], running])[starts]
     reached = (running - np.repeat(before, histograms.distinct)).astype(number) * rows
-    until = np.append(places[1:], values)
-    until[histograms.offsets[1:][filled] - 1] = values
+    next_ranks = np.append(entry_ranks[1:], values)
+    next_ranks[histograms.offsets[1:][filled] - 1] = values
     level = (reached // own_size.astype(number)).astype(np.int64)
-    turn = np.clip(np.searchsorted(cumulated, level, side="right"), places, until)
-    above = reached * (turn - places) - own_size.astype(number) * (prefix[turn] - prefix[places])
-    below = own_size.astype(number) * (prefix[until] - prefix[turn]) - reached * (until - turn)
+    sign_change = np.clip(np.searchsorted(cumulated, level, side="right"), entry_ranks, next_ranks)
+    above = reached * (sign_change - entry_ranks) - own_size.astype(number) * (
+        prefix[sign_change] - prefix[entry_ranks]
+    )
+    below = own_size.astype(number) * (prefix[next_ranks] - prefix[sign_change]) - reached * (next_ranks - sign_change)
     work = histograms.add_cells(above + below)
     # Before the first value of a group only the table's share counts.
-    work[filled] += sizes[filled].astype(number) * prefix[places[starts[filled]]]
+    work[filled] += sizes[filled].astype(number) * prefix[entry_ranks[starts[filled]]]
     return work
 
 
@@ -133,8 +137,8 @@ def _in_order(reference: NDArray[np.int64], ranks: NDArray[np.int64]) -> NDArray
 
 def _cells_in_order(histograms: Histograms, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The rank and the count of every histogram entry, ascending by rank within each group."""
-    places = ranks[histograms.values]
+    entry_ranks = ranks[histograms.values]
     if (np.diff(ranks) > 0).all():
-        return places, histograms.counts
-    order = np.lexsort((places, histograms.owners))
-    return places[order], histograms.counts[order]
+        return entry_ranks, histograms.counts
+    order = np.lexsort((entry_ranks, histograms.owners))
+    return entry_ranks[order], histograms.counts[order]

@@ -44,7 +44,7 @@ class UniqueRecords:
 
 def numbers_beyond(known: int, width: int) -> tuple[int, ...]:
     """The numbers of columns beyond the covered number for which figures are given: 3, 5, 8 and all."""
-    return tuple(sorted({each for each in (*_USUAL, width) if known < each <= width}))
+    return tuple(sorted({number for number in (*_USUAL, width) if known < number <= width}))
 
 
 def unique_records(groups: Groups, known: int) -> UniqueRecords:
@@ -55,15 +55,15 @@ def unique_records(groups: Groups, known: int) -> UniqueRecords:
     known = min(known, len(labels.columns))
     mean, sets = counter.mean(known)
     worst = counter.greedy(known)
-    single = counter.unique(worst)
+    is_unique = counter.unique(worst)
     return UniqueRecords(
         known,
         int(filled.sizes.sum()),
         mean,
         sets,
-        tuple(labels.names[place] for place in worst),
-        int(single.sum()),
-        int(groups.filled[np.argmax(single)]) if single.any() else None,
+        tuple(labels.names[index] for index in worst),
+        int(is_unique.sum()),
+        int(groups.filled[np.argmax(is_unique)]) if is_unique.any() else None,
     )
 
 
@@ -73,12 +73,12 @@ def unique_share(groups: Groups, known: int) -> float:
     return _RecordCounter.of(filled).mean(known)[0] / max(int(filled.sizes.sum()), 1)
 
 
-def _sampled(width: int, known: int, most: int) -> list[tuple[int, ...]]:
-    """All sets of ``known`` columns, or a fixed sample of at most ``most`` of them."""
-    if comb(width, known) <= most:
+def _sampled(width: int, known: int, limit: int) -> list[tuple[int, ...]]:
+    """All sets of ``known`` columns, or a fixed sample of at most ``limit`` of them."""
+    if comb(width, known) <= limit:
         return list(combinations(range(width), known))
-    draw = np.random.default_rng(0)
-    return [tuple(sorted(draw.choice(width, known, replace=False).tolist())) for _ in range(most)]
+    random = np.random.default_rng(0)
+    return [tuple(sorted(random.choice(width, known, replace=False).tolist())) for _ in range(limit)]
 
 
 class _RecordCounter:
@@ -112,19 +112,24 @@ class _RecordCounter:
         chosen: list[int] = []
         cells: tuple[NDArray[np.int64], int] | None = None
         for _ in range(known):
-            tried = {place: self._cells(cells, [place]) for place in range(len(self._codes)) if place not in chosen}
-            best = max(tried, key=lambda place: (int(self._alone(*tried[place]).sum()), tried[place][1], -place))
-            cells = tried[best]
+            candidates = {
+                column: self._cells(cells, [column]) for column in range(len(self._codes)) if column not in chosen
+            }
+            best = max(
+                candidates,
+                key=lambda column: (int(self._alone(*candidates[column]).sum()), candidates[column][1], -column),
+            )
+            cells = candidates[best]
             chosen.append(best)
         return tuple(sorted(chosen))
 
     def _cells(
-        self, within: tuple[NDArray[np.int64], int] | None, columns: Sequence[int]
+        self, cells: tuple[NDArray[np.int64], int] | None, columns: Sequence[int]
     ) -> tuple[NDArray[np.int64], int]:
         """Cell ids of the groups: given cells split by their labels in further columns."""
-        codes, cards = [self._codes[place] for place in columns], [self._cards[place] for place in columns]
-        if within is not None:
-            codes, cards = [within[0], *codes], [within[1], *cards]
+        codes, cards = [self._codes[column] for column in columns], [self._cards[column] for column in columns]
+        if cells is not None:
+            codes, cards = [cells[0], *codes], [cells[1], *cards]
         ids, count = number(*pack(codes, cards, len(self._sizes)))
         return ids.astype(np.int64), count
 

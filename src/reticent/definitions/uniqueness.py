@@ -62,11 +62,11 @@ class MUnique(SensitiveDefinition):
         filled, failing = occupied(groups), self.failing_in(groups)
         repeats = groups.histograms.top > 1
         figures = np.where(repeats, 0, groups.sizes)[filled]
-        place = int(np.argmin(figures))
-        achieved = int(figures[place])
-        why = "the worst repeats a value" if achieved == 0 else f"the smallest has {achieved}"
-        text = f"fewer than {self.m} rows or a repeated value; {why}"
-        witness = witness_of(groups, failing, int(filled[place]), text)
+        index = int(np.argmin(figures))
+        achieved = int(figures[index])
+        reason = "the worst repeats a value" if achieved == 0 else f"the smallest has {achieved}"
+        text = f"fewer than {self.m} rows or a repeated value; {reason}"
+        witness = witness_of(groups, failing, int(filled[index]), text)
         diagnostics = {**failures(groups, failing), "repeating_groups": int(repeats.sum())}
         return Assessment(self, witness is None, achieved, witness, diagnostics)
 
@@ -131,9 +131,9 @@ class MEligible(SensitiveDefinition):
 
     def assess_in(self, groups: Groups) -> Assessment:
         filled, failing = occupied(groups), self.failing_in(groups)
-        place, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
+        index, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
         text = f"a value with a share above 1/{self.m}; the worst has one with a share of {measured(Fraction(share))}"
-        witness = witness_of(groups, failing, int(filled[place]), text)
+        witness = witness_of(groups, failing, int(filled[index]), text)
         whole_table = Fraction(int(groups.reference.max()), int(groups.reference.sum()))
         diagnostics = {**failures(groups, failing), "whole_table": math.floor(1 / whole_table)}
         return Assessment(self, witness is None, math.floor(1 / Fraction(share)), witness, diagnostics)

@@ -15,14 +15,14 @@ from reticent.errors import DataError, PolicyError
 Values = Iterable[str | int | float | Decimal | date | datetime | time | None] | str
 
 
-def value_set(given: Values, name: str) -> tuple[str | None, ...]:
+def value_set(values: Values, name: str) -> tuple[str | None, ...]:
     """The values as text without duplicates, in the given order (sorted for a set); ``None`` is the missing value."""
-    if isinstance(given, str):
-        return (given,)
-    if not isinstance(given, Iterable):
-        raise PolicyError(f"{name} must be a list of sensitive values, but it is {given!r}.")
-    texts = dict.fromkeys(_text(value) for value in given)
-    if isinstance(given, set | frozenset):
+    if isinstance(values, str):
+        return (values,)
+    if not isinstance(values, Iterable):
+        raise PolicyError(f"{name} must be a list of sensitive values, but it is {values!r}.")
+    texts = dict.fromkeys(_text(value) for value in values)
+    if isinstance(values, set | frozenset):
         return tuple(sorted(texts, key=lambda text: (text is None, text or "")))
     return tuple(texts)
 
@@ -46,11 +46,11 @@ def _text(value: object) -> str | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def named_columns(given: object, name: str) -> tuple[str, ...]:
+def named_columns(columns: object, name: str) -> tuple[str, ...]:
     """Distinct names of quasi columns, for a definition that names the columns its adversary knows."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise PolicyError(f"{name} must be a list of quasi columns, but it is {given!r}.")
-    names = tuple(given)
-    if not names or not all(isinstance(each, str) for each in names) or len(set(names)) != len(names):
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise PolicyError(f"{name} must be a list of quasi columns, but it is {columns!r}.")
+    names = tuple(columns)
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) != len(names):
         raise PolicyError(f"{name} must name different quasi columns, but it is {list(names)!r}.")
     return names

@@ -38,6 +38,7 @@ def judge(definition: Definition, evidence: Evidence) -> tuple[Assessment, ...]:
 
 
 def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
+    """Yield the assessments of one part of a definition on the evidence of its kind; raises if the evidence lacks that kind."""
     if isinstance(part, GroupDefinition):
         yield from _on_groups(part, evidence)
     elif isinstance(part, PlanDefinition):
@@ -56,6 +57,7 @@ def _judged(part: Definition, evidence: Evidence) -> Iterator[Assessment]:
 
 
 def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment]:
+    """Yield the assessments of a group definition: on patterns, on the groups of every set of columns, and on suppressed records."""
     if evidence.alike is not None and part.hides_identity:
         yield from _on_groups(part, evidence.alike)
         return
@@ -72,25 +74,27 @@ def _on_groups(part: GroupDefinition, evidence: Evidence) -> Iterator[Assessment
         raise PolicyError(
             f"{part} assumes an adversary who knows {', '.join(part.quasi)}; these are not quasi columns of this table."
         )
-    judged = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
-    for columns, groups in judged.items():
+    groups_by_columns = evidence.groups if part.quasi is None else {part.quasi: evidence.named[part.quasi]}
+    for columns, groups in groups_by_columns.items():
         yield replace(part.assess(groups), about=", ".join(columns))
-    for column, left_out in evidence.remainder.items():
-        asked = about_column(part, column)
-        if asked is None:
+    for column, suppressed in evidence.remainder.items():
+        requirement = about_column(part, column)
+        if requirement is None:
             continue
-        if not tells_about(asked, evidence.published.domain):
+        if not tells_about(requirement, evidence.published.domain):
             raise PolicyError(
                 f"{part.name} cannot be judged for the suppressed rows, which the published histogram of {column!r} includes."
             )
-        yield replace(asked.assess(left_out), definition=part, about=SUPPRESSED_RECORDS)
+        yield replace(requirement.assess(suppressed), definition=part, about=SUPPRESSED_RECORDS)
 
 
 def about_column(definition: GroupDefinition, column: str) -> GroupDefinition | None:
     """The requirements of a definition if only one sensitive column's histogram is known; None if it has none."""
     parts = (part for part in definition.in_each_group().parts() if not part.needs_raw)
-    asked = tuple(part for part in parts if not part.needs_sensitive or getattr(part, "column", None) in (None, column))
-    return all_of(asked) if asked else None
+    requirements = tuple(
+        part for part in parts if not part.needs_sensitive or getattr(part, "column", None) in (None, column)
+    )
+    return all_of(requirements) if requirements else None
 
 
 def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
@@ -101,8 +105,8 @@ def tells_about(definition: GroupDefinition, domain: SensitiveDomain) -> bool:
     """
 
     def told(part: GroupDefinition) -> bool:
-        alone = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
-        return part.local and alone and part.shown_by_files and not part.needs_population
+        is_independent = len(domain.columns) <= 1 or not part.needs_sensitive or hasattr(part, "column")
+        return part.local and is_independent and part.shown_by_files and not part.needs_population
 
     return all(told(part) for part in definition.in_each_group().parts() if not part.needs_raw)
 
@@ -161,21 +165,22 @@ def named_values(definition: Definition) -> Iterator[str | None]:
         yield from _listed(list(part.parameters().values()))
 
 
-def _listed(given: Sequence[Any]) -> Iterator[str | None]:
+def _listed(parameters: Sequence[Any]) -> Iterator[str | None]:
     """Flatten the values in (nested) lists of parameters."""
-    for item in given:
+    for item in parameters:
         if isinstance(item, list):
             yield from (value if value is None else str(value) for value in item if not isinstance(value, list))
             yield from _listed(item)
 
 
 def _lacking(part: Definition, evidence: Evidence) -> str:
+    """Return the message for a definition whose kind of evidence is missing."""
     has: dict[Kind, bool] = {
         "groups": bool(evidence.groups) or evidence.patterns is not None,
         "plan": evidence.plan is not None,
         "history": evidence.history is not None,
     }
-    return _other_kind(part, [kind for kind, there in has.items() if there])
+    return _other_kind(part, [kind for kind, is_available in has.items() if is_available])
 
 
 def _other_kind(part: Definition, kinds: Collection[Kind]) -> str:
@@ -183,24 +188,26 @@ def _other_kind(part: Definition, kinds: Collection[Kind]) -> str:
     return f"{part.name} judges {_JUDGED[part.kind]}{f', not {others}' if others else ''}. Publish with {part.kept_by}."
 
 
-def verdict(definition: Definition, found: Sequence[Assessment]) -> Assessment:
+def verdict(definition: Definition, assessments: Sequence[Assessment]) -> Assessment:
     """Combine the assessments of :func:`judge` into one.
 
     With several pieces of evidence, ``value`` has the achieved value of each and ``parts`` their assessments; the
     witness names the adversary. Suppressed records are mentioned only if they fail.
     """
     by_evidence: dict[str, list[Assessment]] = {}
-    if len({each.about for each in found} - {SUPPRESSED_RECORDS}) > 1 and len(found) == len(definition.parts()):
+    if len({assessment.about for assessment in assessments} - {SUPPRESSED_RECORDS}) > 1 and len(assessments) == len(
+        definition.parts()
+    ):
         # One set of columns, and parts that name others: one assessment per part.
-        return together(definition, tuple(found))
-    for each in found:
-        by_evidence.setdefault(each.about, []).append(each)
+        return together(definition, tuple(assessments))
+    for assessment in assessments:
+        by_evidence.setdefault(assessment.about, []).append(assessment)
     answers = {about: _together(definition, parts, about) for about, parts in by_evidence.items()}
     if len(answers) > 1 and SUPPRESSED_RECORDS in answers and answers[SUPPRESSED_RECORDS].holds:
         del answers[SUPPRESSED_RECORDS]
     if len(answers) == 1:
         return next(iter(answers.values()))
-    witnesses = [_to_whom(each.witness, about) for about, each in answers.items() if each.witness is not None]
+    witnesses = [_to_whom(answer.witness, about) for about, answer in answers.items() if answer.witness is not None]
     return Assessment(
         definition,
         not witnesses,
