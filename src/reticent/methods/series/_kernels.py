@@ -26,49 +26,49 @@ def _holds(signature: Any, value: int) -> bool:
 
 
 @compiled
-def _disjoint(one: Any, other: Any) -> bool:
-    for each in one:
-        if each < 0:
+def _disjoint(values: Any, signature: Any) -> bool:
+    for value in values:
+        if value < 0:
             return True
-        if _holds(other, each):
+        if _holds(signature, value):
             return False
     return True
 
 
 @compiled
 def fill_vacancies(
-    rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, most: Any, found: Any
+    rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, vacancies: Any, signature_of: Any
 ) -> None:
     """Give each of ``rows`` the signature with the most vacancies of its value among those disjoint from its ``avoid`` signature.
 
-    The vacancies of value ``v`` are ``most[starts[v]:starts[v + 1]]``, decreasing, each of the signature
+    The vacancies of value ``v`` are ``vacancies[starts[v]:starts[v + 1]]``, decreasing, each of the signature
     ``cells[...]``; they are consumed. Vacancies only decrease, so a search may end at the first entry whose initial
     count is not above the best one found.
     """
-    left = most.copy()
+    remaining = vacancies.copy()
     for row in rows:
-        best, where = 0, -1
-        for place in range(starts[value[row]], starts[value[row] + 1]):
-            if most[place] <= best:
+        best, best_entry = 0, -1
+        for entry in range(starts[value[row]], starts[value[row] + 1]):
+            if vacancies[entry] <= best:
                 break
-            if left[place] > best and _disjoint(book[cells[place]], book[avoid[row]]):
-                best, where = left[place], place
-        if where >= 0:
-            left[where] -= 1
-            found[row] = cells[where]
+            if remaining[entry] > best and _disjoint(book[cells[entry]], book[avoid[row]]):
+                best, best_entry = remaining[entry], entry
+        if best_entry >= 0:
+            remaining[best_entry] -= 1
+            signature_of[row] = cells[best_entry]
 
 
 @compiled
 def _stay_eligible(counts: Any, chosen: Any) -> bool:
     """True if rows with these value counts can still be partitioned into m-unique groups after one of each ``chosen`` value is removed."""
-    most = 0
+    largest = 0
     for value in range(len(counts)):
-        left = counts[value]
-        for each in chosen:
-            if each == value:
-                left -= 1
-        most = max(most, left)
-    return bool(len(chosen) * most <= counts.sum() - len(chosen))
+        remaining = counts[value]
+        for removed in chosen:
+            if removed == value:
+                remaining -= 1
+        largest = max(largest, remaining)
+    return bool(len(chosen) * largest <= counts.sum() - len(chosen))
 
 
 @compiled
@@ -79,30 +79,30 @@ def _take_again(
     for size in range(len(chosen)):
         value = chosen[size]
         last = starts[value] + counts[value] - 1
-        found = False
-        for place in range(last, max(last - tries, starts[value] - 1), -1):
-            row = stack[place]
+        is_found = False
+        for position in range(last, max(last - tries, starts[value] - 1), -1):
+            row = stack[position]
             if _disjoint(chosen, book[avoid[row]]):
-                stack[place], stack[last] = stack[last], row
+                stack[position], stack[last] = stack[last], row
                 counts[value] -= 1
                 members[size] = row
-                found = True
+                is_found = True
                 break
-        if not found:
-            for place in range(size):
-                counts[chosen[place]] += 1
+        if not is_found:
+            for position in range(size):
+                counts[chosen[position]] += 1
             return False
     return True
 
 
 @compiled
 def join_changed(
-    stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, known: Any, m: int, tries: int, group: Any
+    stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, signatures: Any, m: int, tries: int, group: Any
 ) -> int:
     """Form groups of ``m`` rows with distinct values, such that every row's avoided signature is disjoint from the group's values.
 
     ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried
-    first, in the order ``known``; then the most frequent values, ties by ``rank``. A signature is reused while the rest
+    first, in the order ``signatures``; then the most frequent values, ties by ``rank``. A signature is reused while the rest
     stays m-eligible: groups of one signature can later fill each other's vacancies, so fewer signatures need fewer
     counterfeits. Returns the number of groups; ``group[row]`` stays -1 for unassigned rows.
     """
@@ -112,7 +112,7 @@ def join_changed(
     members = np.empty(m, dtype=np.int64)
     chosen = np.empty(m, dtype=np.int64)
     groups = 0
-    for signature in known:
+    for signature in signatures:
         chosen[:] = book[signature, :m]
         while _stay_eligible(counts, chosen) and _take_again(
             stack, starts, counts, avoid, book, chosen, tries, members
@@ -124,30 +124,30 @@ def join_changed(
         size = 0
         while size < m:
             value = -1
-            for each in range(values):
-                if tried[each] or counts[each] == 0:
+            for candidate in range(values):
+                if tried[candidate] or counts[candidate] == 0:
                     continue
-                same = value >= 0 and counts[each] == counts[value]
-                if value < 0 or counts[each] > counts[value] or (same and rank[each] < rank[value]):
-                    value = each
+                is_tie = value >= 0 and counts[candidate] == counts[value]
+                if value < 0 or counts[candidate] > counts[value] or (is_tie and rank[candidate] < rank[value]):
+                    value = candidate
             if value < 0:
                 break
             tried[value] = True
-            wanted = True
-            for place in range(size):
-                if _holds(book[avoid[members[place]]], value):
-                    wanted = False
-            if not wanted:
+            is_allowed = True
+            for position in range(size):
+                if _holds(book[avoid[members[position]]], value):
+                    is_allowed = False
+            if not is_allowed:
                 continue
             last = starts[value] + counts[value] - 1
-            for place in range(last, max(last - tries, starts[value] - 1), -1):
-                row = stack[place]
+            for position in range(last, max(last - tries, starts[value] - 1), -1):
+                row = stack[position]
                 fits = True
-                for other in range(size):
-                    if _holds(book[avoid[row]], chosen[other]):
+                for member in range(size):
+                    if _holds(book[avoid[row]], chosen[member]):
                         fits = False
                 if fits:
-                    stack[place], stack[last] = stack[last], row
+                    stack[position], stack[last] = stack[last], row
                     counts[value] -= 1
                     members[size], chosen[size] = row, value
                     size += 1
@@ -164,9 +164,9 @@ def join_changed(
                 )
         else:
             # The first row has no group; the others may fit another one.
-            for place in range(1, size):
-                counts[chosen[place]] += 1
-                stack[starts[chosen[place]] + counts[chosen[place]] - 1] = members[place]
+            for position in range(1, size):
+                counts[chosen[position]] += 1
+                stack[starts[chosen[position]] + counts[chosen[position]] - 1] = members[position]
 
 
 @compiled
@@ -179,49 +179,49 @@ def sign_by_supply(
     with the largest supply, ties by ``rank``. The signature is disjoint from the row's old one. Returns a mask of the
     rows with enough values; ``signed`` has their signatures, unsorted.
     """
-    found = np.zeros(len(rows), dtype=np.bool_)
-    for number in range(len(rows)):
-        row, size = rows[number], 1
-        signed[number, 0] = value[row]
-        best_known, most = -1, 0
+    is_signed = np.zeros(len(rows), dtype=np.bool_)
+    for index in range(len(rows)):
+        row, size = rows[index], 1
+        signed[index, 0] = value[row]
+        best_known, largest_supply = -1, 0
         for signature in known:
             if not _holds(book[signature], value[row]) or not _disjoint(book[signature], book[avoid[row]]):
                 continue
             scarcest = 1 << 62
-            for each in book[signature, :m]:
-                if each != value[row]:
-                    scarcest = min(scarcest, supply[each])
-            if scarcest > most:
-                best_known, most = signature, scarcest
+            for other in book[signature, :m]:
+                if other != value[row]:
+                    scarcest = min(scarcest, supply[other])
+            if scarcest > largest_supply:
+                best_known, largest_supply = signature, scarcest
         if best_known >= 0:
-            for each in book[best_known, :m]:
-                if each != value[row]:
-                    signed[number, size] = each
+            for other in book[best_known, :m]:
+                if other != value[row]:
+                    signed[index, size] = other
                     size += 1
         while size < m:
             best = -1
-            for each in range(len(supply)):
-                if supply[each] == 0 or _holds(book[avoid[row]], each):
+            for other in range(len(supply)):
+                if supply[other] == 0 or _holds(book[avoid[row]], other):
                     continue
                 if best >= 0 and (
-                    supply[each] < supply[best] or (supply[each] == supply[best] and rank[each] > rank[best])
+                    supply[other] < supply[best] or (supply[other] == supply[best] and rank[other] > rank[best])
                 ):
                     continue
                 taken = False
-                for place in range(size):
-                    if signed[number, place] == each:
+                for position in range(size):
+                    if signed[index, position] == other:
                         taken = True
                 if not taken:
-                    best = each
+                    best = other
             if best < 0:
                 break
-            signed[number, size] = best
+            signed[index, size] = best
             size += 1
-        found[number] = size == m
-        if found[number]:
-            for place in range(1, m):
-                supply[signed[number, place]] -= 1
-    return found
+        is_signed[index] = size == m
+        if is_signed[index]:
+            for position in range(1, m):
+                supply[signed[index, position]] -= 1
+    return is_signed
 
 
 @compiled
@@ -297,64 +297,68 @@ def _densest(rows: Any, cells: Any, bits: int) -> Any:
     """
     columns = cells.shape[1]
     inside = np.arange(len(rows))
-    best, least = inside, len(rows)
+    best, smallest_gap = inside, len(rows)
     for level in range(bits * columns):
         column, shift = level % columns, bits - 1 - level // columns
         upper = 0
-        for each in inside:
-            upper += (cells[rows[each], column] >> shift) & 1
-        wanted = 1 if 2 * upper > len(inside) else 0
-        kept = np.empty(upper if wanted else len(inside) - upper, dtype=np.int64)
-        many = 0
-        for each in inside:
-            if (cells[rows[each], column] >> shift) & 1 == wanted:
-                kept[many] = each
-                many += 1
-        inside = kept
-        if abs(len(rows) - 2 * many) < least:
-            best, least = inside, abs(len(rows) - 2 * many)
-        if 2 * many <= len(rows):
+        for member in inside:
+            upper += (cells[rows[member], column] >> shift) & 1
+        half = 1 if 2 * upper > len(inside) else 0
+        next_inside = np.empty(upper if half else len(inside) - upper, dtype=np.int64)
+        count = 0
+        for member in inside:
+            if (cells[rows[member], column] >> shift) & 1 == half:
+                next_inside[count] = member
+                count += 1
+        inside = next_inside
+        if abs(len(rows) - 2 * count) < smallest_gap:
+            best, smallest_gap = inside, abs(len(rows) - 2 * count)
+        if 2 * count <= len(rows):
             break
-    found = np.zeros(len(rows), dtype=np.bool_)
-    found[best] = True
-    return found
+    is_inside = np.zeros(len(rows), dtype=np.bool_)
+    is_inside[best] = True
+    return is_inside
 
 
 @compiled
-def _balance(rows: Any, place: Any, points: Any, groups: int, inner: int, width: int, found: Any) -> None:
+def _balance(rows: Any, value_index: Any, points: Any, groups: int, inner: int, width: int, is_inside: Any) -> None:
     """Exchange rows across the border of a region, nearest to its centre first, until both sides can be partitioned: no
     value has more rows than groups, with ``inner`` of ``groups`` groups inside.
     """
     columns = points.shape[1]
     mean = np.zeros(columns)
-    for row in rows[found]:
+    for row in rows[is_inside]:
         mean += points[row]
-    mean /= max(found.sum(), 1)
+    mean /= max(is_inside.sum(), 1)
     gaps = np.zeros(len(rows))
     for number in range(len(rows)):
         for column in range(columns):
             gaps[number] += (points[rows[number], column] - mean[column]) ** 2
     for value in range(width):
-        mine = np.flatnonzero(place[rows] == value)
-        have = found[mine].sum()
-        wanted = min(max(have, len(mine) - (groups - inner)), min(len(mine), inner))
-        if wanted == have:
+        rows_of_value = np.flatnonzero(value_index[rows] == value)
+        inside_count = is_inside[rows_of_value].sum()
+        target = min(max(inside_count, len(rows_of_value) - (groups - inner)), min(len(rows_of_value), inner))
+        if target == inside_count:
             continue
         # Move out the farthest inside, move in the nearest outside.
-        sides = mine[found[mine] == (wanted < have)]
-        ranked = np.argsort(gaps[sides], kind="mergesort")
-        moved = ranked[len(ranked) - (have - wanted) :] if wanted < have else ranked[: wanted - have]
-        for each in moved:
-            found[sides[each]] = wanted > have
+        movable = rows_of_value[is_inside[rows_of_value] == (target < inside_count)]
+        ranked = np.argsort(gaps[movable], kind="mergesort")
+        chosen = (
+            ranked[len(ranked) - (inside_count - target) :]
+            if target < inside_count
+            else ranked[: target - inside_count]
+        )
+        for index in chosen:
+            is_inside[movable[index]] = target > inside_count
 
 
 @compiled
 def split_regions(
-    points: Any, ordered: Any, starts: Any, width: int, totals: Any, place: Any, bits: int, slot: Any
+    points: Any, ordered: Any, starts: Any, width: int, totals: Any, value_index: Any, bits: int, slot: Any
 ) -> None:
     """Partition the rows of every bucket into groups of one row per value, by regions of a grid of 2^bits cells per column.
 
-    Arguments are those of :func:`match_near`; ``place`` is the index of each row's value in its signature. A part of a
+    Arguments are those of :func:`match_near`; ``value_index`` is the index of each row's value in its signature. A part of a
     bucket is split into a region with about half of its rows and the remainder; rows of values that are too frequent on
     one side move to the other, so that both sides keep the signature. A part with one group is final.
     """
@@ -374,19 +378,19 @@ def split_regions(
                 for row in rows:
                     slot[row] = number
                 continue
-            found = _densest(rows, cells, bits)
-            inner = min(max((2 * groups * found.sum() + len(rows)) // (2 * len(rows)), 1), groups - 1)
-            _balance(rows, place, points, groups, inner, width, found)
-            many = begin
-            for each in range(len(rows)):
-                if found[each]:
-                    work[many] = rows[each]
-                    many += 1
-            middle = many
-            for each in range(len(rows)):
-                if not found[each]:
-                    work[many] = rows[each]
-                    many += 1
+            is_inside = _densest(rows, cells, bits)
+            inner = min(max((2 * groups * is_inside.sum() + len(rows)) // (2 * len(rows)), 1), groups - 1)
+            _balance(rows, value_index, points, groups, inner, width, is_inside)
+            filled = begin
+            for index in range(len(rows)):
+                if is_inside[index]:
+                    work[filled] = rows[index]
+                    filled += 1
+            middle = filled
+            for index in range(len(rows)):
+                if not is_inside[index]:
+                    work[filled] = rows[index]
+                    filled += 1
             parts.append((begin, middle, inner, number))
             parts.append((middle, end, groups - inner, number + inner))
 
@@ -442,57 +446,57 @@ def trace_curve(points: Any, bits: int) -> Any:
     are processed in blocks without branches, so that the compiler can vectorise.
     """
     count, used = points.shape
-    found = np.zeros(count, dtype=np.int32)
+    codes = np.zeros(count, dtype=np.int32)
     x = np.empty((used, _BLOCK), dtype=np.int32)
     flip = np.empty(_BLOCK, dtype=np.int32)
     one, side = np.int32(1), 1 << bits
     for start in range(0, count, _BLOCK):
         size = min(_BLOCK, count - start)
-        for place in range(used):
+        for column in range(used):
             for row in range(size):
-                x[place, row] = np.int32(min(max(points[start + row, place] * side, 0.0), side - 1.0))
+                x[column, row] = np.int32(min(max(points[start + row, column] * side, 0.0), side - 1.0))
         for level in range(bits - 1, 0, -1):
             low = np.int32((1 << level) - 1)
-            for place in range(used):
+            for column in range(used):
                 for row in range(size):
                     # Inverted if the bit is set, exchanged if not.
-                    inverted = -((x[place, row] >> level) & one) & low
-                    swapped = (x[0, row] ^ x[place, row]) & (low ^ inverted)
+                    inverted = -((x[column, row] >> level) & one) & low
+                    swapped = (x[0, row] ^ x[column, row]) & (low ^ inverted)
                     x[0, row] ^= swapped | inverted
-                    x[place, row] ^= swapped
-        for place in range(1, used):
+                    x[column, row] ^= swapped
+        for column in range(1, used):
             for row in range(size):
-                x[place, row] ^= x[place - 1, row]
+                x[column, row] ^= x[column - 1, row]
         flip[:] = 0
         for level in range(bits - 1, 0, -1):
             low = np.int32((1 << level) - 1)
             for row in range(size):
                 flip[row] ^= -((x[used - 1, row] >> level) & one) & low
-        where = found[start : start + size]
+        block_codes = codes[start : start + size]
         for level in range(bits - 1, -1, -1):
-            for place in range(used):
+            for column in range(used):
                 for row in range(size):
-                    where[row] = (where[row] << 1) | (((x[place, row] ^ flip[row]) >> level) & one)
-    return found
+                    block_codes[row] = (block_codes[row] << 1) | (((x[column, row] ^ flip[row]) >> level) & one)
+    return codes
 
 
 @compiled
 def find_places(book: Any, signature: Any, value: Any) -> Any:
     """Return the index of each ``value`` in its ``signature``, a row of ``book``; -1 if absent."""
-    found = np.full(len(value), -1, dtype=np.int64)
+    indices = np.full(len(value), -1, dtype=np.int64)
     for row in range(len(value)):
-        for place in range(book.shape[1]):
-            if book[signature[row], place] == value[row]:
-                found[row] = place
+        for index in range(book.shape[1]):
+            if book[signature[row], index] == value[row]:
+                indices[row] = index
                 break
-    return found
+    return indices
 
 
 @compiled
 def shuffle(words: Any) -> Any:
     """Return a random permutation from 64-bit random ``words``, one per element (Fisher-Yates)."""
     order = np.arange(len(words))
-    for place in range(len(words) - 1, 0, -1):
-        other = np.int64(words[place] % np.uint64(place + 1))
-        order[place], order[other] = order[other], order[place]
+    for last in range(len(words) - 1, 0, -1):
+        other = np.int64(words[last] % np.uint64(last + 1))
+        order[last], order[other] = order[other], order[last]
     return order

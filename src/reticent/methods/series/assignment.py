@@ -146,9 +146,9 @@ class _Placing:
         """Return rows in the order in which they are chosen: along the curve, or at random."""
         if not self.rules.near:
             return rows[self.shuffler.order(len(rows))]
-        wanted = np.zeros(len(self.value), dtype=bool)
-        wanted[rows] = True
-        return self._along[wanted[self._along]]
+        is_chosen = np.zeros(len(self.value), dtype=bool)
+        is_chosen[rows] = True
+        return self._along[is_chosen[self._along]]
 
     def place_in_blocks(self) -> None:
         """Assign everyone whose group does not continue to the block of their value; counterfeits fill every block up to its most frequent value.
@@ -182,25 +182,31 @@ class _Placing:
         self._afresh(rows)
 
     def _into_vacancies(self, rows: Ints) -> Ints:
-        signature, place, vacant = self._vacancies()
+        """Assign rows to vacancies of their value in signatures disjoint from the avoided one; return the rows without one."""
+        signature, value_index, vacant = self._vacancies()
         if not len(vacant):
             return rows
-        value = self.book.rows[signature, place]
+        value = self.book.rows[signature, value_index]
         order = np.lexsort((self.shuffler.order(len(value)), -vacant, value))
         starts = np.searchsorted(value[order], np.arange(self.domain + 1))
-        found = np.full(len(self.value), -1, dtype=np.int64)
-        fill_vacancies(rows, self.value, self.avoid, self.book.rows, starts, signature[order], vacant[order], found)
-        self.signature[rows] = found[rows]
-        return rows[found[rows] < 0]
+        signature_of = np.full(len(self.value), -1, dtype=np.int64)
+        fill_vacancies(
+            rows, self.value, self.avoid, self.book.rows, starts, signature[order], vacant[order], signature_of
+        )
+        self.signature[rows] = signature_of[rows]
+        return rows[signature_of[rows] < 0]
 
     def _together(self, rows: Ints) -> Ints:
+        """Form new groups of m rows with distinct values and signatures that no member avoids; return the rows without one."""
         if len(rows) < self.rules.m:
             return rows
         stack = rows[np.argsort(self.value[rows], kind="stable")]
         starts = np.searchsorted(self.value[stack], np.arange(self.domain + 1))
         group = np.full(len(self.value), -1, dtype=np.int64)
-        rank, known = self.shuffler.order(self.domain), self._known_signatures()
-        groups = join_changed(stack, starts, rank, self.avoid, self.book.rows, known, self.rules.m, _TRIES, group)
+        rank, known_signatures = self.shuffler.order(self.domain), self._known_signatures()
+        groups = join_changed(
+            stack, starts, rank, self.avoid, self.book.rows, known_signatures, self.rules.m, _TRIES, group
+        )
         members = rows[group[rows] >= 0]
         members = members[np.lexsort((self.value[members], group[members]))]
         self._sign(
@@ -213,22 +219,26 @@ class _Placing:
         if not len(rows):
             return rows
         signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
-        supply, rank, known = self._counted(self._arrivals), self.shuffler.order(self.domain), self._known_signatures()
-        found: NDArray[np.bool_] = sign_by_supply(
-            rows, self.value, self.avoid, self.book.rows, known, supply, rank, self.rules.m, signed
+        supply, rank, known_signatures = (
+            self._counted(self._arrivals),
+            self.shuffler.order(self.domain),
+            self._known_signatures(),
         )
-        if found.any():
-            self._sign(rows[found], np.sort(signed[found], axis=1), np.arange(int(found.sum())))
-        left: Ints = rows[~found]
-        return left
+        is_signed: NDArray[np.bool_] = sign_by_supply(
+            rows, self.value, self.avoid, self.book.rows, known_signatures, supply, rank, self.rules.m, signed
+        )
+        if is_signed.any():
+            self._sign(rows[is_signed], np.sort(signed[is_signed], axis=1), np.arange(int(is_signed.sum())))
+        unsigned: Ints = rows[~is_signed]
+        return unsigned
 
     def _known_signatures(self) -> Ints:
         """Return signatures of m values that changed people may join: most frequent first, ties at random, limited in number."""
-        known = np.flatnonzero(self.book.sizes == self.rules.m)
-        here = self.signature >= 0
-        people = np.bincount(self.signature[here], minlength=len(self.book))
+        candidates = np.flatnonzero(self.book.sizes == self.rules.m)
+        is_assigned = self.signature >= 0
+        people = np.bincount(self.signature[is_assigned], minlength=len(self.book))
         people += np.bincount(self.kept[self.stays[self.stays >= 0]], minlength=len(self.book))
-        order: Ints = known[np.lexsort((self.shuffler.order(len(known)), -people[known]))]
+        order: Ints = candidates[np.lexsort((self.shuffler.order(len(candidates)), -people[candidates]))]
         return order[:_MOST_KNOWN]
 
     @property
@@ -237,22 +247,26 @@ class _Placing:
 
     def _afresh(self, rows: Ints) -> None:
         """Sample for each row a uniform m-set that contains its value and avoids its old signature; rows without one wait."""
-        more = self.rules.m - 1
-        room = self.domain - 1 - self.book.sizes[self.avoid[rows]]
-        self.unplaced += int((room < more).sum())
-        rows = rows[room >= more]
+        others_needed = self.rules.m - 1
+        available = self.domain - 1 - self.book.sizes[self.avoid[rows]]
+        self.unplaced += int((available < others_needed).sum())
+        rows = rows[available >= others_needed]
         self.fresh += len(rows)
         signatures = np.empty((len(rows), self.rules.m), dtype=np.int64)
         step = max(1, _FRESH_AT_ONCE // self.domain)
         for begin in range(0, len(rows), step):
             part = rows[begin : begin + step]
             keys = self.shuffler.numbers(len(part) * self.domain).reshape(len(part), self.domain)
-            old = self.book.rows[self.avoid[part]]
-            where, place = np.nonzero(old >= 0)
-            keys[where, old[where, place]] = np.iinfo(np.int64).max
+            avoided = self.book.rows[self.avoid[part]]
+            row_index, position = np.nonzero(avoided >= 0)
+            keys[row_index, avoided[row_index, position]] = np.iinfo(np.int64).max
             keys[np.arange(len(part)), self.value[part]] = -1
-            drawn = np.argpartition(keys, more, axis=1)[:, : self.rules.m] if more else self.value[part][:, None]
-            signatures[begin : begin + step] = np.sort(drawn, axis=1)
+            sampled = (
+                np.argpartition(keys, others_needed, axis=1)[:, : self.rules.m]
+                if others_needed
+                else self.value[part][:, None]
+            )
+            signatures[begin : begin + step] = np.sort(sampled, axis=1)
         if len(rows):
             self._sign(rows, signatures, np.arange(len(rows)))
 
@@ -260,21 +274,21 @@ class _Placing:
         """Assign new people: to vacancies if balance is filled, the rest to new groups; all of them wait if the rest is not eligible."""
         m = self.rules.m
         arrivals = self._arrivals
-        signature, place, vacant = self._vacancies()
-        self.needed = _lower_bound(self.book.rows[signature, place], vacant, self.value[arrivals], self.domain)
+        signature, value_index, vacant = self._vacancies()
+        self.needed = _lower_bound(self.book.rows[signature, value_index], vacant, self.value[arrivals], self.domain)
         supply = self._counted(arrivals)
-        used, given = self._balanced(arrivals, signature, place, vacant)
-        rest = supply - self._counted(used)
+        used, signatures = self._balanced(arrivals, signature, value_index, vacant)
+        remaining = supply - self._counted(used)
         if self.rules.baseline == "tau":
-            self._fake_for_eligibility(rest)
-        elif not is_eligible(rest, m):
-            kept = self._given_back(used, rest)
-            if kept is None:
+            self._fake_for_eligibility(remaining)
+        elif not is_eligible(remaining, m):
+            staying = self._given_back(used, remaining)
+            if staying is None:
                 self._wait(arrivals, supply, first)
                 return
-            self.eligibility = len(used) - len(kept)
-            used, given = used[kept], given[kept]
-        self.signature[used] = given
+            self.eligibility = len(used) - len(staying)
+            used, signatures = used[staying], signatures[staying]
+        self.signature[used] = signatures
         self._assign(np.setdiff1d(arrivals, used, assume_unique=True))
 
     def _counted(self, rows: Ints) -> Ints:
@@ -296,36 +310,43 @@ class _Placing:
         """Choose arrivals for vacancies of their value, and return them with their signatures; none if balance is blind."""
         if self.rules.balance == "blind" or not len(vacant) or not len(arrivals):
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        wanted = np.repeat(signature, vacant)
+        vacancies = np.repeat(signature, vacant)
         value = np.repeat(self.book.rows[signature, place], vacant)
-        shuffled, among = self.shuffler.order(len(wanted)), self._arranged(arrivals)
-        wanted, value = wanted[shuffled], value[shuffled]
-        order, own = (sort_equal(each, self.domain)[0] for each in (value, self.value[among]))
-        wanted, among = wanted[order], among[own]
-        needs, has = (np.searchsorted(each, np.arange(self.domain + 1)) for each in (value[order], self.value[among]))
+        shuffled, candidates = self.shuffler.order(len(vacancies)), self._arranged(arrivals)
+        vacancies, value = vacancies[shuffled], value[shuffled]
+        order, row_order = (sort_equal(codes, self.domain)[0] for codes in (value, self.value[candidates]))
+        vacancies, candidates = vacancies[order], candidates[row_order]
+        vacancy_starts, row_starts = (
+            np.searchsorted(each, np.arange(self.domain + 1)) for each in (value[order], self.value[candidates])
+        )
         centres = self._centres() if self.rules.near else None
-        used, given = [], []
-        for each in range(self.domain):
-            cells, rows = wanted[needs[each] : needs[each + 1]], among[has[each] : has[each + 1]]
-            many = min(len(cells), len(rows))
-            if not many:
+        used, signatures = [], []
+        for codes in range(self.domain):
+            cells, rows = (
+                vacancies[vacancy_starts[codes] : vacancy_starts[codes + 1]],
+                candidates[row_starts[codes] : row_starts[codes + 1]],
+            )
+            count = min(len(cells), len(rows))
+            if not count:
                 continue
             if centres is not None:
                 rows, cells = self._nearest(rows, cells, centres)
-            used.append(rows[:many])
-            given.append(cells[:many])
+            used.append(rows[:count])
+            signatures.append(cells[:count])
         if not used:
             return np.empty(0, np.int64), np.empty(0, np.int64)
-        return np.concatenate(used), np.concatenate(given)
+        return np.concatenate(used), np.concatenate(signatures)
 
     def _centres(self) -> NDArray[np.float64]:
         """Return the mean of the rows of each bucket."""
         rows = np.flatnonzero(self.signature >= 0)
-        held = self.signature[rows]
-        many = np.maximum(np.bincount(held, minlength=len(self.book)), 1)
-        sums = [np.bincount(held, self.points[rows, place], len(self.book)) for place in range(self.points.shape[1])]
-        found: NDArray[np.float64] = np.array(sums).T.reshape(len(self.book), -1) / many[:, None]
-        return found
+        signatures = self.signature[rows]
+        counts = np.maximum(np.bincount(signatures, minlength=len(self.book)), 1)
+        sums = [
+            np.bincount(signatures, self.points[rows, column], len(self.book)) for column in range(self.points.shape[1])
+        ]
+        centres: NDArray[np.float64] = np.array(sums).T.reshape(len(self.book), -1) / counts[:, None]
+        return centres
 
     def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
         """Match rows along the curve with vacancies, nearest centres first: exactly in windows of the curve, then the remaining ones in its order."""
@@ -345,22 +366,22 @@ class _Placing:
             free_rows[low + own] = free_cells[begin + theirs] = False
         return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
 
-    def _given_back(self, used: Ints, rest: Ints) -> Ints | None:
+    def _given_back(self, used: Ints, remaining: Ints) -> Ints | None:
         """Return which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if impossible.
 
         As many return as are missing, and none above the count c of the most frequent value. If these are too few, no
         choice works: with counts up to L there are at most sum(min(supply, L)) rows, of which m * L are needed, and
         that difference, concave and 0 at L = 0, stays negative above c.
         """
-        room = np.maximum(int(rest.max()) - rest, 0)
-        back = missing_for_eligibility(rest, self.rules.m)
+        spare = np.maximum(int(remaining.max()) - remaining, 0)
+        return_count = missing_for_eligibility(remaining, self.rules.m)
         order = self.shuffler.order(len(used))
-        able = order[ranks_among_equal(self.value[used[order]]) < room[self.value[used[order]]]]
-        if len(able) < back:
+        returnable = order[ranks_among_equal(self.value[used[order]]) < spare[self.value[used[order]]]]
+        if len(returnable) < return_count:
             return None
-        kept = np.ones(len(used), dtype=bool)
-        kept[able[:back]] = False
-        return np.flatnonzero(kept)
+        is_staying = np.ones(len(used), dtype=bool)
+        is_staying[returnable[:return_count]] = False
+        return np.flatnonzero(is_staying)
 
     def _fake_for_eligibility(self, rest: Ints) -> None:
         """Add counterfeits as the printed algorithm does: of values other than the most frequent, least represented first."""
@@ -371,37 +392,42 @@ class _Placing:
             self.added[np.lexsort((self.shuffler.order(len(rest)), counts))[0]] += 1
 
     def _assign(self, rows: Ints) -> None:
+        """Assign rows to new groups step by step; missing values are filled by counterfeits."""
         counts = self._counted(rows) + self.added
         rows = self._arranged(rows)
         order = sort_equal(self.value[rows], self.domain)[0]
         starts = np.searchsorted(self.value[rows[order]], np.arange(self.domain + 1))
-        left = [order[starts[value] : starts[value + 1]] for value in range(self.domain)]
+        rows_by_value = [order[starts[value] : starts[value + 1]] for value in range(self.domain)]
         members, signatures, number = [], [], []
-        for step, each in enumerate(assign_steps(counts, self.rules.m, self.shuffler.order)):
-            signatures.append(sorted(each.values))
-            scarcest = min(each.values, key=lambda value: len(left[value]) or np.inf)
-            seed = left[scarcest][int(self.shuffler.numbers(1)[0]) % len(left[scarcest])] if len(left[scarcest]) else -1
-            for value in each.values:
-                many = min(each.alpha, len(left[value]))
-                taken, left[value] = self._taken(left[value], many, int(seed))
-                members.append(taken)
-                number.append(np.full(len(taken), step, dtype=np.int64))
-                if many < each.alpha:
-                    self.fakes.append((step, value, each.alpha - many))
+        for step, signature in enumerate(assign_steps(counts, self.rules.m, self.shuffler.order)):
+            signatures.append(sorted(signature.values))
+            scarcest = min(signature.values, key=lambda value: len(rows_by_value[value]) or np.inf)
+            seed = (
+                rows_by_value[scarcest][int(self.shuffler.numbers(1)[0]) % len(rows_by_value[scarcest])]
+                if len(rows_by_value[scarcest])
+                else -1
+            )
+            for value in signature.values:
+                count = min(signature.alpha, len(rows_by_value[value]))
+                members_of_value, rows_by_value[value] = self._taken(rows_by_value[value], count, int(seed))
+                members.append(members_of_value)
+                number.append(np.full(len(members_of_value), step, dtype=np.int64))
+                if count < signature.alpha:
+                    self.fakes.append((step, value, signature.alpha - count))
         if not signatures:
             return
         width = max(map(len, signatures))
-        padded = np.array([each + [-1] * (width - len(each)) for each in signatures], dtype=np.int64)
-        numbers = self._sign(rows[np.concatenate(members)], padded, np.concatenate(number))
-        self.fakes = [(int(numbers[step]), value, many) for step, value, many in self.fakes]
+        padded_signatures = np.array([each + [-1] * (width - len(each)) for each in signatures], dtype=np.int64)
+        numbers = self._sign(rows[np.concatenate(members)], padded_signatures, np.concatenate(number))
+        self.fakes = [(int(numbers[step]), value, count) for step, value, count in self.fakes]
 
-    def _taken(self, places: Ints, many: int, seed: int) -> tuple[Ints, Ints]:
-        """Split increasing row positions into ``many`` of them and the rest: those around the seed on the curve, or the first of a random order."""
+    def _taken(self, indices: Ints, count: int, seed: int) -> tuple[Ints, Ints]:
+        """Split increasing row positions into ``count`` of them and the rest: those around the seed on the curve, or the first of a random order."""
         begin = 0
-        if self.rules.near and seed >= 0 and many < len(places):
-            where = int(np.searchsorted(places, seed))
-            begin = min(max(where - many // 2, 0), len(places) - many)
-        return places[begin : begin + many], np.concatenate([places[:begin], places[begin + many :]])
+        if self.rules.near and seed >= 0 and count < len(indices):
+            rank = int(np.searchsorted(indices, seed))
+            begin = min(max(rank - count // 2, 0), len(indices) - count)
+        return indices[begin : begin + count], np.concatenate([indices[:begin], indices[begin + count :]])
 
     def _sign(self, rows: Ints, signatures: Ints, number: Ints) -> Ints:
         """Give rows the signatures numbered by ``number``, added to the book; return their indexes in it."""
@@ -411,8 +437,8 @@ class _Placing:
 
     def _cells(self, rows: Ints) -> Ints:
         """Return the cell of each row: its bucket, and the index of its value there."""
-        held = self.signature[rows]
-        return held * self.book.width + self.book.places(held, self.value[rows])
+        signatures = self.signature[rows]
+        return signatures * self.book.width + self.book.places(signatures, self.value[rows])
 
     def _vacancies(self) -> tuple[Ints, Ints, Ints]:
         """Return the vacancies of every bucket, which become counterfeits if unfilled: signature, value index and number."""
@@ -421,8 +447,8 @@ class _Placing:
             self.book.rows.shape
         )
         vacant = np.where(self.book.rows >= 0, counts.max(axis=1, initial=0)[:, None] - counts, 0)
-        signature, place = np.nonzero(vacant)
-        return signature.astype(np.int64), place.astype(np.int64), vacant[signature, place].astype(np.int64)
+        signature, value_index = np.nonzero(vacant)
+        return signature.astype(np.int64), value_index.astype(np.int64), vacant[signature, value_index].astype(np.int64)
 
     def grouped(self) -> Placement:
         """Partition every bucket into groups of one row per value, in addition to the groups that continue; groups are numbered at random."""
@@ -432,24 +458,24 @@ class _Placing:
         rows, cells = rows[order], cells[order]
         counts = np.bincount(cells, minlength=len(self.book) * width).reshape(len(self.book), width)
         filled = counts.copy()
-        for signature, value, many in self.fakes:
-            filled[signature, np.flatnonzero(self.book.rows[signature] == value)[0]] += many
+        for signature, value, count in self.fakes:
+            filled[signature, np.flatnonzero(self.book.rows[signature] == value)[0]] += count
         totals = filled.max(axis=1, initial=0).astype(np.int64)
         first = starts_of(totals)
         group_of = self.stays.copy()
         group_of[rows] = len(self.kept) + first[self.signature[rows]] + self._slots(rows, cells, counts, totals, first)
-        inside = group_of >= 0
-        people = np.bincount(group_of[inside], minlength=len(self.kept) + int(first[-1]))
+        is_placed = group_of >= 0
+        people = np.bincount(group_of[is_placed], minlength=len(self.kept) + int(first[-1]))
         # Drop groups that ended, and groups of counterfeits only, which the printed algorithm's eligibility step may
         # create.
-        real = np.flatnonzero(people)
+        occupied = np.flatnonzero(people)
         number = np.empty(len(people), dtype=np.int64)
-        number[real] = shuffled = self.shuffler.order(len(real))
-        group_of[inside] = number[group_of[inside]]
-        shown = np.concatenate([self.kept, np.repeat(np.arange(len(self.book)), totals)])[real]
-        signatures, fakes = np.empty((len(real), width), dtype=np.int64), np.empty(len(real), dtype=np.int64)
-        signatures[shuffled] = self.book.rows[shown]
-        fakes[shuffled] = self.book.sizes[shown] - people[real]
+        number[occupied] = shuffled = self.shuffler.order(len(occupied))
+        group_of[is_placed] = number[group_of[is_placed]]
+        signature_of_group = np.concatenate([self.kept, np.repeat(np.arange(len(self.book)), totals)])[occupied]
+        signatures, fakes = np.empty((len(occupied), width), dtype=np.int64), np.empty(len(occupied), dtype=np.int64)
+        signatures[shuffled] = self.book.rows[signature_of_group]
+        fakes[shuffled] = self.book.sizes[signature_of_group] - people[occupied]
         return Placement(
             group_of, signatures, fakes, self.held_back, self.unplaced, self.fresh, self.eligibility, self.needed
         )
@@ -461,19 +487,19 @@ class _Placing:
             if self.rules.balance == "blocks":
                 # Vacancies of a cell are assigned to random groups, so that no group is known to hold only the most
                 # frequent value.
-                taken = [
-                    self.shuffler.order(int(totals[cell // self.book.width]))[:many]
-                    for cell, many in enumerate(counts.reshape(-1).tolist())
-                    if many
+                random_groups = [
+                    self.shuffler.order(int(totals[cell // self.book.width]))[:count]
+                    for cell, count in enumerate(counts.reshape(-1).tolist())
+                    if count
                 ]
-                return np.concatenate([*taken, np.empty(0, dtype=np.int64)])
+                return np.concatenate([*random_groups, np.empty(0, dtype=np.int64)])
             return np.arange(len(rows)) - starts[cells]
         slot = np.empty(len(self.value), dtype=np.int64)
         if self.rules.choice == "bang":
-            place = np.empty(len(self.value), dtype=np.int64)
-            place[rows] = cells % self.book.width
+            value_index = np.empty(len(self.value), dtype=np.int64)
+            value_index[rows] = cells % self.book.width
             bits = grid_bits(self.points.shape[1])
-            split_regions(self.points, rows, starts, self.book.width, totals, place, bits, slot)
+            split_regions(self.points, rows, starts, self.book.width, totals, value_index, bits, slot)
             return slot[rows]
         draws = self.shuffler.numbers(int(totals.sum()))
         match_near(self.points, rows, starts, self.book.width, totals, first, draws, _WINDOW, slot)

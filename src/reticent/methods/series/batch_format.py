@@ -54,14 +54,15 @@ class BatchSeriesFormat(SeriesFormat):
         return {BATCHES: {group, *manifest.named("sensitive")}, PEOPLE: {group, *manifest.named("quasi")}}
 
     def check_people(self, public: PublicSide, group: str, people: pl.DataFrame) -> None:
-        batches, many = public.rows[PEOPLE].counted([group])
-        shown = batches.with_columns(pl.Series("shown", many))
-        both = people.join(shown, on=group, how="full", coalesce=True)
-        wrong = both.filter(pl.col("people").ne_missing(pl.col("shown"))).sort(group)
+        """Refuse a batch whose number of people differs from its number of values without counterfeits."""
+        batches, counts = public.rows[PEOPLE].counted([group])
+        with_counts = batches.with_columns(pl.Series("shown", counts))
+        joined = people.join(with_counts, on=group, how="full", coalesce=True)
+        wrong = joined.filter(pl.col("people").ne_missing(pl.col("shown"))).sort(group)
         if wrong.height:
-            number, expected, found = wrong.select(group, "people", "shown").row(0)
+            number, expected, published = wrong.select(group, "people", "shown").row(0)
             raise DataError(
-                f"Batch {number} has {found or 0} people in the table {PEOPLE!r}, but {expected or 0} values that are not counterfeits."
+                f"Batch {number} has {published or 0} people in the table {PEOPLE!r}, but {expected or 0} values that are not counterfeits."
             )
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
@@ -81,9 +82,9 @@ class BatchSeriesFormat(SeriesFormat):
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == GROUP_ROLE)
-        people, many = rows[PEOPLE].counted([*quasi, group])
-        values, times = rows[BATCHES].counted([group, *sensitive])
-        return AdversaryView.in_buckets(people, values, quasi, sensitive, group, times, many)
+        people, multiplicities = rows[PEOPLE].counted([*quasi, group])
+        values, value_counts = rows[BATCHES].counted([group, *sensitive])
+        return AdversaryView.in_buckets(people, values, quasi, sensitive, group, value_counts, multiplicities)
 
     def attested(self, public: PublicSide) -> str:
         return f"{super().attested(public)} {_ATTESTED}"

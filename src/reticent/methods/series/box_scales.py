@@ -95,8 +95,8 @@ class NumberScale(QuasiScale):
 
     def scaled(self, values: pl.Series) -> Floats:
         span = self.high - self.low
-        places: Floats = (_numbers(values) - self.low) / (span if span > 0 else 1.0)
-        return places
+        positions: Floats = (_numbers(values) - self.low) / (span if span > 0 else 1.0)
+        return positions
 
     def order(self) -> None:
         return None
@@ -106,22 +106,25 @@ class NumberScale(QuasiScale):
         low, high = people.ends(numbers)
         if exact:
             single = people.sizes == 1
-            down = single & (high + self.width > self.high)
-            low, high = np.where(down, low - self.width, low), np.where(single & ~down, high + self.width, high)
+            extends_down = single & (high + self.width > self.high)
+            low, high = (
+                np.where(extends_down, low - self.width, low),
+                np.where(single & ~extends_down, high + self.width, high),
+            )
         else:
             low, high = self._snapped(low, high)
-        first, chosen = _distinct_pairs(low, high)
+        representatives, label_of = _distinct_pairs(low, high)
         lows, highs = (
-            pl.Series(self.column, each[first]).cast(self._physical).cast(self.dtype) for each in (low, high)
+            pl.Series(self.column, ends[representatives]).cast(self._physical).cast(self.dtype) for ends in (low, high)
         )
         meanings: dict[str, Meaning] = {}
         texts = []
-        for least, most in zip(lows.to_list(), highs.to_list(), strict=True):
-            meaning: Meaning = Value(least) if least == most else Interval(least, most, "both")
-            texts.append(str(least) if isinstance(meaning, Value) else meaning.text)  # type: ignore[attr-defined]
+        for lowest, highest in zip(lows.to_list(), highs.to_list(), strict=True):
+            meaning: Meaning = Value(lowest) if lowest == highest else Interval(lowest, highest, "both")
+            texts.append(str(lowest) if isinstance(meaning, Value) else meaning.text)  # type: ignore[attr-defined]
             meanings[texts[-1]] = meaning
         return ColumnBoxes(
-            _coded(self.column, texts).gather(chosen), meanings, lows.gather(chosen), highs.gather(chosen)
+            _coded(self.column, texts).gather(label_of), meanings, lows.gather(label_of), highs.gather(label_of)
         )
 
     @property
@@ -138,11 +141,11 @@ class NumberScale(QuasiScale):
         last = np.where(self._multiple(last) < high, last + 1, last)
         return self._multiple(first), self._multiple(last)
 
-    def _multiple(self, times: Floats) -> Floats:
+    def _multiple(self, multiples: Floats) -> Floats:
         """Return multiples of the width, rounded once: a width below 1 is a fraction with a power of ten."""
         parts = round(1 / self.width) if self.width < 1 else 1
-        exactly = parts > 1 and math.isclose(parts * self.width, 1)
-        return times / parts if exactly else times * self.width
+        is_exact = parts > 1 and math.isclose(parts * self.width, 1)
+        return multiples / parts if is_exact else multiples * self.width
 
 
 @dataclass(frozen=True)
@@ -158,16 +161,16 @@ class NodeScale(QuasiScale):
         keys = [np.array(level.labels, dtype=object)[level.parts] for level in self.hierarchy.levels]
         texts = self.hierarchy.leaves.cast(pl.String).fill_null("").to_list()
         order = sorted(range(len(texts)), key=lambda leaf: (*(key[leaf] for key in reversed(keys)), texts[leaf]))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        return place
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.arange(len(order))
+        return position
 
     def order(self) -> list[Any]:
         return self.hierarchy.leaves.gather(np.argsort(self._place)).to_list()
 
     def scaled(self, values: pl.Series) -> Floats:
-        places: Floats = self._place[self.hierarchy.codes(values)] / max(self.hierarchy.size - 1, 1)
-        return places
+        positions: Floats = self._place[self.hierarchy.codes(values)] / max(self.hierarchy.size - 1, 1)
+        return positions
 
     def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
         leaves = np.asarray(self.hierarchy.codes(values), dtype=np.int64)
@@ -185,24 +188,26 @@ class NodeScale(QuasiScale):
                 setting=("hierarchies", self.column),
                 column=self.column,
             )
-        first, chosen = _distinct_pairs(level_of, part_of)
+        representatives, label_of = _distinct_pairs(level_of, part_of)
         meanings: dict[str, Meaning] = {}
         texts, lows, highs = [], [], []
-        by_place = np.argsort(self._place)
-        for at, part in zip(level_of[first].tolist(), part_of[first].tolist(), strict=True):
-            level = self.hierarchy.levels[at]
-            text = next((text for text, known in meanings.items() if known == level.meanings[part]), None)
+        leaf_at = np.argsort(self._place)
+        for height_chosen, part in zip(
+            level_of[representatives].tolist(), part_of[representatives].tolist(), strict=True
+        ):
+            level = self.hierarchy.levels[height_chosen]
+            text = next((text for text, meaning in meanings.items() if meaning == level.meanings[part]), None)
             if text is None:
                 text = unused(level.labels[part], meanings)
                 meanings[text] = level.meanings[part]
             texts.append(text)
-            held = self._place[level.parts == part]
-            lows.append(int(by_place[held.min()]))
-            highs.append(int(by_place[held.max()]))
+            node_positions = self._place[level.parts == part]
+            lows.append(int(leaf_at[node_positions.min()]))
+            highs.append(int(leaf_at[node_positions.max()]))
         # Leaves of a declared domain have no name.
         leaves_named = self.hierarchy.leaves.alias(self.column)
-        low_leaf, high_leaf = (leaves_named.gather(each).gather(chosen) for each in (lows, highs))
-        return ColumnBoxes(_coded(self.column, texts).gather(chosen), meanings, low_leaf, high_leaf)
+        low_leaf, high_leaf = (leaves_named.gather(leaf_ends).gather(label_of) for leaf_ends in (lows, highs))
+        return ColumnBoxes(_coded(self.column, texts).gather(label_of), meanings, low_leaf, high_leaf)
 
 
 def is_range_column(dtype: pl.DataType, hierarchy: Hierarchy) -> bool:
@@ -222,10 +227,10 @@ def scales_of(table: Table, ranges: Mapping[str, ColumnRange]) -> tuple[QuasiSca
     )
 
 
-def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> dict[str, ColumnRange]:
+def settled_ranges(table: Table, ranges: Mapping[str, Sequence[Any]] | None) -> dict[str, ColumnRange]:
     """Return range and width of every column published as ranges: as declared, otherwise the first table's range and 1/64 of it, rounded."""
-    declared = dict(given or {})
-    found: dict[str, ColumnRange] = {}
+    declared = dict(ranges or {})
+    settled: dict[str, ColumnRange] = {}
     for name, hierarchy in table.quasi.items():
         if not is_range_column(table.schema[name], hierarchy):
             continue
@@ -249,7 +254,7 @@ def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> d
                 column=name,
                 value=ends,
             )
-        found[name] = (ends[0], ends[1], int(width) if whole else float(width))
+        settled[name] = (ends[0], ends[1], int(width) if whole else float(width))
     if declared:
         name = next(iter(declared))
         raise PolicyError(
@@ -257,16 +262,16 @@ def settled_ranges(table: Table, given: Mapping[str, Sequence[Any]] | None) -> d
             setting=("ranges", name),
             column=name,
         )
-    return found
+    return settled
 
 
 def positions_of(boxes: Sequence[ColumnBoxes], orders: Mapping[str, list[Any] | None]) -> dict[str, Any]:
     """Return the ends of boxes on the scales of their columns: ``low`` and ``high``, groups by columns."""
     ends = []
-    for which in ("low", "high"):
+    for end in ("low", "high"):
         columns = []
         for box in boxes:
-            values, order = getattr(box, which), orders[box.labels.name]
+            values, order = getattr(box, end), orders[box.labels.name]
             columns.append(places_on(values, order))
         ends.append(np.stack(columns, axis=1))
     return {"low": ends[0], "high": ends[1]}
@@ -279,24 +284,24 @@ def places_on(values: pl.Series, order: Sequence[Any] | None) -> Floats:
     return values.replace_strict(list(order), list(range(len(order))), return_dtype=pl.Float64).to_numpy()
 
 
-def merged_order(known: Sequence[Any] | None, new: Sequence[Any] | None) -> list[Any] | None:
+def merged_order(old: Sequence[Any] | None, new: Sequence[Any] | None) -> list[Any] | None:
     """Merge new values into the order of a scale: obsolete values stay next to their predecessor, so that nodes stay contiguous."""
     if new is None:
         return None
-    found, there = list(new), set(new)
+    merged, present = list(new), set(new)
     before: Any = None
-    for value in known or ():
-        if value not in there:
-            found.insert(0 if before is None else found.index(before) + 1, value)
-            there.add(value)
+    for value in old or ():
+        if value not in present:
+            merged.insert(0 if before is None else merged.index(before) + 1, value)
+            present.add(value)
         before = value
-    return found
+    return merged
 
 
-def _distinct_pairs(one: NDArray[Any], other: NDArray[Any]) -> tuple[Ints, Ints]:
+def _distinct_pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Ints, Ints]:
     """Return the index of a representative of each distinct pair of numbers, sorted, and the inverse mapping."""
-    codes, sizes = zip(*(_places_in_order(each) for each in (one, other)), strict=True)
-    chosen, count = number(*pack(codes, sizes, len(one)))
+    codes, sizes = zip(*(_places_in_order(numbers) for numbers in (first, second)), strict=True)
+    chosen, count = number(*pack(codes, sizes, len(first)))
     return first_rows(chosen, count), chosen.astype(np.int64)
 
 
@@ -306,8 +311,8 @@ def _places_in_order(numbers: NDArray[Any]) -> tuple[Ints, int]:
         low, high = int(numbers.min()), int(numbers.max())
         if max(-low, high) < _LARGEST_WHOLE:
             return numbers.astype(np.int64) - low, high - low + 1
-    distinct, places = np.unique(numbers, return_inverse=True)
-    return places.astype(np.int64), max(len(distinct), 1)
+    distinct, ranks = np.unique(numbers, return_inverse=True)
+    return ranks.astype(np.int64), max(len(distinct), 1)
 
 
 def _coded(name: str, labels: Sequence[str]) -> pl.Series:
@@ -320,8 +325,8 @@ def _width(share: float, whole: bool) -> float:
     if share <= 0:
         return 2 if whole else 1.0
     power = 10.0 ** math.floor(math.log10(share))
-    found = next(step * power for step in (1, 2, 5, 10) if step * power >= share * (1 - 1e-9))
-    return max(2, round(found)) if whole else found
+    step_width = next(step * power for step in (1, 2, 5, 10) if step * power >= share * (1 - 1e-9))
+    return max(2, round(step_width)) if whole else step_width
 
 
 def _numbers(values: pl.Series) -> Floats:

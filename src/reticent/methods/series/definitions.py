@@ -43,19 +43,19 @@ class _SeriesDefinition(HistoryDefinition):
     def assess(self, history: ReleaseHistory) -> Assessment:
         """Judge the publisher's history; public files show only m-uniqueness, and the assessment states this."""
         unique = [MUnique(self.m).assess(groups) for groups in history.releases]
-        for number, found in enumerate(unique, start=1):
-            if not found.holds:
-                text = found.witness.text if found.witness is not None else "a group is not m-unique"
+        for number, assessment in enumerate(unique, start=1):
+            if not assessment.holds:
+                text = assessment.witness.text if assessment.witness is not None else "a group is not m-unique"
                 where = f"Release {number}: " if len(unique) > 1 else ""
-                return Assessment(self, False, {"m": found.value}, Witness(number, f"{where}{text}"))
-        achieved = {"m": min(each.value for each in unique)}
+                return Assessment(self, False, {"m": assessment.value}, Witness(number, f"{where}{text}"))
+        achieved = {"m": min(assessment.value for assessment in unique)}
         if isinstance(history, PublicSeries):
             return Assessment(self, True, {**achieved, "invariance": NOT_JUDGED})
         if not isinstance(history, SeriesEvidence):
             raise PolicyError(f"{self} judges a series that a History published.")
-        broken = self.violations(history)
-        if broken:
-            return Assessment(self, False, achieved, Witness(0, broken[0].text()), {"violations": len(broken)})
+        violations = self.violations(history)
+        if violations:
+            return Assessment(self, False, achieved, Witness(0, violations[0].text()), {"violations": len(violations)})
         return Assessment(self, True, {**achieved, "invariance": "holds"})
 
     def shown_part(self) -> ShownPart:

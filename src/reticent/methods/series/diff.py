@@ -44,8 +44,8 @@ class SnapshotDiff:
     def counts(self) -> dict[str, int]:
         """Return the number of people for each event."""
         names = {kind: kind.name.lower() for kind in EventKind}
-        found = {name: int((self.events == kind).sum()) for kind, name in names.items()}
-        return {**found, "deleted": len(self.left)}
+        event_counts = {name: int((self.events == kind).sum()) for kind, name in names.items()}
+        return {**event_counts, "deleted": len(self.left)}
 
 
 def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rules: PublishingRules) -> SnapshotDiff:
@@ -56,46 +56,46 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
     sensitive value; this follows from events, which the adversary knows anyway.
     """
     count = len(snapshot.keys)
-    nothing = np.full(count, -1, dtype=np.int64)
+    none = np.full(count, -1, dtype=np.int64)
     if state is None:
         book = SignatureBook(np.empty((0, 1), dtype=np.int64))
-        rows = BoundRows(snapshot.value, snapshot.points, nothing, nothing, nothing, book, np.empty(0, dtype=np.int64))
+        rows = BoundRows(snapshot.value, snapshot.points, none, none, none, book, np.empty(0, dtype=np.int64))
         inserted = np.full(count, EventKind.INSERTED, dtype=np.uint8)
-        return SnapshotDiff(rows, inserted, nothing, nothing, np.empty(0, dtype=np.int64))
+        return SnapshotDiff(rows, inserted, none, none, np.empty(0, dtype=np.int64))
     last = state.release
     before = places_among(snapshot.keys, last.people)
-    known, new = before >= 0, np.flatnonzero(before < 0)
-    returned = nothing.copy()
+    is_known, new = before >= 0, np.flatnonzero(before < 0)
+    returned = none.copy()
     returned[new] = state.gone.find(marks.of(snapshot.keys.gather(new)))
-    same = known.copy()
-    same[known] = last.value_of[before[known]] == snapshot.value[known]
-    events = _events(snapshot, state, before, same, returned)
+    same_value = is_known.copy()
+    same_value[is_known] = last.value_of[before[is_known]] == snapshot.value[is_known]
+    events = _events(snapshot, state, before, same_value, returned)
 
     book, of_group = SignatureBook.of(state.signatures)
     book, of_gone = book.with_more(state.gone.signatures[returned[returned >= 0]])
-    old = nothing.copy()
-    old[known] = of_group[last.group_of[before[known]]]
+    old = none.copy()
+    old[is_known] = of_group[last.group_of[before[is_known]]]
     if rules.baseline != "m-invariance":
         old[returned >= 0] = of_gone
-    inside = old >= 0
-    inside[inside] = book.places(old[inside], snapshot.value[inside]) >= 0
-    bound = np.where(same, old, -1)
-    avoid = nothing.copy()
+    contains_value = old >= 0
+    contains_value[contains_value] = book.places(old[contains_value], snapshot.value[contains_value]) >= 0
+    bound = np.where(same_value, old, -1)
+    avoid = none.copy()
     if rules.hardened:
-        bound, avoid = np.where(inside, old, -1), np.where((old >= 0) & ~inside, old, -1)
+        bound, avoid = np.where(contains_value, old, -1), np.where((old >= 0) & ~contains_value, old, -1)
     elif rules.baseline == "tau":
-        bound = np.where(same | (inside & (returned >= 0)), old, -1)
-    stays = nothing.copy()
+        bound = np.where(same_value | (contains_value & (returned >= 0)), old, -1)
+    stays = none.copy()
     if rules.hardened:
-        present = np.bincount(last.group_of[before[same]], minlength=len(last))
-        whole = (present == np.bincount(last.group_of, minlength=len(last))) & (last.counterfeits == 0)
-        stays[known] = np.where(whole[last.group_of[before[known]]], last.group_of[before[known]], -1)
+        present = np.bincount(last.group_of[before[same_value]], minlength=len(last))
+        is_complete = (present == np.bincount(last.group_of, minlength=len(last))) & (last.counterfeits == 0)
+        stays[is_known] = np.where(is_complete[last.group_of[before[is_known]]], last.group_of[before[is_known]], -1)
         bound = np.where(stays >= 0, -1, bound)
     rows = BoundRows(snapshot.value, snapshot.points, stays, bound, avoid, book, of_group)
     stayed = np.zeros(len(last.people), dtype=bool)
-    stayed[before[known]] = True
-    left = np.flatnonzero(~stayed)
-    return SnapshotDiff(rows, events, before, returned, left)
+    stayed[before[is_known]] = True
+    left_people = np.flatnonzero(~stayed)
+    return SnapshotDiff(rows, events, before, returned, left_people)
 
 
 def gone_after(
@@ -118,14 +118,15 @@ def gone_after(
 def _events(
     snapshot: Snapshot, state: HistoryState, before: Ints, same: NDArray[np.bool_], returned: Ints
 ) -> NDArray[np.uint8]:
+    """Return the event of everyone in the snapshot since the previous release."""
     events = np.full(len(before), EventKind.INSERTED, dtype=np.uint8)
     events[returned >= 0] = EventKind.RETURNED
-    known = before >= 0
-    events[known] = np.where(same[known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
-    places = np.flatnonzero(same)
-    moved = np.zeros(len(places), dtype=bool)
-    for now in snapshot.quasi[places]:
-        then = state.release.quasi[now.name].gather(before[places])
-        moved |= (now != then.cast(now.dtype)).to_numpy()
-    events[places[moved]] = EventKind.QUASI_UPDATED
+    is_known = before >= 0
+    events[is_known] = np.where(same[is_known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
+    same_rows = np.flatnonzero(same)
+    quasi_changed = np.zeros(len(same_rows), dtype=bool)
+    for column in snapshot.quasi[same_rows]:
+        earlier = state.release.quasi[column.name].gather(before[same_rows])
+        quasi_changed |= (column != earlier.cast(column.dtype)).to_numpy()
+    events[same_rows[quasi_changed]] = EventKind.QUASI_UPDATED
     return events

@@ -22,27 +22,27 @@ def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFr
     kinds = feed[CHANGE].cast(pl.String)
     wrong = kinds.filter(~kinds.is_in(_KINDS).fill_null(False))
     if len(wrong):
-        shown = str(wrong[0])
+        wrong_kind = str(wrong[0])
         raise DataError(
-            f"A row of the changes has the kind {shown!r}.{did_you_mean(shown, _KINDS)} It must be insert, update or delete.",
+            f"A row of the changes has the kind {wrong_kind!r}.{did_you_mean(wrong_kind, _KINDS)} It must be insert, update or delete.",
             column=CHANGE,
             value=wrong[0],
         )
-    twice = feed[key].is_duplicated()
-    if twice.any():
+    is_repeated = feed[key].is_duplicated()
+    if is_repeated.any():
         raise DataError(
-            f"{feed[key].filter(twice)[0]!r} has several changes. Give one change per person and release: the last state.",
+            f"{feed[key].filter(is_repeated)[0]!r} has several changes. Give one change per person and release: the last state.",
             column=key,
         )
     rows = feed.select(table.columns).cast(table.schema)
-    there = feed[key].cast(table.schema[key]).is_in(table[key].implode())
-    for kind, known, problem in (
+    is_present = feed[key].cast(table.schema[key]).is_in(table[key].implode())
+    for kind, must_be_present, problem in (
         ("insert", True, "is inserted, but is in the table already; use update"),
         ("update", False, "is updated, but is not in the table; use insert"),
         ("delete", False, "is deleted, but is not in the table"),
     ):
-        bad = feed.filter((kinds == kind) & (there if known else ~there))
-        if bad.height:
-            raise DataError(f"{bad[key][0]!r} {problem}.", column=key, value=bad[key][0])
-    kept = table.join(rows.select(key), on=key, how="anti")
-    return pl.concat([kept, rows.filter(kinds != "delete")])
+        wrong_rows = feed.filter((kinds == kind) & (is_present if must_be_present else ~is_present))
+        if wrong_rows.height:
+            raise DataError(f"{wrong_rows[key][0]!r} {problem}.", column=key, value=wrong_rows[key][0])
+    unchanged = table.join(rows.select(key), on=key, how="anti")
+    return pl.concat([unchanged, rows.filter(kinds != "delete")])

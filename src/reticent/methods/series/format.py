@@ -104,22 +104,22 @@ class SeriesFormat(GroupFormat):
                 )
         if (_ALIKE in check_details(manifest.details)) != (self.labelled is not None):
             raise DataError(f"manifest.json: k belongs to releases in batches, but the format is {self.name!r}.")
-        data, made_up = (held_frame(public.rows[name]) for name in (self.tables[0], COUNT))
+        data, counterfeits = (held_frame(public.rows[name]) for name in (self.tables[0], COUNT))
         for rows in public.rows.values():
             frame = held_frame(rows)
             if any(frame[name].null_count() for name in frame.columns):
                 raise DataError("A release of a series has no missing values.")
-        if made_up[group].n_unique() != made_up.height or (made_up[count] < 1).any():
+        if counterfeits[group].n_unique() != counterfeits.height or (counterfeits[count] < 1).any():
             raise DataError(f"The table {COUNT!r} lists a group twice, or with no counterfeits.")
         if not data[group].is_sorted():
             raise DataError("The rows are not in the order of their groups.")
         new = data[group] != data[group].shift()
-        shown = [name for name in manifest.named("quasi") if name in data.columns]
-        if any((~new & (data[name] != data[name].shift())).any() for name in shown):
+        box_columns = [name for name in manifest.named("quasi") if name in data.columns]
+        if any((~new & (data[name] != data[name].shift())).any() for name in box_columns):
             raise DataError("Rows of one group have different boxes.")
         first = new.fill_null(True).arg_true().to_numpy()
         sizes = pl.DataFrame({group: data[group].gather(first), "rows": np.diff(first, append=data.height)})
-        sizes = made_up.join(sizes, on=group, how="full", coalesce=True)
+        sizes = counterfeits.join(sizes, on=group, how="full", coalesce=True)
         wrong = sizes.filter((pl.col(count) >= pl.col("rows")) | pl.col("rows").is_null())
         if wrong.height:
             raise DataError(f"Group {wrong[group].to_list()[0]} has as many counterfeits as rows, or no rows.")
@@ -134,13 +134,13 @@ class SeriesFormat(GroupFormat):
 
     def evidence(self, public: PublicSide, about: EvidenceRequest) -> Evidence:
         """Return the groups of this release and of its predecessors, if they form a chain."""
-        found = super().evidence(public, replace(about, earlier=None))
+        evidence = super().evidence(public, replace(about, earlier=None))
         earlier = about.earlier or ()
         before: PublicSide | None = None
         for side in (*earlier, public):
             _check_chain(before, side)
             before = side
-        return replace(found, history=PublicSeries((*(side.groups for side in earlier), public.groups)))
+        return replace(evidence, history=PublicSeries((*(side.groups for side in earlier), public.groups)))
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
@@ -150,12 +150,12 @@ class SeriesFormat(GroupFormat):
         group = next(column.name for column in columns if column.role == GROUP_ROLE)
         frame = held_frame(rows[_DATA])
         # Rows of a group are adjacent and equal: one of each segment suffices.
-        shown = frame.select(group, *quasi)
-        differs = [(column != column.shift()).fill_null(True).to_numpy() for column in shown]
+        boxes = frame.select(group, *quasi)
+        differs = [(column != column.shift()).fill_null(True).to_numpy() for column in boxes]
         first = np.flatnonzero(np.logical_or.reduce(differs))
-        many = np.diff(first, append=frame.height)
+        multiplicities = np.diff(first, append=frame.height)
         return AdversaryView.in_buckets(
-            shown[first], frame.select(group, *sensitive), quasi, sensitive, group, many=many
+            boxes[first], frame.select(group, *sensitive), quasi, sensitive, group, multiplicities=multiplicities
         )
 
     def attested(self, public: PublicSide) -> str:
@@ -207,8 +207,8 @@ class SeriesFormat(GroupFormat):
 def check_details(details: Mapping[str, Any]) -> Mapping[str, Any]:
     """Validate the details of a release of a series."""
     wrong = set(details) - {_RETENTION, _ALIKE} != _FIELDS or not all(
-        isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= least
-        for name, least in (("m", 2), ("number", 1), (_RETENTION, 1), (_ALIKE, 2))
+        isinstance(details[name], int) and not isinstance(details[name], bool) and details[name] >= minimum
+        for name, minimum in (("m", 2), ("number", 1), (_RETENTION, 1), (_ALIKE, 2))
         if name in details
     )
     wrong = wrong or not (
@@ -235,15 +235,15 @@ def _check_chain(before: PublicSide | None, side: PublicSide) -> None:
 def risks_of(details: Mapping[str, Any]) -> list[str]:
     """Return the residual risks stated in the certificate of a release in a series."""
     if details["baseline"] is not None:
-        knows = _PRINTED.format(details["baseline"])
+        knowledge = _PRINTED.format(details["baseline"])
     else:
-        drawn = {"blind": _ALGORITHM, "blocks": _BLOCKS} if details["choice"] == "random" else {}
-        knows = drawn.get(details["balance"], _AWARE)
-    waits = details["baseline"] is None and details["balance"] != "blocks"
+        by_balance = {"blind": _ALGORITHM, "blocks": _BLOCKS} if details["choice"] == "random" else {}
+        knowledge = by_balance.get(details["balance"], _AWARE)
+    may_wait = details["baseline"] is None and details["balance"] != "blocks"
     forgets = details.get(_RETENTION, 0)
     return [
-        knows,
-        *([_WAITING.format(*_RERUNS)] if waits else []),
+        knowledge,
+        *([_WAITING.format(*_RERUNS)] if may_wait else []),
         *([_EXPERIMENTAL] if details["choice"] == "bang" else []),
         *([_FORGETS.format(forgets, "" if forgets == 1 else "s")] if forgets else []),
         f"An attacker who knows the value of one person in a group can rule it out for the others{'; with m = 2 one known value can disclose everyone who is linked to that person' if details['m'] == 2 else ''}.",

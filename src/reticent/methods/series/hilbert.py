@@ -27,6 +27,6 @@ def curve_order(points: NDArray[np.float64], ties: NDArray[np.int64]) -> NDArray
     if used == 0:
         return ties
     bits = grid_bits(used)
-    places = trace_curve(points[:, :used], bits)[ties]
-    order: NDArray[np.int64] = ties[sort_equal(places, 1 << (bits * used))[0]]
+    codes = trace_curve(points[:, :used], bits)[ties]
+    order: NDArray[np.int64] = ties[sort_equal(codes, 1 << (bits * used))[0]]
     return order

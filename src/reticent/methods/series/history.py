@@ -209,20 +209,20 @@ class History:
         """
         folder = HistoryFolder(Path(path))
         quasi = dict.fromkeys(quasi) if quasi is not None and not isinstance(quasi, Mapping) else quasi
-        given: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "m": m, "key": key, "sensitive": sensitive, "quasi": quasi, "domain": None if domain is None else tuple(domain), "ranges": ranges,
             "choice": choice, "balance": balance, "baseline": baseline, "dataset": dataset, "retention": retention, "k": k,
         }  # fmt: skip
-        known = folder.read_settings()
-        settings = _new_settings(given, folder.path) if known is None else _known_settings(known, folder.path)
-        changed = settings if known is None else _changed(settings, given)
-        if retention and (known is None or changed.retention != settings.retention):
+        stored = folder.read_settings()
+        settings = _new_settings(arguments, folder.path) if stored is None else _known_settings(stored, folder.path)
+        changed = settings if stored is None else _changed(settings, arguments)
+        if retention and (stored is None or changed.retention != settings.retention):
             warnings.warn(forgetting(retention), stacklevel=2)
         history = cls(folder, settings, ledger)
         if changed != settings:
             _check_change(settings, changed, len(history))
             history = cls(folder, changed, ledger)
-        if known is None or changed != settings:
+        if stored is None or changed != settings:
             history._write_settings()
         return history
 
@@ -247,26 +247,26 @@ class History:
                 self.settings.domain, self.settings.m, self.settings.sensitive, dict.fromkeys(self.settings.quasi), ()
             )
         last = self._read(chain[-1])
-        states = [*(self._read(each, last.orders) for each in chain[:-1]), last]
-        if any("formerly" in each.details for each in chain):
+        states = [*(self._read(entry, last.orders) for entry in chain[:-1]), last]
+        if any("formerly" in entry.details for entry in chain):
             # A killed process may have forgotten people in some states only: treat each person alike in all of them.
-            wanted, marks = self._to_forget(last), self._marks()
-            states = [without_people(each, wanted, marks, self.settings.key) for each in states]
-        forgets = [each.facts["retention"] for each in states if each.facts.get("retention")]
+            forgotten, marks = self._to_forget(last), self._marks()
+            states = [without_people(state, forgotten, marks, self.settings.key) for state in states]
+        forgets = [state.facts["retention"] for state in states if state.facts.get("retention")]
         return PublishedSeries(
             last.domain,
             self.settings.m,
             self.settings.sensitive,
             last.orders,
-            tuple(each.release for each in states),
+            tuple(state.release for state in states),
             min(forgets, default=0),
         )
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Return the folders of the published releases, in order; imported releases have none."""
-        found = (self._folder.release(number) for number in range(1, len(self) + 1))
-        return tuple(each for each in found if each.exists())
+        releases = (self._folder.release(number) for number in range(1, len(self) + 1))
+        return tuple(folder for folder in releases if folder.exists())
 
     def check(self) -> SeriesVerdict:
         """Judge the whole series against its publishing rules; an impossible sequence of events raises a :class:`DataError`."""
@@ -293,10 +293,10 @@ class History:
                 "The history has no release yet that changes could apply to. Pass the first table as a snapshot."
             )
         release, settings = state.release, self.settings
-        known = np.flatnonzero(release.value_of >= 0)
-        values = pl.Series(settings.sensitive, list(state.domain)).gather(release.value_of[known])
-        keys = release.people.gather(known).alias(settings.key)
-        people = release.quasi[known].with_columns(keys, values).select(settings.columns)
+        is_known = np.flatnonzero(release.value_of >= 0)
+        values = pl.Series(settings.sensitive, list(state.domain)).gather(release.value_of[is_known])
+        keys = release.people.gather(is_known).alias(settings.key)
+        people = release.quasi[is_known].with_columns(keys, values).select(settings.columns)
         return pl.concat([people, state.waiting.select(settings.columns).cast(people.schema)])
 
     def preview(self, frame: Any = None, *, changes: Any = None, context: Context | None = None) -> dict[str, Any]:
@@ -337,7 +337,8 @@ class History:
         signing_key: Any,
         context: Context | None,
     ) -> Republication:
-        began = time.perf_counter()
+        """Publish the next release while the lock is held: judge, draft, record, save, and forget those who are due."""
+        start = time.perf_counter()
         chain = self._chain()
         state = self._read(chain[-1]) if chain else None
         version = chain[-1].version if chain else None
@@ -355,7 +356,7 @@ class History:
         snapshot, kept_out = self._admitted(snapshot, state)
         context = _context(context, insecure_seed)
         facts = {"kept_out": kept_out, "shortest_retention": self._shortest_retention(state)}
-        store = _SnapshotStore(self, digest, version, _forgotten(state), began, facts)
+        store = _SnapshotStore(self, digest, version, _forgotten(state), start, facts)
         method = self.settings.method(self._place(state, store))
         with self._book() as book:
             release = publish(
@@ -409,12 +410,12 @@ class History:
     def _mark_of(self, key: Any, state: HistoryState) -> str | None:
         """Return the keyed hash of a person about whom the history stores more than that; None otherwise."""
         people = state.release.people
-        asked = pl.Series(people.name, [str(key)]).cast(people.dtype, strict=False)
+        requested = pl.Series(people.name, [str(key)]).cast(people.dtype, strict=False)
         marks = self._marks()
-        mark = marks.of(asked)[0]
-        known = state.waiting[self.settings.key] if state.waiting.height else people.clear()
-        held = (asked[0] in known) or (asked[0] in people) or bool((state.gone.marks == mark).any())
-        return mark if asked[0] is not None and held else None
+        mark = marks.of(requested)[0]
+        waiting_keys = state.waiting[self.settings.key] if state.waiting.height else people.clear()
+        is_stored = (requested[0] in waiting_keys) or (requested[0] in people) or bool((state.gone.marks == mark).any())
+        return mark if requested[0] is not None and is_stored else None
 
     def _forget(self) -> None:
         """Remove stored data about people who were forgotten or erased; unfinished removals of a killed process are completed first.
@@ -425,21 +426,21 @@ class History:
         if not chain:
             return
         last = self._read(chain[-1])
-        wanted = self._to_forget(last)
-        if all(each.details["forgotten"] == len(wanted) for each in chain):
+        due = self._to_forget(last)
+        if all(each.details["forgotten"] == len(due) for each in chain):
             return
         states = [*(self._read(each) for each in chain[:-1]), last]
-        reduced = _reduced(states, wanted, self._marks(), self.settings.key)
+        reduced = _reduced(states, due, self._marks(), self.settings.key)
         before = [self._folder.file_hashes(each.version) for each in chain]
         files = [state_files(state, each.follows) for state, each in zip(reduced, chain, strict=True)]
         after = [hashes_of(each) for each in files]
         kept = [{name: each.details[name] for name in each.details if name != "formerly"} for each in chain]
         details = [{**each, "files": hashes} for each, hashes in zip(kept, after, strict=True)]
         self._amend(chain, [{**each, "formerly": old} for each, old in zip(details, before, strict=True)])
-        for each, contents, old, new in zip(chain, files, before, after, strict=True):
+        for entry, contents, old, new in zip(chain, files, before, after, strict=True):
             changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}
-            self._folder.rewrite_state(each.version, changed)
-        self._amend(chain, [{**each, "forgotten": len(wanted)} for each in details])
+            self._folder.rewrite_state(entry.version, changed)
+        self._amend(chain, [{**each, "forgotten": len(due)} for each in details])
 
     def _to_forget(self, last: HistoryState) -> pl.Series:
         """Return the hashes of all forgotten people (from the ``last`` state) and erased people (from the ledger)."""
@@ -449,18 +450,19 @@ class History:
         return pl.concat([last.forgotten, marks]).unique(maintain_order=True)
 
     def _amend(self, chain: Sequence[SeriesState], details: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the recorded details of all states in the ledger."""
         with self._book() as book:
             book.amend_states(
                 self.settings.dataset,
-                [replace(each, details=told) for each, told in zip(chain, details, strict=True)],
+                [replace(state, details=entry_details) for state, entry_details in zip(chain, details, strict=True)],
             )
 
     def _admitted(self, rows: pl.DataFrame, state: HistoryState | None) -> tuple[pl.DataFrame, int]:
         """Return the rows without forgotten or erased people, and their number: the constraints on them are no longer known."""
         if state is None or not len(state.forgotten):
             return rows, 0
-        out = self._marks().of(rows[self.settings.key]).is_in(state.forgotten.implode())
-        return rows.filter(~out), int(out.sum())
+        is_excluded = self._marks().of(rows[self.settings.key]).is_in(state.forgotten.implode())
+        return rows.filter(~is_excluded), int(is_excluded.sum())
 
     def _stored(self, after: HistoryState, follows: str | None, forgotten: int) -> SeriesState:
         """Write a state to disk, and return its ledger record: version, file hashes, location, and the number of
@@ -492,11 +494,11 @@ class History:
             return
         series = self.series
         series.check_events(*series.coded_people())
-        found = self.settings.about_series.series_violations(series)
-        if found:
-            people = len({each.person for each in found if each.person is not None})
+        violations = self.settings.about_series.series_violations(series)
+        if violations:
+            people = len({violation.person for violation in violations if violation.person is not None})
             raise PolicyError(
-                f"The imported releases do not satisfy {self.settings.about_series} together: {len(found)} violations, {people} people, such as: {found[0].text()} No certificate could be true of "
+                f"The imported releases do not satisfy {self.settings.about_series} together: {len(violations)} violations, {people} people, such as: {violations[0].text()} No certificate could be true of "
                 "all releases. Attack the series to see who is exposed (reticent attack --history). Published data cannot be recalled; to continue, start a new series, of other people or with a "
                 "separate ledger, and take responsibility for both."
             )
@@ -513,43 +515,44 @@ class History:
             return self._imported(as_polars(frame), groups, people)
 
     def _imported(self, rows: pl.DataFrame, groups: Sequence[Any], people: Sequence[Any] | None) -> SeriesRelease:
+        """Return the release that an import describes, and record it with the state after it."""
         keys = pl.Series(self.settings.key, list(people)) if people is not None else rows[self.settings.key]
         if len(keys) != rows.height:
             raise DataError(f"There are {rows.height} rows and {len(keys)} people. Pass a key, or None, for each row.")
         state = self._state()
         group_of = _group_numbers(groups, keys)
-        real = np.flatnonzero(keys.is_not_null().to_numpy())
+        real_rows = np.flatnonzero(keys.is_not_null().to_numpy())
         if _forgotten(state):
             assert state is not None
             keys = self._marks().replaced(keys.cast(state.release.people.dtype), state.forgotten)
         rows = rows.with_columns(keys.alias(self.settings.key))
-        table = self._table(_typed(rows[real].select(self.settings.columns), state, self.settings))
+        table = self._table(_typed(rows[real_rows].select(self.settings.columns), state, self.settings))
         ranges = settled_ranges(table, self.settings.ranges) if state is None else dict(state.ranges)
         scales = scales_of(table, ranges)
         snapshot = self.settings.method().snapshot(table, scales)
         diff = bind(snapshot, state, self._marks(), replace(self.settings.rules, baseline="tau"))
         values = self.settings.method().codes(rows[self.settings.sensitive])
         order = np.lexsort((values, group_of))
-        sizes, members = np.bincount(group_of), np.bincount(group_of[real], minlength=int(group_of.max()) + 1)
+        sizes, members = np.bincount(group_of), np.bincount(group_of[real_rows], minlength=int(group_of.max()) + 1)
         if (members == 0).any():
             raise DataError("A group has counterfeit rows only. Remove it: it contains no person.")
-        by_group = PeopleByGroup.of(group_of[real], len(sizes))
+        by_group = PeopleByGroup.of(group_of[real_rows], len(sizes))
         boxes = [scale.boxes(snapshot.quasi[scale.column], by_group, exact=True) for scale in scales]
         orders = {
             scale.column: merged_order(None if state is None else state.orders.get(scale.column), scale.order())
             for scale in scales
         }
-        placement = Placement(group_of[real], np.empty((0, 1), dtype=np.int64), sizes - members)
+        placement = Placement(group_of[real_rows], np.empty((0, 1), dtype=np.int64), sizes - members)
         gone, left = gone_after(state, snapshot, diff, placement, self._marks())
         release = SeriesRelease(
-            number=len(self) + 1, people=snapshot.keys, group_of=group_of[real], value_of=snapshot.value, quasi=snapshot.quasi, events=diff.events, left=left,
+            number=len(self) + 1, people=snapshot.keys, group_of=group_of[real_rows], value_of=snapshot.value, quasi=snapshot.quasi, events=diff.events, left=left,
             offsets=np.concatenate([[0], np.cumsum(sizes)]), values=values[order], counterfeits=sizes - members, **positions_of(boxes, orders),
         )  # fmt: skip
         ends = pl.DataFrame(
             [
-                each
+                bounds
                 for box in boxes
-                for each in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
+                for bounds in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
             ]
         )
         after = HistoryState(
@@ -569,8 +572,8 @@ class History:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the history's lock: no other process publishes or cleans up; leftovers of a killed process are settled first."""
-        with self._folder.turn(_PATIENCE) as mine:
-            if not mine:
+        with self._folder.turn(_PATIENCE) as is_locked:
+            if not is_locked:
                 raise LedgerError(
                     f"Another process is publishing from the history {str(self.path)!r}. Nothing was published. Wait for it to end, and try again."
                 )
@@ -619,9 +622,9 @@ class History:
         rows = rows.select(self.settings.columns)
         for name in self.settings.columns:
             if rows[name].null_count():
-                place = int(rows[name].is_null().arg_max() or 0)
+                row = int(rows[name].is_null().arg_max() or 0)
                 raise DataError(
-                    f"Column {name!r} has no value in row {place + 1}. A series needs every value: complete the row, or drop the person.",
+                    f"Column {name!r} has no value in row {row + 1}. A series needs every value: complete the row, or drop the person.",
                     column=name,
                 )
         keys = rows[self.settings.key]
@@ -646,10 +649,11 @@ class History:
         )
 
     def _place(self, state: HistoryState | None, store: StateStore | None = None) -> SeriesPosition:
+        """Return the position of the next release; refused if imported signatures do not fit ``balance='blocks'``."""
         if state is not None and self.settings.balance == "blocks":
-            blocks = {frozenset(each) for each in domain_blocks(len(state.domain), self.settings.m)}
-            shown = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}
-            if shown - blocks:
+            blocks = {frozenset(block) for block in domain_blocks(len(state.domain), self.settings.m)}
+            signatures_used = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}
+            if signatures_used - blocks:
                 raise PolicyError(
                     f"Release {state.release.number} was imported with groups that do not fit balance='blocks', and their people must keep their signatures. Use balance='filled' or 'blind'.",
                     setting=("balance",),
@@ -668,13 +672,13 @@ class History:
     def _shortest_retention(self, state: HistoryState | None) -> int:
         """Return the smallest retention ever in force, now or under earlier settings; 0 if people were never forgotten."""
         before = {} if state is None else state.facts
-        known = before.get("shortest_retention", before.get("retention", 0))
-        return min((each for each in (self.settings.retention, known) if each), default=0)
+        earlier = before.get("shortest_retention", before.get("retention", 0))
+        return min((retention for retention in (self.settings.retention, earlier) if retention), default=0)
 
     def _follows(self) -> str | None:
         """Return the hash of the last release's certificate; None before the first, and after an imported one."""
-        known = self._known()
-        return known[-1][1].certificate or None if known else None
+        states = self._known()
+        return states[-1][1].certificate or None if states else None
 
     def _marks(self) -> PersonMarks:
         """Return the keyed hashing of people under the history's secret, which must be that of the earlier releases."""
@@ -698,25 +702,25 @@ class History:
 
     def _check_place(self) -> None:
         """Refuse a ledger that lacks releases of this folder, and a folder that lacks releases of the ledger."""
-        held = self._folder.least_known()
+        last_known = self._folder.least_known()
         with self._book() as book:
-            known, ledger = book.states(self.settings.dataset, _SERIES), str(book.path)
-        elsewhere = next((state for state, _ in known if not self._folder.has_state(state.version)), None)
+            states, ledger = book.states(self.settings.dataset, _SERIES), str(book.path)
+        elsewhere = next((state for state, _ in states if not self._folder.has_state(state.version)), None)
         if elsewhere is not None:
             raise LedgerError(
-                f"The ledger {ledger!r} has {len(known)} releases of the data set {self.settings.dataset!r}, in the history {elsewhere.details.get('folder')!r}, and {str(self.path)!r} does not hold "
+                f"The ledger {ledger!r} has {len(states)} releases of the data set {self.settings.dataset!r}, in the history {elsewhere.details.get('folder')!r}, and {str(self.path)!r} does not hold "
                 "them. Nothing was changed. Open that folder (--history), or restore this one from a backup. For different people, pass another dataset=."
             )
-        if held > len(known):
+        if last_known > len(states):
             raise LedgerError(
-                f"The history {str(self.path)!r} holds release {held} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} has {len(known) or 'none'}: it is an older copy, or a different ledger. "
+                f"The history {str(self.path)!r} holds release {last_known} of the data set {self.settings.dataset!r}, and the ledger {ledger!r} has {len(states) or 'none'}: it is an older copy, or a different ledger. "
                 "Nothing was changed. Restore the ledger from a backup, or pass the one that the history belongs to (ledger=, --ledger)."
             )
-        if any("files" not in state.details for state, _ in known):
+        if any("files" not in state.details for state, _ in states):
             raise DataError(
                 f"The history in {str(self.path)!r} was started by an earlier version of Reticent, which did not record hashes of its files. Continue with that version, or start a new history and import its releases."
             )
-        if known and known[-1][0].details["settings"] != self.settings.fixed_hash:
+        if states and states[-1][0].details["settings"] != self.settings.fixed_hash:
             raise DataError(
                 f"The settings of the history in {str(self.path)!r} are not those of its releases. Restore history.json from a backup."
             )
@@ -739,8 +743,8 @@ class History:
     def _known(self) -> list[tuple[SeriesState, Entry]]:
         """Return the states of all completed releases with their ledger entries; not of one reserved but never written."""
         with self._book() as book:
-            known = book.states(self.settings.dataset, _SERIES)
-        return known[:-1] if known and self._is_pending(*known[-1]) else known
+            states = book.states(self.settings.dataset, _SERIES)
+        return states[:-1] if states and self._is_pending(*states[-1]) else states
 
     def _is_pending(self, state: SeriesState, entry: Entry) -> bool:
         """True if a release was reserved and its folder was not written."""
@@ -820,26 +824,26 @@ def _forgotten(state: HistoryState | None) -> int:
 
 def _reduced(states: Sequence[HistoryState], forgotten: pl.Series, marks: PersonMarks, key: str) -> list[HistoryState]:
     """Return the states without forgotten people, and without values of ordered columns that only they had."""
-    reduced = [without_people(each, forgotten, marks, key) for each in states]
+    reduced = [without_people(state, forgotten, marks, key) for state in states]
     ordered = [name for name, order in states[-1].orders.items() if order is not None]
-    held = {name: set().union(*(values_held(each, name) for each in reduced)) for name in ordered}
-    reduced = [with_orders(each, held) for each in reduced]
+    values_left = {name: set().union(*(values_held(state, name) for state in reduced)) for name in ordered}
+    reduced = [with_orders(each, values_left) for each in reduced]
     # The last state's orders apply to all boxes.
-    shown = {name: held[name].union(*(each.orders[name] or () for each in reduced)) for name in ordered}
+    values_shown = {name: values_left[name].union(*(each.orders[name] or () for each in reduced)) for name in ordered}
     orders = {
-        name: [value for value in order if value in shown[name]] if order else order
+        name: [value for value in order if value in values_shown[name]] if order else order
         for name, order in states[-1].orders.items()
     }
     return [*reduced[:-1], replace(reduced[-1], forgotten=forgotten, orders=orders)]
 
 
-def _next(number: int, given: Sequence[PriorDisclosure]) -> Judgement:
+def _next(number: int, prior: Sequence[PriorDisclosure]) -> Judgement:
     """Judge a release of a history: it may follow the earlier ones of its own series and nothing else; the series' state proves which are its own."""
-    given = [each for each in given if each.kind != _ERASURE]
-    others = [each for each in given if each.kind not in (_RELEASE, _IMPORTED)]
-    if others or len(given) != number - 1:
+    prior = [entry for entry in prior if entry.kind != _ERASURE]
+    foreign = [entry for entry in prior if entry.kind not in (_RELEASE, _IMPORTED)]
+    if foreign or len(prior) != number - 1:
         return refuse(
-            f"This would be release {number} of its series, but the ledger has {len(given)} entries about the same people ({described(given)}). A series is judged together with its own releases "
+            f"This would be release {number} of its series, but the ledger has {len(prior)} entries about the same people ({described(prior)}). A series is judged together with its own releases "
             "only, so this was refused and nothing was published. If these are releases of the series, open its own folder (--history)."
         )
     return allow(f"It is release {number} of a series whose releases were judged together." if number > 1 else "")
@@ -857,25 +861,25 @@ def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySett
             f"Column {settings.key!r} has type {kind}, but people are identified by whole numbers or text: two keys could become equal. Read the column as text.",
             column=settings.key,
         )
-    known = {} if state is None else {settings.key: state.release.people.dtype, **state.release.quasi.schema}
-    for name, dtype in known.items():
-        given = rows[name]
+    types = {} if state is None else {settings.key: state.release.people.dtype, **state.release.quasi.schema}
+    for name, dtype in types.items():
+        column = rows[name]
         try:
-            read = given.cast(dtype)
+            converted = column.cast(dtype)
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {name!r} has type {given.dtype}, and {dtype} in the release before; a value cannot be converted. Use the same type in all snapshots.",
+                f"Column {name!r} has type {column.dtype}, and {dtype} in the release before; a value cannot be converted. Use the same type in all snapshots.",
                 column=name,
             ) from None
-        if given.dtype != dtype and (name == settings.key or given.dtype.is_numeric()):
-            lost = given.filter(read.cast(given.dtype) != given)
-            if len(lost):
+        if column.dtype != dtype and (name == settings.key or column.dtype.is_numeric()):
+            changed_values = column.filter(converted.cast(column.dtype) != column)
+            if len(changed_values):
                 raise DataError(
-                    f"Column {name!r} has the value {lost[0]!r}, which would become {read.filter(read.cast(given.dtype) != given)[0]!r}: the release before has {dtype}. Give the column the same type in all snapshots.",
+                    f"Column {name!r} has the value {changed_values[0]!r}, which would become {converted.filter(converted.cast(column.dtype) != column)[0]!r}: the release before has {dtype}. Give the column the same type in all snapshots.",
                     column=name,
-                    value=lost[0],
+                    value=changed_values[0],
                 )
-        rows = rows.with_columns(read)
+        rows = rows.with_columns(converted)
     if state is not None:
         _refuse_rewritten_keys(rows[settings.key], state.release.people)
     return rows
@@ -889,21 +893,21 @@ def _refuse_rewritten_keys(keys: pl.Series, before: pl.Series) -> None:
     """
     if keys.dtype != pl.String or before.dtype != pl.String:
         return
-    new, left = keys.filter(~keys.is_in(before.implode())), before.filter(~before.is_in(keys.implode()))
+    new, departed = keys.filter(~keys.is_in(before.implode())), before.filter(~before.is_in(keys.implode()))
     pairs = (
         pl.DataFrame({"key": new, "number": _written_number(new)})
-        .join(pl.DataFrame({"was": left, "number": _written_number(left)}).drop_nulls(), on="number")
+        .join(pl.DataFrame({"was": departed, "number": _written_number(departed)}).drop_nulls(), on="number")
         .sort("key")
     )
     certain = pairs.filter(
         pl.col("key").str.contains(".", literal=True) | pl.col("was").str.contains(".", literal=True)
     )
-    found = certain if certain.height else pairs
-    if certain.height or 2 * pairs["was"].n_unique() > len(left) > 0:
-        key, _, was = found.row(0)
+    suspicious = certain if certain.height else pairs
+    if certain.height or 2 * pairs["was"].n_unique() > len(departed) > 0:
+        key, _, was = suspicious.row(0)
         raise DataError(
             f"Column {keys.name!r} has the value {key!r}, and the release before has {was!r}, which is no longer in the table: the same number, spelled differently, would count as another "
-            f"person. {found.height} keys are affected. Spell keys alike in all snapshots; read the column as text.",
+            f"person. {suspicious.height} keys are affected. Spell keys alike in all snapshots; read the column as text.",
             column=keys.name,
             value=key,
         )
@@ -914,10 +918,10 @@ def _written_number(keys: pl.Series) -> pl.Series:
     return keys.str.extract(r"^0*(\d+?)(?:\.0*)?$", 1)
 
 
-def _context(given: Context | None, insecure_seed: int | None) -> Context:
-    if given is None:
+def _context(context: Context | None, insecure_seed: int | None) -> Context:
+    if context is None:
         return Context(Randomness(insecure_seed))
-    return given if insecure_seed is None else replace(given, randomness=Randomness(insecure_seed))
+    return context if insecure_seed is None else replace(context, randomness=Randomness(insecure_seed))
 
 
 def _table_hash(rows: pl.DataFrame, settings: HistorySettings) -> bytes:
@@ -938,47 +942,50 @@ def _refuse_stale(chain: Sequence[SeriesState], digest: str) -> None:
 
 def _group_numbers(groups: Sequence[Any], keys: pl.Series) -> Ints:
     """Return the group of each row, numbered from 0, from a name per row or from lists of people."""
-    listed = [*groups]
-    if listed and all(isinstance(each, list | tuple | set | frozenset) for each in listed):
-        of = {person: number for number, members in enumerate(listed) for person in members}
-        missing = [person for person in keys.to_list() if person not in of]
+    names = [*groups]
+    if names and all(isinstance(name, list | tuple | set | frozenset) for name in names):
+        group_of = {person: number for number, members in enumerate(names) for person in members}
+        missing = [person for person in keys.to_list() if person not in group_of]
         if missing:
             raise DataError(f"{missing[0]!r} is in no group. If there are counterfeits, give the group of each row.")
-        return np.array([of[person] for person in keys.to_list()], dtype=np.int64)
-    if len(listed) != len(keys):
+        return np.array([group_of[person] for person in keys.to_list()], dtype=np.int64)
+    if len(names) != len(keys):
         raise DataError(
-            f"There are {len(keys)} rows and {len(listed)} groups. Give the group of each row, or list the people of each group."
+            f"There are {len(keys)} rows and {len(names)} groups. Give the group of each row, or list the people of each group."
         )
-    known = {name: number for number, name in enumerate(dict.fromkeys(listed))}
-    return np.array([known[name] for name in listed], dtype=np.int64)
+    number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([number_of[name] for name in names], dtype=np.int64)
 
 
-def _new_settings(given: Mapping[str, Any], path: Path) -> HistorySettings:
+def _new_settings(arguments: Mapping[str, Any], path: Path) -> HistorySettings:
     """Return the settings of a new history; those without a default are required."""
     for name in ("m", "key", "sensitive", "quasi", "domain"):
-        if given[name] is None:
+        if arguments[name] is None:
             raise PolicyError(
                 f"{str(path)!r} does not hold a history yet. To start one, pass m, key, sensitive, quasi and domain; {name} is missing.",
                 setting=(name,),
             )
-    chosen = {
-        **given,
-        "choice": given["choice"] or "near",
-        "balance": given["balance"] or "filled",
-        "dataset": given["dataset"] or path.name or "series",
-        **{name: given[name] or usual for name, usual in _LATER.items()},
+    completed = {
+        **arguments,
+        "choice": arguments["choice"] or "near",
+        "balance": arguments["balance"] or "filled",
+        "dataset": arguments["dataset"] or path.name or "series",
+        **{name: arguments[name] or default for name, default in _LATER.items()},
     }
-    return _checked(HistorySettings(**chosen))
+    return _checked(HistorySettings(**completed))
 
 
-def _known_settings(known: Mapping[str, Any], path: Path) -> HistorySettings:
+def _known_settings(stored: Mapping[str, Any], path: Path) -> HistorySettings:
     try:
-        quasi = {name: None if each is None else hierarchy_from(each, name) for name, each in known["quasi"].items()}
+        quasi = {
+            name: None if hierarchy is None else hierarchy_from(hierarchy, name)
+            for name, hierarchy in stored["quasi"].items()
+        }
         return HistorySettings(
             **{
-                **{name: known.get(name, _LATER[name]) if name in _LATER else known[name] for name in _SETTINGS},
+                **{name: stored.get(name, _LATER[name]) if name in _LATER else stored[name] for name in _SETTINGS},
                 "quasi": quasi,
-                "domain": tuple(known["domain"]),
+                "domain": tuple(stored["domain"]),
             }
         )
     except (KeyError, TypeError, AttributeError):
@@ -987,8 +994,8 @@ def _known_settings(known: Mapping[str, Any], path: Path) -> HistorySettings:
         ) from None
 
 
-def _changed(settings: HistorySettings, given: Mapping[str, Any]) -> HistorySettings:
-    return _checked(replace(settings, **{name: value for name, value in given.items() if value is not None}))
+def _changed(settings: HistorySettings, arguments: Mapping[str, Any]) -> HistorySettings:
+    return _checked(replace(settings, **{name: value for name, value in arguments.items() if value is not None}))
 
 
 def _checked(settings: HistorySettings) -> HistorySettings:
@@ -1023,21 +1030,24 @@ def _check_change(settings: HistorySettings, changed: HistorySettings, releases:
     """Refuse changes after the first release, except to extend the domain at its end and to change the retention."""
     if releases == 0:
         return
-    grown = changed.domain[: len(settings.domain)] == settings.domain
+    is_extended = changed.domain[: len(settings.domain)] == settings.domain
     if settings.balance == "blocks" and changed.domain != settings.domain:
         raise PolicyError(
             "With balance='blocks' the domain was fixed by the first release: its blocks are the signatures of groups. Start a new history in another folder for another domain.",
             setting=("domain",),
         )
-    before, after = settings.as_json(), {**changed.as_json(), "domain": settings.as_json()["domain"] if grown else None}
+    before, after = (
+        settings.as_json(),
+        {**changed.as_json(), "domain": settings.as_json()["domain"] if is_extended else None},
+    )
     for name, value in before.items():
         if after[name] != value and name != "retention":
-            told = (
+            explanation = (
                 "declared values must stay in order, and new ones must be appended"
                 if name == "domain"
                 else f"it is {value!r}"
             )
             raise PolicyError(
-                f"{name} was fixed by the first release: {told}. To change it, start a new history in another folder.",
+                f"{name} was fixed by the first release: {explanation}. To change it, start a new history in another folder.",
                 setting=(name,),
             )

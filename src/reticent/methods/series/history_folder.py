@@ -76,9 +76,9 @@ class HistoryFolder:
 
     def neighbours(self) -> Iterator[HistoryFolder]:
         """Yield other readable histories in the same parent folder."""
-        for place in sorted(self.path.absolute().parent.iterdir()):
-            other = HistoryFolder(place)
-            if place.name != self.path.absolute().name and (place / _SETTINGS).is_file() and other.has_states:
+        for path in sorted(self.path.absolute().parent.iterdir()):
+            other = HistoryFolder(path)
+            if path.name != self.path.absolute().name and (path / _SETTINGS).is_file() and other.has_states:
                 yield other
 
     def newest_people(self) -> pl.Series:
@@ -94,9 +94,9 @@ class HistoryFolder:
         try:
             make_folder(self.path, mode=0o700)
             layout = _LAYOUT_OF_BUCKETS if settings.get("k") else _LAYOUT
-            bound = {"path": str(ledger), "fingerprint": fingerprint}
-            told = {"layout": layout, **settings, _LEDGER: bound}
-            content = json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
+            ledger_entry = {"path": str(ledger), "fingerprint": fingerprint}
+            payload = {"layout": layout, **settings, _LEDGER: ledger_entry}
+            content = json.dumps(payload, indent=2, ensure_ascii=False).encode() + b"\n"
             write_whole(self.path / _SETTINGS, content, mode=0o600)
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
@@ -114,13 +114,13 @@ class HistoryFolder:
 
     def marks(self, fingerprint: str | None = None) -> PersonMarks:
         """Return the keyed hashing under the history's secret, which must match this ``fingerprint`` if one is given."""
-        place = self.path / _SECRET
+        path = self.path / _SECRET
         try:
-            marks = PersonMarks(place.read_bytes())
+            marks = PersonMarks(path.read_bytes())
         except OSError:
-            raise DataError(f"{str(place)!r} is missing; {_NO_RETURNS}") from None
+            raise DataError(f"{str(path)!r} is missing; {_NO_RETURNS}") from None
         if len(marks.secret) != 32 or fingerprint not in (None, marks.fingerprint):
-            raise DataError(f"{str(place)!r} is not the secret of this history; {_NO_RETURNS}")
+            raise DataError(f"{str(path)!r} is not the secret of this history; {_NO_RETURNS}")
         return marks
 
     def write_state(self, version: str, state: HistoryState, follows: str | None) -> dict[str, str]:
@@ -161,21 +161,24 @@ class HistoryFolder:
         """Read a state whose ``files`` must have these hashes; boxes use the scales of the given ``orders``, or its own."""
         folder = self.path / _STATES / version
         self.check_files(version, files, formerly or {})
-        told = _read_json(folder / _STATE)
+        payload = _read_json(folder / _STATE)
         try:
             frames = {
                 name: pl.read_parquet(folder / f"{name}.parquet")
                 for name in ("people", "groups", "left", "gone", "waiting", "orders", "forgotten")
             }
-            in_buckets = told["layout"] == _LAYOUT_OF_BUCKETS
+            in_buckets = payload["layout"] == _LAYOUT_OF_BUCKETS
             ends = pl.read_parquet(folder / "buckets.parquet") if in_buckets else frames["groups"]
-            listed = frames["orders"]
-            kept = {name: listed[name][0].to_list() if name in listed.columns else None for name in told["quasi"]}
+            order_lists = frames["orders"]
+            stored_orders = {
+                name: order_lists[name][0].to_list() if name in order_lists.columns else None
+                for name in payload["quasi"]
+            }
             people, groups = frames["people"], frames["groups"]
-            quasi = people.select(pl.col(f"quasi {name}").alias(name) for name in kept)
+            quasi = people.select(pl.col(f"quasi {name}").alias(name) for name in stored_orders)
             offsets, values = from_lists(groups["signature"])
             release = SeriesRelease(
-                number=int(told["number"]),
+                number=int(payload["number"]),
                 people=_keys(people["key"]),
                 group_of=people["group"].to_numpy().astype(np.int64),
                 value_of=people["value"].to_numpy().astype(np.int64),
@@ -185,21 +188,21 @@ class HistoryFolder:
                 offsets=offsets,
                 values=values,
                 counterfeits=groups["counterfeits"].to_numpy().astype(np.int64),
-                low=_ends(ends, orders or kept, "low"),
-                high=_ends(ends, orders or kept, "high"),
+                low=_ends(ends, orders or stored_orders, "low"),
+                high=_ends(ends, orders or stored_orders, "high"),
                 buckets=people["bucket"].to_numpy().astype(np.int64) if in_buckets else None,
             )
-            ranges = {name: _range(ends, quasi.schema[name]) for name, ends in told["ranges"].items()}
+            ranges = {name: _range(ends, quasi.schema[name]) for name, ends in payload["ranges"].items()}
             return HistoryState(
                 release,
                 DeletedPeople.read(frames["gone"], release.number),
                 frames["waiting"],
-                tuple(told["domain"]),
+                tuple(payload["domain"]),
                 ranges,
-                kept,
+                stored_orders,
                 ends.drop("signature", "counterfeits", strict=False),
-                str(told["snapshot"]),
-                told["facts"],
+                str(payload["snapshot"]),
+                payload["facts"],
                 frames["forgotten"]["mark"],
             )
         except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError, IndexError) as problem:
@@ -210,15 +213,15 @@ class HistoryFolder:
     def check_files(self, version: str, files: FileHashes, formerly: FileHashes) -> None:
         """Refuse a state with a file that is missing or changed since the ledger recorded it; one being rewritten may still match ``formerly``."""
         for name, expected in files.items():
-            place = self.path / _STATES / version / name
+            path = self.path / _STATES / version / name
             try:
-                found = _hash(place.read_bytes())
+                digest = _hash(path.read_bytes())
             except OSError:
-                found = ""
-            if found not in (expected, formerly.get(name, expected)):
-                problem = "was changed" if found else "is missing"
+                digest = ""
+            if digest not in (expected, formerly.get(name, expected)):
+                problem = "was changed" if digest else "is missing"
                 raise DataError(
-                    f"{str(place)!r} {problem}: it does not match the ledger. Restore it from a backup: the next release depends on it."
+                    f"{str(path)!r} {problem}: it does not match the ledger. Restore it from a backup: the next release depends on it."
                 )
 
     def has_state(self, version: str) -> bool:
@@ -242,21 +245,21 @@ class HistoryFolder:
 
         It is an exclusive lock on a small SQLite file, which the operating system releases when the process dies.
         """
-        place = self.path / _TURN
+        path = self.path / _TURN
         try:
-            os.close(os.open(place, os.O_RDWR | os.O_CREAT, 0o600))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise self._unwritable(error.strerror or str(error)) from error
-        connection = sqlite3.connect(place, timeout=patience, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
         try:
             try:
                 connection.execute("BEGIN EXCLUSIVE")
-                taken = True
+                is_taken = True
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                     raise self._unwritable(f"{error}; is the disk full?") from error
-                taken = False
-            yield taken
+                is_taken = False
+            yield is_taken
         finally:
             connection.close()
 
@@ -273,9 +276,9 @@ class HistoryFolder:
         shutil.rmtree(self.path / _STATES / version, ignore_errors=True)
 
     def _states(self) -> Iterator[Path]:
-        place = self.path / _STATES
-        if place.is_dir():
-            yield from (each for each in place.iterdir() if each.is_dir())
+        folder = self.path / _STATES
+        if folder.is_dir():
+            yield from (path for path in folder.iterdir() if path.is_dir())
 
 
 def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
@@ -302,7 +305,7 @@ def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
         layout = _LAYOUT_OF_BUCKETS
         frames["people"] = frames["people"].with_columns(bucket=release.buckets.astype(np.int32))
         frames["buckets"] = state.ends
-    told = {
+    payload = {
         "layout": layout,
         "number": release.number,
         "quasi": list(state.orders),
@@ -312,13 +315,15 @@ def state_files(state: HistoryState, follows: str | None) -> dict[str, bytes]:
         "ranges": {name: [_plain(end) for end in ends] for name, ends in state.ranges.items()},
         "facts": dict(state.facts),
     }
-    listed = [
+    order_lists = [
         pl.Series(name, [order], dtype=pl.List(release.quasi.schema[name]))
         for name, order in state.orders.items()
         if order is not None
     ]
-    files = {f"{name}.parquet": as_parquet(frame) for name, frame in {**frames, "orders": pl.DataFrame(listed)}.items()}
-    files[_STATE] = json.dumps(told, ensure_ascii=False).encode()
+    files = {
+        f"{name}.parquet": as_parquet(frame) for name, frame in {**frames, "orders": pl.DataFrame(order_lists)}.items()
+    }
+    files[_STATE] = json.dumps(payload, ensure_ascii=False).encode()
     return files
 
 
@@ -350,8 +355,8 @@ def _keys(keys: pl.Series) -> pl.Series:
     return keys.cast(pl.Int64) if keys.dtype.is_integer() else keys
 
 
-def _ends(boxes: pl.DataFrame, orders: Mapping[str, list[Any] | None], which: str) -> np.ndarray[Any, Any]:
-    return np.stack([places_on(boxes[f"{name} {which}"], order) for name, order in orders.items()], axis=1)
+def _ends(boxes: pl.DataFrame, orders: Mapping[str, list[Any] | None], end: str) -> np.ndarray[Any, Any]:
+    return np.stack([places_on(boxes[f"{name} {end}"], order) for name, order in orders.items()], axis=1)
 
 
 def _range(ends: list[Any], dtype: pl.DataType) -> ColumnRange:
@@ -366,13 +371,13 @@ def _plain(value: Any) -> Any:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        payload = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise DataError(
             f"{str(path)!r} cannot be read ({type(problem).__name__}). Restore the history from a backup."
         ) from None
-    if not isinstance(found, dict) or found.get("layout") not in (_LAYOUT, _LAYOUT_OF_BUCKETS):
+    if not isinstance(payload, dict) or payload.get("layout") not in (_LAYOUT, _LAYOUT_OF_BUCKETS):
         raise DataError(
             f"{str(path)!r} was not written by this version of Reticent. Restore it from a backup, or use the version that wrote it."
         )
-    return found
+    return payload

@@ -167,15 +167,17 @@ class Republish:
     streams: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for name, given, known in (
+        for name, value, options in (
             ("choice", self.choice, get_args(Choice)),
             ("balance", self.balance, get_args(Balance)),
             ("baseline", self.baseline, (None, *get_args(Baseline))),
         ):
-            if given not in known:
-                listed = ", ".join(repr(each) for each in known if each is not None)
+            if value not in options:
+                option_list = ", ".join(repr(option) for option in options if option is not None)
                 raise PolicyError(
-                    f"Republish: {name} must be one of {listed}, but it is {given!r}.", setting=(name,), value=given
+                    f"Republish: {name} must be one of {option_list}, but it is {value!r}.",
+                    setting=(name,),
+                    value=value,
                 )
         _check_domain(self.domain)
         if self.ranges is not None and not isinstance(self.ranges, Mapping):
@@ -187,11 +189,17 @@ class Republish:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported: it needs one series definition, one row per person, one sensitive column and a declared domain."""
-        asked = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
-        alike = [part for part in definition.parts() if isinstance(part, KAnonymity)]
-        if len(asked) != 1 or len(alike) > 1 or len(asked) + len(alike) != len(definition.parts()):
+        series_parts = [part for part in definition.parts() if isinstance(part, TauSafety | MInvariance)]
+        anonymity_parts = [part for part in definition.parts() if isinstance(part, KAnonymity)]
+        if (
+            len(series_parts) != 1
+            or len(anonymity_parts) > 1
+            or len(series_parts) + len(anonymity_parts) != len(definition.parts())
+        ):
             return f"Republish supports one series definition, TauSafety(m), optionally with KAnonymity(k), not {definition}. Use another method for other definitions."
-        if alike and (self.baseline is not None or alike[0].quasi is not None or alike[0].k < 2):
+        if anonymity_parts and (
+            self.baseline is not None or anonymity_parts[0].quasi is not None or anonymity_parts[0].k < 2
+        ):
             return f"Republish supports KAnonymity(k) over all quasi columns with k of at least 2 and without a baseline, not {definition}."
         if len(table.sensitive) != 1:
             return f"Republish protects one sensitive column, but the table has {len(table.sensitive) or 'none'}. Give one column the role sensitive."
@@ -205,11 +213,11 @@ class Republish:
             return "Republish assumes that all quasi values are known; remove quasi_sets."
         if self.domain is None:
             return "Republish needs domain: list every sensitive value that can ever occur, from public knowledge, not from the rows."
-        return self.domain_refusal(asked[0])
+        return self.domain_refusal(series_parts[0])
 
-    def domain_refusal(self, asked: TauSafety | MInvariance) -> str | None:
+    def domain_refusal(self, definition: TauSafety | MInvariance) -> str | None:
         """Return why the rules do not satisfy the definition, or why the domain is too small; otherwise None."""
-        return _unkept(asked, self.baseline, len(self.domain or ()))
+        return _unkept(definition, self.baseline, len(self.domain or ()))
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """Return the next release, and the state after it."""
@@ -258,9 +266,9 @@ class Republish:
         )
         if codes.null_count():
             value = values.filter(codes.is_null())[0]
-            shown = [str(each) for each in domain.to_list()]
+            texts = [str(value) for value in domain.to_list()]
             raise DataError(
-                f"Column {values.name!r} has the value {value!r}, which is not in the declared domain.{did_you_mean(str(value), shown)} Append it to domain if it can occur; values that "
+                f"Column {values.name!r} has the value {value!r}, which is not in the declared domain.{did_you_mean(str(value), texts)} Append it to domain if it can occur; values that "
                 "were declared must stay.",
                 column=values.name,
                 value=value,
@@ -292,29 +300,30 @@ class Republish:
         k: int,
         buckets: Ints | None,
     ) -> Draft:
-        inside = np.flatnonzero(placement.group_of >= 0)
-        if not len(inside):
+        """Draft the release of a placement: boxes, the state after it, its private figures and its evidence."""
+        placed_rows = np.flatnonzero(placement.group_of >= 0)
+        if not len(placed_rows):
             raise Infeasible(
                 f"Nobody of this table can be published yet: all {len(snapshot.keys)} people are new or changed, and must wait for people with different sensitive values. "
                 "Publish when there are more."
             )
-        group_of, quasi = placement.group_of[inside], snapshot.quasi[inside]
+        group_of, quasi = placement.group_of[placed_rows], snapshot.quasi[placed_rows]
         people = PeopleByGroup.of(group_of, len(placement.counterfeits))
-        shown = people if buckets is None else PeopleByGroup.of(buckets, int(buckets.max()) + 1)
-        boxes = [scale.boxes(quasi[scale.column], shown, not rules.hardened) for scale in scales]
+        box_people = people if buckets is None else PeopleByGroup.of(buckets, int(buckets.max()) + 1)
+        boxes = [scale.boxes(quasi[scale.column], box_people, not rules.hardened) for scale in scales]
         offsets, values = flat_rows(placement.signatures)
-        everybody, left = gone_after(series.state, snapshot, diff, placement, series.marks)
+        all_gone, left = gone_after(series.state, snapshot, diff, placement, series.marks)
         number = 1 if series.state is None else series.state.release.number + 1
-        gone = everybody.remembered(number + 1 - series.retention) if series.retention else everybody
-        known = {} if series.state is None else series.state.orders
-        orders = {scale.column: merged_order(known.get(scale.column), scale.order()) for scale in scales}
+        gone = all_gone.remembered(number + 1 - series.retention) if series.retention else all_gone
+        known_orders = {} if series.state is None else series.state.orders
+        orders = {scale.column: merged_order(known_orders.get(scale.column), scale.order()) for scale in scales}
         release = SeriesRelease(
             number=number,
-            people=snapshot.keys.gather(inside),
+            people=snapshot.keys.gather(placed_rows),
             group_of=group_of,
-            value_of=snapshot.value[inside],
+            value_of=snapshot.value[placed_rows],
             quasi=quasi,
-            events=diff.events[inside],
+            events=diff.events[placed_rows],
             left=left,
             offsets=offsets,
             values=values,
@@ -332,12 +341,12 @@ class Republish:
             orders,
             pl.DataFrame(
                 [
-                    each
+                    bounds
                     for box in boxes
-                    for each in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
+                    for bounds in (box.low.alias(f"{box.low.name} low"), box.high.alias(f"{box.high.name} high"))
                 ]
             ),
-            forgotten=_forgotten(series.state, everybody, gone),
+            forgotten=_forgotten(series.state, all_gone, gone),
         )
         change = PublishedChange(
             events=diff.counts(),
@@ -348,12 +357,12 @@ class Republish:
             eligibility=placement.eligibility,
             small_groups=int((people.sizes < rules.m).sum()),
             groups=len(people.sizes),
-            people=len(inside),
+            people=len(placed_rows),
             deleted_map=len(gone),
-            forgotten=len(everybody) - len(gone),
-            buckets=0 if buckets is None else len(shown.sizes),
+            forgotten=len(all_gone) - len(gone),
+            buckets=0 if buckets is None else len(box_people.sizes),
         )
-        evidence = self._evidence(table, series.state, after, rules, shown)
+        evidence = self._evidence(table, series.state, after, rules, box_people)
         return Draft(
             format=FORMAT if buckets is None else BATCH_FORMAT,
             tables=self._tables(table, release, boxes),
@@ -389,17 +398,20 @@ class Republish:
         domain = self._domain(sensitive, table.schema[sensitive])
         # Sorted as enums, so that rows are sorted and written without comparing text.
         coded = domain.cast(pl.Enum(domain.sort())) if domain.dtype == pl.String else domain
-        shown = coded.gather(release.values)
-        made_up = np.flatnonzero(release.counterfeits)
-        told = FrameRows(pl.DataFrame({group: made_up + 1, count: release.counterfeits[made_up]}))
+        values = coded.gather(release.values)
+        fake_groups = np.flatnonzero(release.counterfeits)
+        counterfeit_rows = FrameRows(pl.DataFrame({group: fake_groups + 1, count: release.counterfeits[fake_groups]}))
         labels = {
             box.labels.name: box.labels.gather(owner if release.buckets is None else release.buckets) for box in boxes
         }
         if release.buckets is None:
-            return {COUNT: told, "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, shown.name: shown}))}
+            return {
+                COUNT: counterfeit_rows,
+                "data": CodedRows(pl.DataFrame({group: owner + 1, **labels, values.name: values})),
+            }
         return {
-            BATCHES: CodedRows(pl.DataFrame({group: owner + 1, shown.name: shown})),
-            COUNT: told,
+            BATCHES: CodedRows(pl.DataFrame({group: owner + 1, values.name: values})),
+            COUNT: counterfeit_rows,
             PEOPLE: CodedRows(pl.DataFrame({group: release.group_of + 1, **labels})),
         }
 
@@ -409,7 +421,7 @@ class Republish:
         before: HistoryState | None,
         after: HistoryState,
         rules: PublishingRules,
-        shown: PeopleByGroup,
+        box_people: PeopleByGroup,
     ) -> Evidence:
         """Return the groups as an adversary sees them, and the last two releases with those who left (safety over time is
         judged step by step); for batches, also the boxes.
@@ -426,14 +438,14 @@ class Republish:
         gone = None if before is None else before.gone
         marks = self._place.marks if self._place is not None else PersonMarks(_NO_SECRET)
         history = SeriesEvidence((groups,), series, gone, marks)
-        alike = None if release.buckets is None else Evidence({tuple(table.quasi): _of_people(shown.sizes)})
+        alike = None if release.buckets is None else Evidence({tuple(table.quasi): _of_people(box_people.sizes)})
         return Evidence({tuple(table.quasi): groups}, history=history, alike=alike)
 
 
-def _forgotten(state: HistoryState | None, everybody: DeletedPeople, kept: DeletedPeople) -> pl.Series:
+def _forgotten(state: HistoryState | None, all_gone: DeletedPeople, remembered: DeletedPeople) -> pl.Series:
     """Return the hashes of all people of whom nothing else is kept: earlier ones, and those forgotten now."""
-    now = everybody.marks.filter(~everybody.marks.is_in(kept.marks.implode()))
-    return now if state is None else pl.concat([state.forgotten, now])
+    newly_forgotten = all_gone.marks.filter(~all_gone.marks.is_in(remembered.marks.implode()))
+    return newly_forgotten if state is None else pl.concat([state.forgotten, newly_forgotten])
 
 
 def _of_people(sizes: Ints) -> Groups:
@@ -443,39 +455,42 @@ def _of_people(sizes: Ints) -> Groups:
     return Groups(sizes, histograms, histograms.total(domain.size), domain)
 
 
-def _unkept(asked: TauSafety | MInvariance, baseline: Baseline | None, values: int) -> str | None:
+def _unkept(definition: TauSafety | MInvariance, baseline: Baseline | None, values: int) -> str | None:
     """Return why the rules do not satisfy the definition, or why the domain is too small; otherwise None."""
-    kept = {None: TauSafety(asked.m), "tau": TauSafety(asked.m, hardened=False), "m-invariance": MInvariance(asked.m)}[
-        baseline
-    ]
-    if asked != kept:
-        said = f"baseline={baseline!r}" if baseline is not None else "without a baseline"
-        return f"Republish {said} supports {kept}, not {asked}."
-    least = 3 * asked.m - 1
-    if values < least:
+    supported = {
+        None: TauSafety(definition.m),
+        "tau": TauSafety(definition.m, hardened=False),
+        "m-invariance": MInvariance(definition.m),
+    }[baseline]
+    if definition != supported:
+        setting = f"baseline={baseline!r}" if baseline is not None else "without a baseline"
+        return f"Republish {setting} supports {supported}, not {definition}."
+    minimum = 3 * definition.m - 1
+    if values < minimum:
         return (
-            f"The declared domain has {values} values, and m = {asked.m} needs at least {least}: a person whose value changes needs a signature disjoint from the old one. "
+            f"The declared domain has {values} values, and m = {definition.m} needs at least {minimum}: a person whose value changes needs a signature disjoint from the old one. "
             f"Declare all values that can occur, or use m = {max((values + 1) // 3, 1)}."
         )
     return None
 
 
 def _check_domain(domain: Any) -> None:
+    """Refuse a domain that is not a list of distinct plain values."""
     if domain is None:
         return
     if isinstance(domain, str) or not isinstance(domain, Sequence):
         raise PolicyError(
             f"Republish: domain must be a list of values, but it is {domain!r}.", setting=("domain",), value=domain
         )
-    if any(each is None or isinstance(each, list | tuple | dict) for each in domain):
+    if any(value is None or isinstance(value, list | tuple | dict) for value in domain):
         raise PolicyError(
             f"Republish: domain must list plain values without nulls, but it is {list(domain)!r}.",
             setting=("domain",),
             value=domain,
         )
     if len(set(domain)) != len(domain):
-        twice = next(each for each in domain if list(domain).count(each) > 1)
-        raise PolicyError(f"Republish: domain lists {twice!r} twice.", setting=("domain",), value=twice)
+        repeated = next(value for value in domain if list(domain).count(value) > 1)
+        raise PolicyError(f"Republish: domain lists {repeated!r} twice.", setting=("domain",), value=repeated)
 
 
 def divide_people(points: NDArray[np.float64], k: int, shuffler: Shuffler) -> Ints:

@@ -46,12 +46,12 @@ class UpdateRates:
     back: float = 0.0
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            share = getattr(self, each.name)
+        for rate in fields(self):
+            share = getattr(self, rate.name)
             if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
                 raise PolicyError(
-                    f"UpdateRates: {each.name} must be a share of people, from 0 to 1, but it is {share!r}.",
-                    setting=(each.name,),
+                    f"UpdateRates: {rate.name} must be a share of people, from 0 to 1, but it is {share!r}.",
+                    setting=(rate.name,),
                     value=share,
                 )
         if self.leave + self.change > 1:
@@ -182,47 +182,50 @@ def plan(
     refused = method.refusal(table, definition)
     if refused is not None:
         raise PolicyError(refused, setting=("method", "name"))
-    asked = next((part for part in definition.parts() if isinstance(part, TauSafety)), None)
-    if asked is None or method.baseline is not None:
+    definition_part = next((part for part in definition.parts() if isinstance(part, TauSafety)), None)
+    if definition_part is None or method.baseline is not None:
         raise PolicyError("A plan is for TauSafety(m) without a baseline.", setting=("definition",))
     rates = rates or UpdateRates()
     context = context or Context()
     heights = _heights(table.rows, rates, releases)
     prices = []
     for choice, balance in protections:
-        way = replace(method, choice=choice, balance=balance)
+        variant = replace(method, choice=choice, balance=balance)
         try:
-            runs = [_rehearsed(table, asked, way, rates, releases, seed, context) for seed in range(1, rehearsals + 1)]
+            simulations = [
+                _rehearsed(table, definition_part, variant, rates, releases, seed, context)
+                for seed in range(1, rehearsals + 1)
+            ]
         except Infeasible as problem:
             prices.append(PlannedPrice(choice, balance, refused=str(problem)))
             continue
-        made, waits = (np.array([[getattr(each, name) for each in run] for run in runs]) for name in ("counterfeits", "waiting"))  # fmt: skip
-        width = _widest(way, asked.m)
-        worst = [each * (width - 1) for each in heights]
+        counterfeits, waiting = (np.array([[getattr(change, name) for change in simulation] for simulation in simulations]) for name in ("counterfeits", "waiting"))  # fmt: skip
+        width = _widest(variant, definition_part.m)
+        worst = [people * (width - 1) for people in heights]
         prices.append(
             PlannedPrice(
                 choice,
                 balance,
-                tuple(made.mean(axis=0).tolist()),
-                tuple(made.min(axis=0).tolist()),
-                tuple(made.max(axis=0).tolist()),
+                tuple(counterfeits.mean(axis=0).tolist()),
+                tuple(counterfeits.min(axis=0).tolist()),
+                tuple(counterfeits.max(axis=0).tolist()),
                 tuple(worst if balance == "blocks" else [0, *worst[1:]]),
-                tuple(waits.mean(axis=0).tolist()),
-                _arithmetic(table, way, asked.m, rates, width, heights),
+                tuple(waiting.mean(axis=0).tolist()),
+                _arithmetic(table, variant, definition_part.m, rates, width, heights),
             )
         )
-    return SeriesPlan(asked.m, tuple(heights), rates, rehearsals, tuple(prices))
+    return SeriesPlan(definition_part.m, tuple(heights), rates, rehearsals, tuple(prices))
 
 
 def _heights(rows: int, rates: UpdateRates, releases: int) -> list[int]:
     """Return the number of people in each release."""
-    found, away = [rows], 0
+    heights, away = [rows], 0
     for _ in range(releases - 1):
-        leave, arrive, back = (round(found[-1] * share) for share in (rates.leave, rates.arrive, rates.back))
-        back = min(back, away)
-        away += leave - back
-        found.append(found[-1] - leave + arrive + back)
-    return found
+        leave, arrive, returning = (round(heights[-1] * share) for share in (rates.leave, rates.arrive, rates.back))
+        returning = min(returning, away)
+        away += leave - returning
+        heights.append(heights[-1] - leave + arrive + returning)
+    return heights
 
 
 def _widest(method: Republish, m: int) -> int:
@@ -240,7 +243,8 @@ def block_price(counts: Ints, m: int) -> int:
 def _arithmetic(
     table: Table, method: Republish, m: int, rates: UpdateRates, width: int, heights: Sequence[int]
 ) -> tuple[str, ...]:
-    most = f"At most: {width - 1} counterfeits for each of {heights[-1]:,} people ({width - 1} x {heights[-1]:,} = {(width - 1) * heights[-1]:,} in release {len(heights)}), since a group has a person and at most {width} values."
+    """Return sentences that derive the expected and the largest number of counterfeits."""
+    upper_bound = f"At most: {width - 1} counterfeits for each of {heights[-1]:,} people ({width - 1} x {heights[-1]:,} = {(width - 1) * heights[-1]:,} in release {len(heights)}), since a group has a person and at most {width} values."
     values, people = len(method.domain or ()), table.rows
     if method.balance == "blocks":
         counts = np.bincount(method.codes(table.values(next(iter(table.sensitive)))), minlength=values)
@@ -248,19 +252,19 @@ def _arithmetic(
         return (
             f"Release 1, exactly: every block has as many rows of each value as of its most frequent one, {full:,} rows in all, minus {people:,} people = {full - people:,}.",
             "Later releases: the same sum over their values; nothing accumulates over releases.",
-            most,
+            upper_bound,
         )
     if method.balance == "blind":
-        outside = 1 - (m - 1) / (values - 1)
-        moved = people * rates.change * outside
+        outside_share = 1 - (m - 1) / (values - 1)
+        moving = people * rates.change * outside_share
         return (
-            f"Each release: about {people * rates.change:,.0f} changes x {outside:.2f} outside the own signature = {moved:,.0f} people with a new signature, and {m - 1} counterfeits for each, until they leave.",
+            f"Each release: about {people * rates.change:,.0f} changes x {outside_share:.2f} outside the own signature = {moving:,.0f} people with a new signature, and {m - 1} counterfeits for each, until they leave.",
             f"And for each of about {people * rates.leave:,.0f} people who leave, up to one counterfeit until their groupmates leave too.",
-            most,
+            upper_bound,
         )
     return (
         f"Each release: vacancies of about {people * rates.leave:,.0f} people who leave, minus those filled by {people * rates.arrive:,.0f} arrivals with the same values.",
-        most,
+        upper_bound,
     )
 
 
@@ -282,55 +286,55 @@ def _rehearsed(
     coming, away, following = rows, rows.clear(), rows.height
     marks = PersonMarks(bytes(32))
     state: HistoryState | None = None
-    found: list[PublishedChange] = []
+    changes: list[PublishedChange] = []
     for number in range(releases):
         if number:
             rows, away, following = _changed(rows, away, coming, following, rates, sensitive, rng)
         context.step(f"rehearsing {method.balance}, release {number + 1}")
         snapshot = Table(rows, quasi=dict(table.quasi), sensitive=sensitive, identifiers=[key], key=key)
-        place = SeriesPosition(state, None, marks, alone)
-        draft = replace(method, _place=place).draft(
+        position = SeriesPosition(state, None, marks, alone)
+        draft = replace(method, _place=position).draft(
             snapshot, definition, replace(context, randomness=Randomness(releases * seed + number), memo={})
         )
         outcome = outcome_of(draft)
         state = outcome.after
-        found.append(outcome.change)
-    return found
+        changes.append(outcome.change)
+    return changes
 
 
 def _changed(
     rows: pl.DataFrame,
     away: pl.DataFrame,
-    like: pl.DataFrame,
+    first_rows: pl.DataFrame,
     following: int,
     rates: UpdateRates,
     sensitive: str,
     rng: np.random.Generator,
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Simulate one step: return the next table, everyone who is away, and the next free key; newcomers are ``like`` rows
+    """Simulate one step: return the next table, everyone who is away, and the next free key; newcomers are ``first_rows`` rows
     of the first table, values are sampled from it.
     """
-    leave, arrive, change, back = (
+    leave, arrive, change, returning = (
         round(rows.height * share) for share in (rates.leave, rates.arrive, rates.change, rates.back)
     )
     order = rng.permutation(rows.height)
-    left, moved = rows[order[:leave]], rows[order[leave : leave + change]]
+    leaving, changing = rows[order[:leave]], rows[order[leave : leave + change]]
     stay = rows[order[leave + change :]]
-    returns = rng.permutation(away.height)[:back]
-    here = np.ones(away.height, dtype=bool)
-    here[returns] = False
-    new = like[rng.integers(0, like.height, arrive)].with_columns(
+    returns = rng.permutation(away.height)[:returning]
+    stays_away = np.ones(away.height, dtype=bool)
+    stays_away[returns] = False
+    new = first_rows[rng.integers(0, first_rows.height, arrive)].with_columns(
         pl.Series(rows.columns[-1], np.arange(following, following + arrive))
     )
-    values = _other_values(moved[sensitive], like[sensitive], rng)
-    rows = pl.concat([stay, moved.with_columns(values), away[returns], new.select(rows.columns)])
-    return rows, pl.concat([away.filter(pl.Series(here)), left]), following + arrive
+    values = _other_values(changing[sensitive], first_rows[sensitive], rng)
+    rows = pl.concat([stay, changing.with_columns(values), away[returns], new.select(rows.columns)])
+    return rows, pl.concat([away.filter(pl.Series(stays_away)), leaving]), following + arrive
 
 
 def _other_values(old: pl.Series, like: pl.Series, rng: np.random.Generator) -> pl.Series:
     """Sample a value for each with the frequencies in ``like``, different from ``old``; keep the old one if resampling finds no other."""
-    found = old
+    values = old
     for _ in range(_REDRAWS):
-        drawn = like.gather(rng.integers(0, len(like), len(old)))
-        found = found.zip_with(found.eq_missing(old).not_(), drawn)
-    return found.alias(old.name)
+        sampled = like.gather(rng.integers(0, len(like), len(old)))
+        values = values.zip_with(values.eq_missing(old).not_(), sampled)
+    return values.alias(old.name)

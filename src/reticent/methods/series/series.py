@@ -80,7 +80,7 @@ class SeriesRelease:
 
     def __post_init__(self) -> None:
         over_people = {
-            *(len(each) for each in (self.people, self.group_of, self.value_of, self.events, self.box_of)),
+            *(len(column) for column in (self.people, self.group_of, self.value_of, self.events, self.box_of)),
             self.quasi.height,
         }
         if len(over_people) > 1:
@@ -124,8 +124,8 @@ class SeriesRelease:
 
     def box_groups(self) -> tuple[Codes, Codes, Codes]:
         """Return the occurring pairs of box and group, with the number of people in each; public."""
-        coded, many = np.unique(self.box_of * len(self) + self.group_of, return_counts=True)
-        return coded // max(len(self), 1), coded % max(len(self), 1), many
+        pairs, counts = np.unique(self.box_of * len(self) + self.group_of, return_counts=True)
+        return pairs // max(len(self), 1), pairs % max(len(self), 1), counts
 
     def signature(self, group: int) -> frozenset[int]:
         """Return the distinct published sensitive values of a group, as codes."""
@@ -188,32 +188,34 @@ class PublishedSeries(Sequence[SeriesRelease]):
 
         A value on no scale is NaN, which is in no box.
         """
-        found = np.empty((quasi.height, len(self.orders)))
-        for place, (name, order) in enumerate(self.orders.items()):
+        positions = np.empty((quasi.height, len(self.orders)))
+        for column_index, (name, order) in enumerate(self.orders.items()):
             column = quasi[name]
             if order is not None:
                 column = column.replace_strict(
                     list(order), list(range(len(order))), default=None, return_dtype=pl.Float64
                 )
-            found[:, place] = column.to_physical().cast(pl.Float64).to_numpy()
-        return found
+            positions[:, column_index] = column.to_physical().cast(pl.Float64).to_numpy()
+        return positions
 
     def check_complete(self, what: str) -> None:
         """Refuse an operation that needs everyone's values if people were forgotten."""
-        gone = len({person for release in self for person in release.people.filter(pl.Series(release.value_of < 0))})
-        if gone:
+        forgotten = len(
+            {person for release in self for person in release.people.filter(pl.Series(release.value_of < 0))}
+        )
+        if forgotten:
             raise PolicyError(
-                f"{what} needs everybody's values, but those of {gone} people of this series were forgotten."
+                f"{what} needs everybody's values, but those of {forgotten} people of this series were forgotten."
             )
 
     def event_lists(self) -> dict[Any, str]:
         """Return every person's event list, one symbol per release."""
         lists: dict[Any, list[str]] = {}
-        for place, release in enumerate(self.releases):
+        for index, release in enumerate(self.releases):
             symbols = [kind.symbol for kind in EventKind]
-            happened = [*zip(release.people, (symbols[code] for code in release.events), strict=True)]
-            for person, symbol in (*happened, *((person, "d") for person in release.left)):
-                lists.setdefault(person, ["_"] * len(self))[place] = symbol
+            events = [*zip(release.people, (symbols[code] for code in release.events), strict=True)]
+            for person, symbol in (*events, *((person, "d") for person in release.left)):
+                lists.setdefault(person, ["_"] * len(self))[index] = symbol
         return {person: "".join(symbols) for person, symbols in lists.items()}
 
     def coded_people(self) -> tuple[pl.Series, list[NDArray[np.int32]]]:
@@ -238,28 +240,39 @@ class PublishedSeries(Sequence[SeriesRelease]):
                 fits |= forgotten & (release.events == EventKind.INSERTED)
             if not fits.all():
                 row = int(np.argmin(fits))
-                said, was = EventKind(release.events[row]).words, ("never in a release", "in the one before", "away")
-                raise self._contradicted(
-                    release, release.people[row], f"is said to be {said}, and was {was[state[code[row]]]}"
+                event, earlier_states = (
+                    EventKind(release.events[row]).words,
+                    ("never in a release", "in the one before", "away"),
                 )
-            left = places_among(release.left, people)
-            wrong = (left < 0) & (self[0].number == 1)
-            wrong[left >= 0] = np.isin(state[left[left >= 0]], (_NEW, _OUT))
+                raise self._contradicted(
+                    release, release.people[row], f"is said to be {event}, and was {earlier_states[state[code[row]]]}"
+                )
+            left_indices = places_among(release.left, people)
+            wrong = (left_indices < 0) & (self[0].number == 1)
+            wrong[left_indices >= 0] = np.isin(state[left_indices[left_indices >= 0]], (_NEW, _OUT))
             if wrong.any():
                 person = release.left[int(np.argmax(wrong))]
                 raise self._contradicted(release, person, "is said to have left, and was not in the one before")
-            left = left[left >= 0]
-            there = state == _IN
-            there[code] = there[left] = False
-            if there.any() or np.isin(left, code).any():
-                place = int(np.argmax(there)) if there.any() else int(left[np.isin(left, code)][0])
-                told = "is neither there nor said to have left" if there.any() else "is there and is said to have left"
-                raise self._contradicted(release, people[place], told)
-            state[code], state[left], left_with[left] = _IN, _OUT, release.number
+            left_indices = left_indices[left_indices >= 0]
+            is_missing = state == _IN
+            is_missing[code] = is_missing[left_indices] = False
+            if is_missing.any() or np.isin(left_indices, code).any():
+                person_index = (
+                    int(np.argmax(is_missing))
+                    if is_missing.any()
+                    else int(left_indices[np.isin(left_indices, code)][0])
+                )
+                contradiction = (
+                    "is neither there nor said to have left"
+                    if is_missing.any()
+                    else "is there and is said to have left"
+                )
+                raise self._contradicted(release, people[person_index], contradiction)
+            state[code], state[left_indices], left_with[left_indices] = _IN, _OUT, release.number
 
-    def _contradicted(self, release: SeriesRelease, person: Any, told: str) -> DataError:
+    def _contradicted(self, release: SeriesRelease, person: Any, contradiction: str) -> DataError:
         return DataError(
-            f"Release {release.number}: {person!r} {told}. The event lists of this series are contradictory; restore the history from a backup, or import the "
+            f"Release {release.number}: {person!r} {contradiction}. The event lists of this series are contradictory; restore the history from a backup, or import the "
             "releases with everybody who was in each.",
             value=person,
         )

@@ -56,13 +56,13 @@ class SeriesVerdict(ShownAsCard):
 
     def card(self) -> Card:
         """Summarise for display: the verdict and every violation."""
-        said = "holds" if self.holds else "does not hold"
+        verdict = "holds" if self.holds else "does not hold"
         rows = [
-            (str(each.person), each.rule, f"{each.times[0]} -> {each.times[1]}", each.text())
-            for each in self.violations
+            (str(violation.person), violation.rule, f"{violation.times[0]} -> {violation.times[1]}", violation.text())
+            for violation in self.violations
         ]
         return Card(
-            f"TauSafety(m={self.m}) {said}",
+            f"TauSafety(m={self.m}) {verdict}",
             {"violations": len(rows)},
             tone_of(self.holds),
             [CardTable(("person", "rule", "releases", "why"), rows)],
@@ -80,8 +80,8 @@ class SeriesVerdict(ShownAsCard):
 def check_tau_safety(history: HasSeries | PublishedSeries, *, hardened: bool = True) -> SeriesVerdict:
     """Check a whole series (a History or its ``series``) for safety over time, with the hardened rule across changes unless ``hardened=False``."""
     series = PublishedSeries.of(history)
-    found = [*find_groups_not_unique(series), *find_violations(series, hardened=hardened)]
-    return SeriesVerdict(series.m, hardened, tuple(found))
+    violations = [*find_groups_not_unique(series), *find_violations(series, hardened=hardened)]
+    return SeriesVerdict(series.m, hardened, tuple(violations))
 
 
 def find_violations(
@@ -97,17 +97,17 @@ def find_violations(
     Changes are derived from the values, not from the events. ``gone`` are the people who left before the first given
     release, by their ``marks``. Without ``returns`` a person who comes back counts as new, as in m-invariance.
     """
-    found: list[TauViolation] = []
+    violations: list[TauViolation] = []
     width = max((int(release.sizes.max(initial=1)) for release in series), default=1)
-    known: _LastSeen | None = None
+    last_seen: _LastSeen | None = None
     for release in series:
-        now = _LastSeen.of(release, width)
-        if known is not None:
-            found += _broken(now, known, series, hardened, returns)
-        known = now if known is None else known.updated(now)
+        current = _LastSeen.of(release, width)
+        if last_seen is not None:
+            violations += _broken(current, last_seen, series, hardened, returns)
+        last_seen = current if last_seen is None else last_seen.updated(current)
     if gone is not None and marks is not None and len(gone) and len(series):
-        found += _broken_returns(series, hardened, gone, marks)
-    return found
+        violations += _broken_returns(series, hardened, gone, marks)
+    return violations
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ def _broken_returns(
     """Return violations of people who left before the first given release and are in the last one."""
     last, before = series[-1], series[0].people
     rows = np.flatnonzero(places_among(last.people, before) < 0)
-    place = gone.find(marks.of(last.people.gather(rows)))
-    rows, place = rows[place >= 0], place[place >= 0]
+    gone_index = gone.find(marks.of(last.people.gather(rows)))
+    rows, gone_index = rows[gone_index >= 0], gone_index[gone_index >= 0]
     width = max(int(last.sizes.max(initial=1)), gone.signatures.shape[1])
-    now = _LastSeen(
+    current = _LastSeen(
         last.people.gather(rows),
         last.value_of[rows],
         last.group_of[rows],
@@ -166,42 +166,51 @@ def _broken_returns(
         np.zeros(len(rows), dtype=bool),
         _signatures(last, width),
     )
-    old = np.full((len(rows), width), -1, dtype=np.int32)
-    old[:, : gone.signatures.shape[1]] = gone.signatures[place]
-    then = _LastSeen(now.people, np.full(len(rows), -1), np.arange(len(rows)), np.full(len(rows), -1), now.changed, old)
-    return _broken(now, then, series, hardened, returns=True)
+    signatures = np.full((len(rows), width), -1, dtype=np.int32)
+    signatures[:, : gone.signatures.shape[1]] = gone.signatures[gone_index]
+    earlier = _LastSeen(
+        current.people,
+        np.full(len(rows), -1),
+        np.arange(len(rows)),
+        np.full(len(rows), -1),
+        current.changed,
+        signatures,
+    )
+    return _broken(current, earlier, series, hardened, returns=True)
 
 
 def _broken(
-    now: _LastSeen, then: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
+    current: _LastSeen, earlier: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
 ) -> list[TauViolation]:
     """Return violations of people who are in a release and were in an earlier one."""
-    place = places_among(now.people, then.people)
-    here = np.flatnonzero(place >= 0)
-    there = place[here]
-    same = (now.signature(here) == then.signature(there)).all(axis=1)
+    earlier_index = places_among(current.people, earlier.people)
+    rows = np.flatnonzero(earlier_index >= 0)
+    earlier_rows = earlier_index[rows]
+    same = (current.signature(rows) == earlier.signature(earlier_rows)).all(axis=1)
     # With an unchanged signature the only violation is a new value outside of it, which the group cannot show.
-    here, there = here[~same], there[~same]
-    old, new = then.signature(there), now.signature(here)
-    back = now.number[here] != then.number[there] + 1
+    rows, earlier_rows = rows[~same], earlier_rows[~same]
+    old_signatures, new_signatures = earlier.signature(earlier_rows), current.signature(rows)
+    is_return = current.number[rows] != earlier.number[earlier_rows] + 1
     # The values of forgotten people are unknown: the event states whether the value changed. Their group contains the
     # value, so no signature disjoint from the group's can contain it.
-    unknown = (now.value[here] < 0) | ((then.value[there] < 0) & ~back)
-    changed = np.where(unknown, now.changed[here], now.value[here] != then.value[there])
-    inside = (old == now.value[here][:, None]).any(axis=1) & (now.value[here] >= 0)
-    apart = ~np.any([((old == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new.T], axis=0)
-    away = ~inside & (apart if hardened else True)
-    fine = np.where(back, away | (not returns), changed & (away if hardened else True))
-    rules = np.where(back, "return", np.where(changed, "change", "stay"))
+    unknown = (current.value[rows] < 0) | ((earlier.value[earlier_rows] < 0) & ~is_return)
+    changed = np.where(unknown, current.changed[rows], current.value[rows] != earlier.value[earlier_rows])
+    contains_value = (old_signatures == current.value[rows][:, None]).any(axis=1) & (current.value[rows] >= 0)
+    is_disjoint = ~np.any(
+        [((old_signatures == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new_signatures.T], axis=0
+    )
+    is_safe_change = ~contains_value & (is_disjoint if hardened else True)
+    is_allowed = np.where(is_return, is_safe_change | (not returns), changed & (is_safe_change if hardened else True))
+    rules = np.where(is_return, "return", np.where(changed, "change", "stay"))
     return [
         TauViolation(
-            now.people[int(here[place])],
-            str(rules[place]),  # type: ignore[arg-type]  # one of three words
-            (int(then.number[there[place]]), int(now.number[here[place]])),
-            _values(series, old[place][old[place] >= 0].tolist()),
-            _values(series, new[place][new[place] >= 0].tolist()),
+            current.people[int(rows[earlier_index])],
+            str(rules[earlier_index]),  # type: ignore[arg-type]  # one of three words
+            (int(earlier.number[earlier_rows[earlier_index]]), int(current.number[rows[earlier_index]])),
+            _values(series, old_signatures[earlier_index][old_signatures[earlier_index] >= 0].tolist()),
+            _values(series, new_signatures[earlier_index][new_signatures[earlier_index] >= 0].tolist()),
         )
-        for place in np.flatnonzero(~fine).tolist()
+        for earlier_index in np.flatnonzero(~is_allowed).tolist()
     ]
 
 
@@ -210,11 +219,11 @@ def find_groups_not_unique(series: PublishedSeries) -> Iterator[TauViolation]:
     for release in series:
         owner = np.repeat(np.arange(len(release)), release.sizes)
         repeats = np.zeros(len(release), dtype=bool)
-        same = (np.diff(release.values) == 0) & (np.diff(owner) == 0)
-        repeats[owner[1:][same]] = True
+        repeats_previous = (np.diff(release.values) == 0) & (np.diff(owner) == 0)
+        repeats[owner[1:][repeats_previous]] = True
         for group in np.flatnonzero(repeats | (release.sizes < series.m)).tolist():
-            shown = release.values[release.offsets[group] : release.offsets[group + 1]].tolist()
-            yield TauViolation(None, "unique", (release.number, release.number), (), _values(series, shown))
+            values = release.values[release.offsets[group] : release.offsets[group + 1]].tolist()
+            yield TauViolation(None, "unique", (release.number, release.number), (), _values(series, values))
 
 
 def _signatures(release: SeriesRelease, width: int) -> NDArray[np.int32]:

@@ -35,8 +35,8 @@ class SignatureBook:
 
     def places(self, signature: Ints, value: Ints) -> Ints:
         """Return the index of each ``value`` in its ``signature``; -1 if absent."""
-        found: Ints = find_places(self.rows, signature, value)
-        return found
+        indices: Ints = find_places(self.rows, signature, value)
+        return indices
 
     @classmethod
     def of(cls, rows: Ints) -> tuple[SignatureBook, Ints]:
@@ -46,14 +46,14 @@ class SignatureBook:
     def with_more(self, rows: Ints) -> tuple[SignatureBook, Ints]:
         """Return a book extended by further padded rows, and their indexes in it; existing signatures keep their index."""
         width = max(self.width, rows.shape[1])
-        both = np.concatenate([_padded(self.rows, width), _padded(rows, width)])
-        codes = [both[:, place] + 1 for place in range(width)]
-        ids, count = number(*pack(codes, [int(both.max(initial=-1)) + 2] * width, len(both)))
-        place = np.full(count, -1, dtype=np.int64)
-        place[ids[: len(self)]] = np.arange(len(self))
-        new = np.flatnonzero(place < 0)
-        place[new] = np.arange(len(self), len(self) + len(new))
-        return SignatureBook(np.concatenate([both[: len(self)], both[first_rows(ids, count)[new]]])), place[
+        combined = np.concatenate([_padded(self.rows, width), _padded(rows, width)])
+        codes = [combined[:, index_of] + 1 for index_of in range(width)]
+        ids, count = number(*pack(codes, [int(combined.max(initial=-1)) + 2] * width, len(combined)))
+        index_of = np.full(count, -1, dtype=np.int64)
+        index_of[ids[: len(self)]] = np.arange(len(self))
+        new = np.flatnonzero(index_of < 0)
+        index_of[new] = np.arange(len(self), len(self) + len(new))
+        return SignatureBook(np.concatenate([combined[: len(self)], combined[first_rows(ids, count)[new]]])), index_of[
             ids[len(self) :]
         ]
 

@@ -56,14 +56,16 @@ class DeletedPeople:
 
     def remembered(self, first: int) -> DeletedPeople:
         """Return the map without those who left before release ``first``: they count as new if they return."""
-        kept = self.since >= first
-        return DeletedPeople(self.marks.filter(pl.Series(kept)), self.signatures[kept], self.since[kept])
+        is_remembered = self.since >= first
+        return DeletedPeople(
+            self.marks.filter(pl.Series(is_remembered)), self.signatures[is_remembered], self.since[is_remembered]
+        )
 
     def without(self, marks: pl.Series) -> DeletedPeople:
         """Return the map without some people."""
-        kept = ~self.marks.is_in(marks.implode())
-        rows = kept.to_numpy()
-        return DeletedPeople(self.marks.filter(kept), self.signatures[rows], self.since[rows])
+        is_other = ~self.marks.is_in(marks.implode())
+        rows = is_other.to_numpy()
+        return DeletedPeople(self.marks.filter(is_other), self.signatures[rows], self.since[rows])
 
     def frame(self) -> pl.DataFrame:
         """Return the map as a frame."""
@@ -99,19 +101,19 @@ class PersonMarks:
         """Return the keyed hash of each key."""
         kind = "n" if keys.dtype.is_numeric() else "t"
         texts = keys.cast(pl.String).to_list()
-        made = [self.digest(f"{kind}{text}".encode()) for text in texts]
-        return pl.Series("mark", made, dtype=pl.String)
+        hashes = [self.digest(f"{kind}{text}".encode()) for text in texts]
+        return pl.Series("mark", hashes, dtype=pl.String)
 
     def replaced(self, keys: pl.Series, forgotten: pl.Series) -> pl.Series:
         """Return the keys, with those in ``forgotten`` replaced by a keyed hash: text, or an integer far below all others."""
         marks = self.of(keys)
-        gone = marks.is_in(forgotten.implode())
-        if not gone.any():
+        is_forgotten = marks.is_in(forgotten.implode())
+        if not is_forgotten.any():
             return keys
         if keys.dtype.is_integer():
             hashes = [_LOWEST_KEY - int(mark[:_DIGITS], 16) for mark in marks.to_list()]
-            return keys.cast(pl.Int64).zip_with(~gone, pl.Series(keys.name, hashes, dtype=pl.Int64))
-        return keys.zip_with(~gone, ("forgotten " + marks).rename(keys.name))
+            return keys.cast(pl.Int64).zip_with(~is_forgotten, pl.Series(keys.name, hashes, dtype=pl.Int64))
+        return keys.zip_with(~is_forgotten, ("forgotten " + marks).rename(keys.name))
 
 
 @dataclass(frozen=True)
@@ -150,16 +152,16 @@ def without_people(state: HistoryState, forgotten: pl.Series, marks: PersonMarks
     """
     release = state.release
     people = marks.replaced(release.people, forgotten)
-    plain = people.eq(release.people.cast(people.dtype))
-    known = plain.to_numpy() & (release.value_of >= 0)
-    quasi = release.quasi.with_columns(pl.when(pl.Series(known)).then(pl.all()))
+    is_unchanged = people.eq(release.people.cast(people.dtype))
+    has_value = is_unchanged.to_numpy() & (release.value_of >= 0)
+    quasi = release.quasi.with_columns(pl.when(pl.Series(has_value)).then(pl.all()))
     waiting = state.waiting
     if waiting.height:
         waiting = waiting.filter(~marks.of(waiting[key]).is_in(forgotten.implode()))
     changed = replace(
         release,
         people=people,
-        value_of=np.where(known, release.value_of, -1),
+        value_of=np.where(has_value, release.value_of, -1),
         quasi=quasi,
         left=marks.replaced(release.left, forgotten),
     )
@@ -172,30 +174,32 @@ def values_held(state: HistoryState, name: str) -> set[Any]:
     return {value for column in (state.release.quasi[name], *waiting) for value in column.drop_nulls().unique()}
 
 
-def with_orders(state: HistoryState, held: Mapping[str, set[Any]]) -> HistoryState:
-    """Return the state without values of ordered columns that nobody has any more (``held`` are the others); boxes are
+def with_orders(state: HistoryState, remaining_by_column: Mapping[str, set[Any]]) -> HistoryState:
+    """Return the state without values of ordered columns that nobody has any more (``remaining_by_column`` are the others); boxes are
     shrunk to the remaining values.
 
     A box that contains none of the remaining values keeps its ends: it is already published.
     """
     ends, orders = state.ends, dict(state.orders)
-    for name, kept in held.items():
+    for name, remaining in remaining_by_column.items():
         order = orders[name]
         if order is None:
             continue
-        place = {value: number for number, value in enumerate(order)}
-        alive = [number for number, value in enumerate(order) if value in kept]
-        moved = {}
+        rank_of = {value: number for number, value in enumerate(order)}
+        remaining_ranks = [number for number, value in enumerate(order) if value in remaining]
+        shrunk = {}
         for low, high in ends.select(f"{name} low", f"{name} high").unique().rows():
-            first, last = bisect_left(alive, place[low]), bisect_right(alive, place[high])
-            moved[low, high] = (order[alive[first]], order[alive[last - 1]]) if first < last else (low, high)
-        shown = [moved[pair] for pair in ends.select(f"{name} low", f"{name} high").rows()]
+            first, last = bisect_left(remaining_ranks, rank_of[low]), bisect_right(remaining_ranks, rank_of[high])
+            shrunk[low, high] = (
+                (order[remaining_ranks[first]], order[remaining_ranks[last - 1]]) if first < last else (low, high)
+            )
+        new_ends = [shrunk[pair] for pair in ends.select(f"{name} low", f"{name} high").rows()]
         dtype = ends.schema[f"{name} low"]
         ends = ends.with_columns(
-            pl.Series(f"{name} {which}", [pair[number] for pair in shown], dtype=dtype)
-            for number, which in enumerate(("low", "high"))
+            pl.Series(f"{name} {end}", [pair[number] for pair in new_ends], dtype=dtype)
+            for number, end in enumerate(("low", "high"))
         )
-        needed = kept | {value for pair in shown for value in pair}
+        needed = remaining | {value for pair in new_ends for value in pair}
         orders[name] = [value for value in order if value in needed]
     return replace(state, ends=ends, orders=orders)
 

@@ -36,16 +36,18 @@ def value_turnover(history: HasSeries | PublishedSeries) -> tuple[ValueTurnover,
     """
     series = PublishedSeries.of(history)
     series.check_complete("The turnover of values")
-    found = []
+    turnovers = []
     for before, after in pairwise(series):
-        then, now = (_counted(series, each.value_of) for each in (before, after))
-        there = np.zeros(len(before), dtype=bool)
-        there[before.group_of[places_among(before.people, after.people) >= 0]] = True
-        shown = _counted(series, before.values[np.repeat(there, before.sizes)])
-        found.append(ValueTurnover(after.number, then & now, now - then, then - now, shown - now))
-    return tuple(found)
+        earlier, current = (_counted(series, codes.value_of) for codes in (before, after))
+        has_staying = np.zeros(len(before), dtype=bool)
+        has_staying[before.group_of[places_among(before.people, after.people) >= 0]] = True
+        published = _counted(series, before.values[np.repeat(has_staying, before.sizes)])
+        turnovers.append(
+            ValueTurnover(after.number, earlier & current, current - earlier, earlier - current, published - current)
+        )
+    return tuple(turnovers)
 
 
 def _counted(series: PublishedSeries, codes: NDArray[np.int64]) -> Counter[Any]:
-    values, times = np.unique(codes, return_counts=True)
-    return Counter({series.domain[value]: int(many) for value, many in zip(values, times, strict=True)})
+    values, counts = np.unique(codes, return_counts=True)
+    return Counter({series.domain[value]: int(count) for value, count in zip(values, counts, strict=True)})
