@@ -53,8 +53,12 @@ def contained_in_acyclic(query: CodedQuery, facts: Facts, head: Fact) -> list[Fa
         if parent is None:
             continue
         shared[index] = _common(query.atoms[index].terms, query.atoms[parent].terms)
-        kept = {tuple(row[here] for here, _ in shared[index]) for row in rows[index]}
-        rows[parent] = [row for row in rows[parent] if tuple(row[there] for _, there in shared[index]) in kept]
+        matching = {tuple(row[position] for position, _ in shared[index]) for row in rows[index]}
+        rows[parent] = [
+            row
+            for row in rows[parent]
+            if tuple(row[parent_position] for _, parent_position in shared[index]) in matching
+        ]
         if not rows[parent]:
             return None
     chosen: dict[int, Fact] = {}
@@ -62,8 +66,10 @@ def contained_in_acyclic(query: CodedQuery, facts: Facts, head: Fact) -> list[Fa
         if parent is None:
             chosen[index] = rows[index][0]
             continue
-        wanted = [(here, chosen[parent][there]) for here, there in shared[index]]
-        chosen[index] = next(row for row in rows[index] if all(row[here] == value for here, value in wanted))
+        conditions = [(position, chosen[parent][parent_position]) for position, parent_position in shared[index]]
+        chosen[index] = next(
+            row for row in rows[index] if all(row[position] == value for position, value in conditions)
+        )
     return [chosen[index] for index in range(len(query.atoms))]
 
 
@@ -81,5 +87,5 @@ def _witness(index: int, left: dict[int, frozenset[int]], holders: dict[int, set
 
 def _common(child: Fact, parent: Fact) -> list[tuple[int, int]]:
     """Return one position in either subgoal for each common variable."""
-    places = {code: position for position, code in enumerate(parent) if code >= 0}
-    return [(position, places[code]) for position, code in enumerate(child) if code in places]
+    position_of = {code: position for position, code in enumerate(parent) if code >= 0}
+    return [(position, position_of[code]) for position, code in enumerate(child) if code in position_of]

@@ -128,9 +128,9 @@ class Rules:
         elif event.action in _UNDONE_BY:
             self._held(event.action).setdefault(event.accessor, set()).add(event.subject)
         else:
-            (done,) = (action for action, undone in _UNDONE_BY.items() if undone == event.action)
-            self._held(done).get(event.accessor, set()).discard(event.subject)
-            self.origins.pop((done, event.accessor, event.subject), None)
+            (undone_action,) = (action for action, undone in _UNDONE_BY.items() if undone == event.action)
+            self._held(undone_action).get(event.accessor, set()).discard(event.subject)
+            self.origins.pop((undone_action, event.accessor, event.subject), None)
             return
         self.origins[event.action, event.accessor, event.subject] = event.by
         self._limit(event)
@@ -138,8 +138,8 @@ class Rules:
     def holds(self, event: RuleChange) -> bool:
         """True if the rule that an event creates already exists."""
         if event.action.startswith("define"):
-            known = self.views if event.action == "define view" else self.secrets
-            return known.get(event.subject) == event.text
+            texts = self.views if event.action == "define view" else self.secrets
+            return texts.get(event.subject) == event.text
         return event.subject in self._held(event.action).get(event.accessor, set())
 
     def of(self, rules: Mapping[str, set[str]], user: str, roles: Iterable[str]) -> set[str]:
@@ -162,11 +162,12 @@ class Rules:
         return {"assign": self.roles, "allow": self.allowed, "forbid": self.forbidden}[action]
 
     def _limit(self, event: RuleChange) -> None:
+        """Record that a user's access is limited once a positive rule names them or one of their roles."""
         if event.action == "allow":
             self.limited.add(event.accessor)
             role = event.accessor.removeprefix("role ")
             if event.accessor.startswith("role "):
-                self.limited |= {user for user, held in self.roles.items() if role in held}
+                self.limited |= {user for user, roles in self.roles.items() if role in roles}
         elif event.action == "assign" and f"role {event.subject}" in self.limited:
             self.limited.add(event.accessor)
 
@@ -206,10 +207,10 @@ class AccessControl:
     @property
     def rules(self) -> Rules:
         """The current rules in the ledger."""
-        found = Rules()
+        rules = Rules()
         for event in self.history():
-            found.apply(event)
-        return found
+            rules.apply(event)
+        return rules
 
     def define_view(self, name: str, text: str, by: str, *, replace: bool = False) -> None:
         """Define a view by name; a text that cannot be parsed is refused here, not at the first request."""
@@ -252,12 +253,12 @@ class AccessControl:
         if (view is None) == (secret is None):
             raise PolicyError("Revoke one rule at a time: pass view= (a positive rule) or secret= (a negative one).")
         accessor, rules = _accessor(user, role), self.rules
-        held = (rules.allowed if view is not None else rules.forbidden).get(accessor, set())
+        authorizations = (rules.allowed if view is not None else rules.forbidden).get(accessor, set())
         subject = view if view is not None else str(secret)
-        if subject not in held:
+        if subject not in authorizations:
             kind = "view" if view is not None else "secret"
             raise PolicyError(
-                f"{accessor} has no authorization about the {kind} {subject!r}.{did_you_mean(subject, held)}"
+                f"{accessor} has no authorization about the {kind} {subject!r}.{did_you_mean(subject, authorizations)}"
             )
         self._record(RuleChange("revoke view" if view is not None else "revoke secret", accessor, subject, by))
 
@@ -273,16 +274,16 @@ class AccessControl:
             if rules.holds(event):
                 continue
             if event.action.startswith("define"):
-                maker = rules.origins.get((event.action, "", event.subject))
-                self._define(event.action, event.subject, event.text, source, replace=maker == source)
+                author = rules.origins.get((event.action, "", event.subject))
+                self._define(event.action, event.subject, event.text, source, replace=author == source)
                 continue
             if event.action in ("allow", "forbid"):
-                known = (rules.views, "view") if event.action == "allow" else (rules.secrets, "secret")
-                self._known(event.subject, *known)
+                definitions = (rules.views, "view") if event.action == "allow" else (rules.secrets, "secret")
+                self._known(event.subject, *definitions)
             self._record(event)
-        wanted = {(event.action, event.accessor, event.subject) for event in stated}
-        for (action, accessor, subject), maker in self.rules.origins.items():
-            if maker == source and action in _UNDONE_BY and (action, accessor, subject) not in wanted:
+        stated_rules = {(event.action, event.accessor, event.subject) for event in stated}
+        for (action, accessor, subject), author in self.rules.origins.items():
+            if author == source and action in _UNDONE_BY and (action, accessor, subject) not in stated_rules:
                 self._record(RuleChange(_UNDONE_BY[action], accessor, subject, source))
 
     def decide(self, user: str, view: str, roles: Iterable[str] | None = None) -> ViewDecision:
@@ -295,9 +296,9 @@ class AccessControl:
         user without a role or a rule is denied everything.
         """
         rules = self.rules
-        held = rules.roles_of(user)
-        active = tuple(sorted(held if roles is None else roles))
-        foreign = set(active) - held
+        all_roles = rules.roles_of(user)
+        active = tuple(sorted(all_roles if roles is None else roles))
+        foreign = set(active) - all_roles
         if foreign:
             raise PolicyError(f"{user} does not have the role {sorted(foreign)[0]!r}, so it cannot be active.")
         decision = self._decide(rules, user, view, active)
@@ -305,9 +306,9 @@ class AccessControl:
         if refused is not None:
             decision = ViewDecision(False, user, active, view, refused, decision.verdicts)
         question = json.dumps({"user": user, "roles": active, "view": view}, sort_keys=True)
-        told = json.dumps({"allowed": decision.allowed, "reason": decision.reason}, sort_keys=True)
+        answer = json.dumps({"allowed": decision.allowed, "reason": decision.reason}, sort_keys=True)
         grants = self._beside if decision.allowed else None
-        self._ledger.answers.record(self._dataset, _DECISIONS, question, told, grants=grants)
+        self._ledger.answers.record(self._dataset, _DECISIONS, question, answer, grants=grants)
         return decision
 
     def collusion(self, users: Iterable[str]) -> tuple[Leak, ...]:
@@ -321,21 +322,21 @@ class AccessControl:
         rules = self.rules
         users = list(dict.fromkeys(users))
         hidden = {victim: sorted(rules.forbidden_to(victim)) for victim in users}
-        everything = {secret for found in hidden.values() for secret in found}
+        all_secrets = {secret for leaks_of_secret in hidden.values() for secret in leaks_of_secret}
         leaks = []
         for seer in filter(rules.knows, users):
-            named = [(name, self._read(text, name)) for name, text in self._asked(rules, seer, everything)]
-            rows = [] if f"user {seer}" in rules.limited else self._rows(rules, everything)
-            seen = [(name, query) for name, query in [*named, *rows] if self._may_see(rules, seer, query)]
+            named = [(name, self._read(text, name)) for name, text in self._asked(rules, seer, all_secrets)]
+            rows = [] if f"user {seer}" in rules.limited else self._rows(rules, all_secrets)
+            visible = [(name, query) for name, query in [*named, *rows] if self._may_see(rules, seer, query)]
             for victim, secrets in hidden.items():
                 for secret in secrets:
-                    found = [
+                    names = [
                         Leak(seer, name, victim, secret, verdict)
-                        for name, query in seen
+                        for name, query in visible
                         if not (verdict := self._verdict(rules, secret, query)).private
                     ]
-                    by_name = [leak for leak in found if not leak.view.startswith(_ROW)]
-                    leaks += by_name or found[:1]
+                    by_name = [leak for leak in names if not leak.view.startswith(_ROW)]
+                    leaks += by_name or names[:1]
         return tuple(leaks)
 
     def _asked(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
@@ -350,16 +351,16 @@ class AccessControl:
 
     def _rows(self, rules: Rules, secrets: set[str]) -> list[tuple[str, Query]]:
         """Return membership queries of single rows of the tables that the secrets read."""
-        read = [self._read(rules.secrets[name], name) for name in sorted(secrets)]
-        constants = sorted({item for query in read for item in query.constants}, key=str)
-        found = []
-        for name in sorted({relation for query in read for relation in query.relations()}):
+        queries = [self._read(rules.secrets[name], name) for name in sorted(secrets)]
+        constants = sorted({item for query in queries for item in query.constants}, key=str)
+        rows = []
+        for name in sorted({relation for query in queries for relation in query.relations()}):
             relation = self._schema.relation(name)
             for row in islice(product(*(_values(column, constants) for column in relation.columns)), _MOST_ROWS):
                 atom = Atom(relation.name, row)
-                asked = Query(f"{_ROW} {atom}", (Union((ConjunctiveQuery((), (atom,)),)),))
-                found.append((asked.name, fit(asked, self._schema)))
-        return found
+                membership = Query(f"{_ROW} {atom}", (Union((ConjunctiveQuery((), (atom,)),)),))
+                rows.append((membership.name, fit(membership, self._schema)))
+        return rows
 
     def history(self) -> list[RuleChange]:
         """Return every change of the rules, first to last."""
@@ -376,13 +377,14 @@ class AccessControl:
         ]
 
     def _decide(self, rules: Rules, user: str, view: str, active: tuple[str, ...]) -> ViewDecision:
+        """Decide one request without recording it: known user, positive rules, then every forbidden secret."""
         query = self._query(rules, view)
         if not rules.knows(user):
             return ViewDecision(False, user, active, view, f"the user {user!r} is not known: no role, no rule")
         positive = rules.of(rules.allowed, user, active)
         if f"user {user}" in rules.limited and not self._covered(rules, view, query, positive):
-            known = f"allowed: {', '.join(sorted(positive))}" if positive else "none is left"
-            return ViewDecision(False, user, active, view, f"no positive authorization covers it ({known})")
+            allowed_text = f"allowed: {', '.join(sorted(positive))}" if positive else "none is left"
+            return ViewDecision(False, user, active, view, f"no positive authorization covers it ({allowed_text})")
         forbidden = sorted(rules.forbidden_to(user))
         verdicts = tuple(self._verdict(rules, secret, query) for secret in forbidden)
         for verdict in verdicts:
@@ -415,17 +417,17 @@ class AccessControl:
         self._read(text, name)
         event = RuleChange(action, "", name, by, text)
         rules = self.rules
-        known = rules.views if action == "define view" else rules.secrets
-        if name in known and not replace and not rules.holds(event):
+        texts = rules.views if action == "define view" else rules.secrets
+        if name in texts and not replace and not rules.holds(event):
             kind = action.removeprefix("define ")
             raise PolicyError(
                 f"A {kind} {name!r} with another text exists already, and rules depend on it. Choose another name, or pass replace=True."
             )
         self._record(event)
 
-    def _known(self, name: str, known: Mapping[str, str], what: str) -> None:
-        if name not in known:
-            raise PolicyError(f"There is no {what} {name!r}.{did_you_mean(name, known)} Define it first.")
+    def _known(self, name: str, definitions: Mapping[str, str], kind: str) -> None:
+        if name not in definitions:
+            raise PolicyError(f"There is no {kind} {name!r}.{did_you_mean(name, definitions)} Define it first.")
 
     def _record(self, event: RuleChange) -> None:
         entry = {

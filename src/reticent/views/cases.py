@@ -45,17 +45,17 @@ class Cases:
         model = self._theory.model(literals, self._budget)
         if model is None:
             return None
-        ways = self._objection(model)
-        if ways is None:
+        alternatives = self._objection(model)
+        if alternatives is None:
             return model
-        tried: list[Literal] = []
-        for way in ways:
+        excluded: list[Literal] = []
+        for alternative in alternatives:
             self._budget.tick()
-            found = self.solve([*literals, *tried, way])
-            if found is not None:
-                return found
-            if way[0] in ("=", "!=") or not any(self._theory.may_be_null(code) for code in way[1:]):
-                tried.append(negation(way))
+            solution = self.solve([*literals, *excluded, alternative])
+            if solution is not None:
+                return solution
+            if alternative[0] in ("=", "!=") or not any(self._theory.may_be_null(code) for code in alternative[1:]):
+                excluded.append(negation(alternative))
         return None
 
     def _objection(self, model: Model) -> list[Literal] | None:
@@ -71,6 +71,7 @@ class Cases:
         return None
 
     def _broken_key(self, query: CodedQuery, model: Model) -> list[Literal] | None:
+        """Return literals of which one must hold so that two subgoals do not violate a key in the model; None if no key is violated."""
         if self._schema is None:
             return None
         for left, right, key in keyed_pairs(query, self._schema):
@@ -79,48 +80,49 @@ class Cases:
                 continue
             if key.partial and any(low[column] == NULL_CODE for column in key.columns):
                 continue
-            place = next(place for place in range(len(low)) if low[place] != high[place])
-            ways: list[Literal] = [("=", left[place], right[place])]
+            position = next(position for position in range(len(low)) if low[position] != high[position])
+            alternatives: list[Literal] = [("=", left[position], right[position])]
             for column in key.columns:
-                ways += self._unequal(left[column], right[column])
+                alternatives += self._unequal(left[column], right[column])
                 if key.partial:
-                    ways += self._null(left[column])
-            return ways
+                    alternatives += self._null(left[column])
+            return alternatives
         return None
 
     def _survival(self, removal: Removal, model: Model) -> list[Literal] | None:
+        """Return literals of which one must hold so that the answer is lost although the removal left other subgoals; None if it is lost."""
         query = removal.query
-        rest = [atom for index, atom in enumerate(query.atoms) if index not in removal.gamma]
+        remaining = [atom for index, atom in enumerate(query.atoms) if index not in removal.gamma]
         symbolic: dict[tuple[str, Fact], Fact] = {}
-        for atom in rest:
+        for atom in remaining:
             symbolic.setdefault((atom.relation, _ground(atom.terms, model)), atom.terms)
-        found = answer_remains(
+        answer = answer_remains(
             removal.union, gather(symbolic), _ground(query.head, model), self._budget, self._theory.compare
         )
-        if found is None:
+        if answer is None:
             return None
-        disjunct = removal.union.disjuncts[found[0]]
-        images = [symbolic[atom.relation, row] for atom, row in zip(disjunct.atoms, found[1], strict=True)]
+        disjunct = removal.union.disjuncts[answer[0]]
+        images = [symbolic[atom.relation, row] for atom, row in zip(disjunct.atoms, answer[1], strict=True)]
         return self._ways_out(disjunct, images, query.head)
 
     def _ways_out(self, query: CodedQuery, images: list[Fact], head: Fact) -> list[Literal]:
         """Return the conditions of a homomorphism, each negated."""
         image: dict[int, int] = {}
-        ways: dict[Literal, None] = {}
+        negations: dict[Literal, None] = {}
         rows = [(atom.terms, terms) for atom, terms in zip(query.atoms, images, strict=True)]
         for terms, values in [*rows, (query.head, head)]:
             for term, value in zip(terms, values, strict=True):
-                wanted = term if term < 0 else image.setdefault(term, value)
-                ways.update(dict.fromkeys(self._unequal(value, wanted)))
+                expected = term if term < 0 else image.setdefault(term, value)
+                negations.update(dict.fromkeys(self._unequal(value, expected)))
         for operator, left, right in query.comparisons:
             low, high = image.get(left, left), image.get(right, right)
             if low >= 0 or high >= 0:
-                ways[negation((operator, low, high))] = None
+                negations[negation((operator, low, high))] = None
                 if operator != "!=":
-                    ways.update(dict.fromkeys(self._null(low) + self._null(high)))
+                    negations.update(dict.fromkeys(self._null(low) + self._null(high)))
         for variable in query.required:
-            ways.update(dict.fromkeys(self._null(image[variable])))
-        return list(ways)
+            negations.update(dict.fromkeys(self._null(image[variable])))
+        return list(negations)
 
     def _unequal(self, left: int, right: int) -> list[Literal]:
         return [] if left == right else [("!=", left, right)]

@@ -40,8 +40,8 @@ class CertificateCheck:
 
     def card(self) -> Card:
         """Return the verdict, and how it was checked."""
-        said = f"{self.status}: {'holds' if self.holds else 'does NOT hold'}. {self.how}."
-        return Card(said, tone=tone_of(self.holds))
+        headline = f"{self.status}: {'holds' if self.holds else 'does NOT hold'}. {self.how}."
+        return Card(headline, tone=tone_of(self.holds))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data."""
@@ -91,14 +91,15 @@ def _rules(query: Query) -> list[list[str]]:
 
 
 def _check_witness(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema, foreign_keys: str) -> str:
+    """Check that the rows of a witness change both answers and that a key or equality links them; return how that was checked."""
     checker = Checker(schema, foreign_keys=foreign_keys)
     if checker.is_constrained(secret, view):
         return _check_possible(witness, secret, view, checker)
     relation = schema.relation(witness["relation"])
     rows = [row_from_json(witness[name]) for name in ("row", "view_row")]
-    agree = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
+    equal_columns = [column for column in range(len(relation.columns)) if rows[0][column] == rows[1][column]]
     meetings = relation.meetings
-    if not any(set(meeting.columns) <= set(agree) for meeting in meetings):
+    if not any(set(meeting.columns) <= set(equal_columns) for meeting in meetings):
         raise _Wrong("the two rows of the witness are neither equal nor mutually exclusive by a key")
     for query, side, row in ((secret, "secret", rows[0]), (view, "view", rows[1])):
         before = {name: [row_from_json(item) for item in items] for name, items in witness[f"{side}_database"].items()}
@@ -174,7 +175,7 @@ def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Sche
 def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view: Query, schema: Schema) -> str:
     if not has_short_proof(secret, view, schema):
         raise _Wrong("homomorphisms alone prove nothing where there are keys, comparisons, finite domains or NULLs")
-    listed = {
+    listed_pairs = {
         (
             pair["secret_part"], pair["view_part"], pair["secret_rule"], pair["view_rule"],
             tuple(pair["secret_subgoals"]), tuple(pair["view_subgoals"]),
@@ -186,45 +187,45 @@ def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view
         for j, second in enumerate(view.parts):
             for a, rule in enumerate(first.disjuncts):
                 for b, other in enumerate(second.disjuncts):
-                    for gamma, delta, same in _unifiable(rule, other):
-                        pair = listed.get((i, j, a, b, gamma, delta))
+                    for gamma, delta, equality in _unifiable(rule, other):
+                        pair = listed_pairs.get((i, j, a, b, gamma, delta))
                         if pair is None:
                             raise _Wrong(
                                 f"subgoals {gamma} and {delta} of rules {a} and {b} can be one row, and are not listed"
                             )
-                        side, union, own, removed = (
+                        side, union, rule_kept, removed = (
                             ("s", first, rule, gamma) if pair["kept"] == "secret" else ("v", second, other, delta)
                         )
-                        through = union.disjuncts[pair["through_rule"]]
-                        _check_one(through, own, removed, pair["images"], same, side)
+                        surviving = union.disjuncts[pair["through_rule"]]
+                        _check_one(surviving, rule_kept, removed, pair["images"], equality, side)
                         checked += 1
     return f"{checked} homomorphisms checked; no other subgoals can be one row"
 
 
 def _check_one(
-    through: ConjunctiveQuery,
-    own: ConjunctiveQuery,
+    surviving: ConjunctiveQuery,
+    rule: ConjunctiveQuery,
     removed: tuple[int, ...],
     images: Sequence[int],
-    same: _Same,
+    equality: _Same,
     side: str,
 ) -> None:
-    """Check that the listed subgoals are images of ``through`` that avoid the removed ones and give the same head."""
+    """Check that the listed subgoals are images of ``surviving`` that avoid the removed ones and give the same head."""
     image: dict[Variable, Any] = {}
 
     def agree(term: Term, target: Term) -> bool:
-        value = same.of(side, target)
+        value = equality.of(side, target)
         return bool((image.setdefault(term, value) if isinstance(term, Variable) else ("c", term)) == value)
 
-    if len(images) != len(through.body):
+    if len(images) != len(surviving.body):
         raise _Wrong("a homomorphism does not map every subgoal")
-    for atom, index in zip(through.body, images, strict=True):
-        target = own.body[index]
+    for atom, index in zip(surviving.body, images, strict=True):
+        target = rule.body[index]
         if index in removed or atom.relation != target.relation:
             raise _Wrong("a homomorphism uses a subgoal that it must not use")
         if not all(agree(term, value) for term, value in zip(atom.terms, target.terms, strict=True)):
             raise _Wrong("a listed map is not a homomorphism")
-    if not all(agree(term, value) for term, value in zip(through.head, own.head, strict=True)):
+    if not all(agree(term, value) for term, value in zip(surviving.head, rule.head, strict=True)):
         raise _Wrong("a listed homomorphism gives another answer")
 
 
@@ -254,21 +255,22 @@ class _Same:
 def _unifiable(
     rule: ConjunctiveQuery, other: ConjunctiveQuery
 ) -> Iterable[tuple[tuple[int, ...], tuple[int, ...], _Same]]:
+    """Yield sets of subgoals of both rules that can be one row, with the equalities of terms that this implies."""
     for relation in sorted({atom.relation for atom in rule.body} & {atom.relation for atom in other.body}):
-        mine = [index for index, atom in enumerate(rule.body) if atom.relation == relation]
-        theirs = [index for index, atom in enumerate(other.body) if atom.relation == relation]
-        for gamma in _subsets(mine):
-            for delta in _subsets(theirs):
-                same = _Same()
+        rule_subgoals = [index for index, atom in enumerate(rule.body) if atom.relation == relation]
+        other_subgoals = [index for index, atom in enumerate(other.body) if atom.relation == relation]
+        for gamma in _subsets(rule_subgoals):
+            for delta in _subsets(other_subgoals):
+                equality = _Same()
                 base = rule.body[gamma[0]]
                 rows = [("s", rule.body[g]) for g in gamma] + [("v", other.body[d]) for d in delta]
                 if all(
-                    same.join("s", left, side, right)
+                    equality.join("s", left, side, right)
                     for side, atom in rows
                     for left, right in zip(base.terms, atom.terms, strict=True)
                 ):
-                    yield gamma, delta, same
+                    yield gamma, delta, equality
 
 
-def _subsets(places: list[int]) -> list[tuple[int, ...]]:
-    return [chosen for size in range(1, len(places) + 1) for chosen in combinations(places, size)]
+def _subsets(indices: list[int]) -> list[tuple[int, ...]]:
+    return [chosen for size in range(1, len(indices) + 1) for chosen in combinations(indices, size)]

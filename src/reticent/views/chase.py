@@ -34,12 +34,12 @@ def chase(query: CodedQuery, classes: EqualTerms, schema: Schema) -> bool:
 
 def keyed_pairs(query: CodedQuery, schema: Schema) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], Key]]:
     """Yield every two subgoals of one relation, with each key of the relation."""
-    for relation, places in query.places.items():
+    for relation, indices in query.places.items():
         keys = schema.relation(relation).keys
         if not keys:
             continue
-        for number, first in enumerate(places):
-            for second in places[number + 1 :]:
+        for number, first in enumerate(indices):
+            for second in indices[number + 1 :]:
                 for key in keys:
                     yield query.atoms[first].terms, query.atoms[second].terms, key
 

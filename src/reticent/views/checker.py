@@ -68,10 +68,10 @@ def check(
     views = [view] if isinstance(view, str | Query) else list(view)
     if not views:
         raise PolicyError("Name at least one view to check.")
-    known = load_schema(schema, dialect)
-    known, (hidden, *shown) = prepare([secret, *views], known, semantics, keys, domains, dialect)
+    tables = load_schema(schema, dialect)
+    tables, (secret_query, *view_queries) = prepare([secret, *views], tables, semantics, keys, domains, dialect)
     checker = Checker(
-        known,
+        tables,
         key_mode=key_mode,
         strict=strict,
         foreign_keys=foreign_keys,
@@ -79,7 +79,7 @@ def check(
         seconds=seconds,
         context=context,
     )
-    return jointly(tuple(checker.check(hidden, item) for item in shown))
+    return jointly(tuple(checker.check(secret_query, item) for item in view_queries))
 
 
 def load_schema(schema: str | Path | Schema | None, dialect: str = "postgres") -> Schema | None:
@@ -116,21 +116,21 @@ def prepare(
     labels = list(names or ["secret", *(f"view {number}" for number in range(1, len(texts)))])
     if names is None and len(texts) == 2:
         labels[1] = "view"
-    read: list[str | Query] = [
+    parsed: list[str | Query] = [
         parse(text, label) if isinstance(text, str) and looks_like_datalog(text) else text
         for text, label in zip(texts, labels, strict=True)
     ]
     if schema is None:
-        if any(isinstance(text, str) for text in read):
+        if any(isinstance(text, str) for text in parsed):
             raise PolicyError(
                 "An SQL query needs a schema: pass the CREATE TABLE statements (schema=..., --schema FILE)."
             )
-        schema = inferred(text for text in read if isinstance(text, Query))
+        schema = inferred(text for text in parsed if isinstance(text, Query))
         keys = {name: value for name, value in (keys or {}).items() if schema.find(name)}
         domains = {name: value for name, value in (domains or {}).items() if schema.find(name)}
     schema = schema.with_domains(domains or {}).with_keys(keys or {})
-    found = []
-    for text, label in zip(read, labels, strict=True):
+    queries = []
+    for text, label in zip(parsed, labels, strict=True):
         if isinstance(text, str):
             from reticent.views.sql.translate import translate
 
@@ -141,8 +141,8 @@ def prepare(
                 query = replace(
                     text, warnings=(*text.warnings, "Datalog is read with set semantics; 'bag' is for SQL.")
                 )
-        found.append(fit(query, schema))
-    return schema, found
+        queries.append(fit(query, schema))
+    return schema, queries
 
 
 class Checker:
@@ -184,14 +184,14 @@ class Checker:
         """Return the verdict on one pair; a cut-off search gives UNKNOWN with its reason."""
         budget = self._budget()
         try:
-            found = self._collision(secret, view, budget)
+            collision = self._collision(secret, view, budget)
         except OutOfBudget as cut:
             return self._verdict(UNKNOWN, secret, view, f"{str(cut)[0].upper()}{str(cut)[1:]}.", budget)
         except RecursionError:
             return self._verdict(UNKNOWN, secret, view, "The queries are nested too deeply to be searched.", budget)
-        if found is None:
+        if collision is None:
             return self._private(secret, view, budget)
-        return self._collided(secret, view, found, budget)
+        return self._collided(secret, view, collision, budget)
 
     def collide(self, secret: Query, view: Query) -> Collision | None:
         """Return the collision of two queries without a verdict, for display."""
@@ -217,22 +217,24 @@ class Checker:
         return self._classes[query]
 
     def _collision(self, secret: Query, view: Query, budget: SearchBudget) -> Collision | None:
+        """Return a common critical row of the two queries; None if there is none."""
         for first in self.signatures(secret, budget):
             for second in self.signatures(view, budget):
-                found = find_collision(first, second, budget)
-                if found is not None:
-                    return found
+                collision = find_collision(first, second, budget)
+                if collision is not None:
+                    return collision
         return None
 
     def _private(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict:
-        unread = [
+        """Return the verdict if no common critical row was found: PRIVATE, unless something outside the theory links the tables."""
+        unbounded = [
             f"{query.name}: {why}, which may read any table" for query in (secret, view) for why in query.boundless
         ]
         shared = {name.lower() for name in secret.relations()} & {name.lower() for name in view.relations()}
-        tied = [tie for name in sorted(shared) for tie in self.schema.relation(name).ties]
-        unsorted = _unsorted(secret, view, self.schema)
-        if unread or tied or unsorted:
-            reasons = "; ".join([*unread, *tied, *unsorted])
+        row_ties = [tie for name in sorted(shared) for tie in self.schema.relation(name).ties]
+        unordered = _unsorted(secret, view, self.schema)
+        if unbounded or row_ties or unordered:
+            reasons = "; ".join([*unbounded, *row_ties, *unordered])
             reason = f"No shared critical row was found, but that proves nothing because of {reasons}."
             return self._verdict(UNKNOWN, secret, view, reason, budget)
         if self._tied:
@@ -242,81 +244,84 @@ class Checker:
                 return self._verdict(UNKNOWN, secret, view, f"{str(cut)[0].upper()}{str(cut)[1:]}.", budget)
             if tied_verdict is not None:
                 return tied_verdict
-        outside = [] if self._tied else self._outside(secret, view)
-        if outside and self._strict:
-            reason = f"No shared critical row, but the theory does not cover {'; '.join(outside)} (--strict)."
-            return self._verdict(UNKNOWN, secret, view, reason, budget, outside)
+        not_covered = [] if self._tied else self._outside(secret, view)
+        if not_covered and self._strict:
+            reason = f"No shared critical row, but the theory does not cover {'; '.join(not_covered)} (--strict)."
+            return self._verdict(UNKNOWN, secret, view, reason, budget, not_covered)
         reason = "No row of any table can change both answers."
         if self._tied & {name.lower() for name in secret.relations() | view.relations()}:
             reason += " No foreign key ties rows of the two."
-        return self._verdict(PRIVATE, secret, view, reason, budget, outside)
+        return self._verdict(PRIVATE, secret, view, reason, budget, not_covered)
 
     def _tied_together(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict | None:
         """Return the verdict if rows that the two queries depend on are linked by foreign keys; None if none are."""
-        tried = None
+        last_tie = None
         for first in self.signatures(secret, budget):
             for second in self.signatures(view, budget):
-                for count, (found, tie) in enumerate(find_ties(first, second, budget)):
-                    tried = tie
-                    witness = build(found, secret, view, self.schema, self.setting.book)
-                    shown = prove(witness, tie.steps)
-                    if shown is not None:
+                for count, (collision, tie) in enumerate(find_ties(first, second, budget)):
+                    last_tie = tie
+                    witness = build(collision, secret, view, self.schema, self.setting.book)
+                    proved = prove(witness, tie.steps)
+                    if proved is not None:
                         keys = " and ".join(tie.foreign_keys) or "a key"
-                        reason = f"Rows of {shown.relation}, on which the secret depends, and of {shown.view_relation}, on which the view depends, are tied by {keys}."
+                        reason = f"Rows of {proved.relation}, on which the secret depends, and of {proved.view_relation}, on which the view depends, are tied by {keys}."
                         verdict = self._verdict(DISCLOSES, secret, view, reason, budget)
-                        return replace(verdict, relation=shown.relation, witness=shown)
+                        return replace(verdict, relation=proved.relation, witness=proved)
                     if count >= _MOST_TIES:
                         break
-        if tried is None:
+        if last_tie is None:
             return None
-        shown = search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
-        if shown is not None:
-            reason = f"{_changing(shown)}."
+        proved = search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
+        if proved is not None:
+            reason = f"{_changing(proved)}."
             return replace(
-                self._verdict(DISCLOSES, secret, view, reason, budget), relation=shown.relation, witness=shown
+                self._verdict(DISCLOSES, secret, view, reason, budget), relation=proved.relation, witness=proved
             )
-        reason = f"No row changes both answers, but {' and '.join(tried.foreign_keys) or 'a key'} ties rows on which the two depend, and whether that shows is not decided."
+        reason = f"No row changes both answers, but {' and '.join(last_tie.foreign_keys) or 'a key'} ties rows on which the two depend, and whether that shows is not decided."
         return self._verdict(UNKNOWN, secret, view, reason, budget)
 
-    def _collided(self, secret: Query, view: Query, found: Collision, budget: SearchBudget) -> Verdict:
+    def _collided(self, secret: Query, view: Query, collision: Collision, budget: SearchBudget) -> Verdict:
+        """Return the verdict for a common critical row: DISCLOSES with a witness, or UNKNOWN if the translation was inexact."""
         from reticent.views.explanation import pattern_text, reading
 
-        shape = pattern_text(found, self.setting.book)
-        other = pattern_text(found, self.setting.book, of_view=True)
-        overlap = reading(found, self.schema, self.setting.book)
+        shape = pattern_text(collision, self.setting.book)
+        view_shape = pattern_text(collision, self.setting.book, of_view=True)
+        overlap = reading(collision, self.schema, self.setting.book)
         inexact = [
-            *(f"{secret.name}: {why}" for why in secret.inexact),
-            *(f"{view.name}: {why}" for why in view.inexact),
+            *(f"{secret.name}: {causes}" for causes in secret.inexact),
+            *(f"{view.name}: {causes}" for causes in view.inexact),
         ]
         is_constrained = self.is_constrained(secret, view)
         if inexact or is_constrained:
-            shown = None if any(map(_depends_on_database, inexact)) else self._run(secret, view, found, is_constrained)
-            why = "; ".join(inexact)
-            if shown is not None:
-                reason = f"{_changing(shown)} when they are run (because of {why})."
+            demonstrated = (
+                None if any(map(_depends_on_database, inexact)) else self._run(secret, view, collision, is_constrained)
+            )
+            causes = "; ".join(inexact)
+            if demonstrated is not None:
+                reason = f"{_changing(demonstrated)} when they are run (because of {causes})."
                 verdict = self._verdict(DISCLOSES, secret, view, reason if inexact else overlap, budget)
-                return replace(verdict, relation=shown.relation, witness=shown)
-            why = why or "foreign keys and CHECK constraints, under which no small database shows it"
-            reason = f"{overlap} Whether that shows is not decided, because of {why}."
+                return replace(verdict, relation=demonstrated.relation, witness=demonstrated)
+            causes = causes or "foreign keys and CHECK constraints, under which no small database shows it"
+            reason = f"{overlap} Whether that shows is not decided, because of {causes}."
             verdict = self._verdict(UNKNOWN, secret, view, reason, budget)
-            return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other)
-        witness = build(found, secret, view, self.schema, self.setting.book)
+            return replace(verdict, relation=collision.relation, pattern=shape, view_pattern=view_shape)
+        witness = build(collision, secret, view, self.schema, self.setting.book)
         witness = self._replayed(witness, secret, view)
         verdict = self._verdict(DISCLOSES, secret, view, overlap, budget)
-        return replace(verdict, relation=found.relation, pattern=shape, view_pattern=other, witness=witness)
+        return replace(verdict, relation=collision.relation, pattern=shape, view_pattern=view_shape, witness=witness)
 
     def is_constrained(self, secret: Query, view: Query) -> bool:
         """True if a witness must satisfy more than keys: foreign keys, or a CHECK that is not part of the queries."""
         names = {name.lower() for name in secret.relations() | view.relations()}
         return bool(self._tied & names) or any(self.schema.relation(name).checks for name in names)
 
-    def _run(self, secret: Query, view: Query, found: Collision, is_constrained: bool) -> DatabaseWitness | None:
+    def _run(self, secret: Query, view: Query, collision: Collision, is_constrained: bool) -> DatabaseWitness | None:
         """Return a disclosure demonstrated in a real database under all constraints: with the rows of the collision, or with random ones."""
-        witness = build(found, secret, view, self.schema, self.setting.book)
+        witness = build(collision, secret, view, self.schema, self.setting.book)
         for steps in steps_between(witness.relation, witness.row, witness.view_row, self.schema):
-            shown = prove(witness, steps)
-            if shown is not None:
-                return shown
+            proved = prove(witness, steps)
+            if proved is not None:
+                return proved
         if not is_constrained:
             return search(secret, view, self.schema)
         return search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
@@ -366,20 +371,21 @@ class Checker:
         )
 
     def _assumptions(self, secret: Query, view: Query) -> tuple[str, ...]:
-        found = [
+        """Return the assumptions under which the verdict holds."""
+        assumptions = [
             "rows are independent of each other, apart from "
             + ("keys and foreign keys" if self._tied else "declared keys"),
             "the answers are seen, and nothing else: grant a view as a security barrier (reticent views grant)",
         ]
         shared = [self.schema.relation(name) for name in sorted(secret.relations() & view.relations())]
-        several = [relation.name for relation in shared if len(relation.keys) > 1]
-        if several:
-            found.append(f"conservative (multiple keys) on {', '.join(several)}")
+        multiple_keys = [relation.name for relation in shared if len(relation.keys) > 1]
+        if multiple_keys:
+            assumptions.append(f"conservative (multiple keys) on {', '.join(multiple_keys)}")
         if any(True for query in (secret, view) for _ in _ordered_texts(query, self.schema)):
-            found.append("texts are ordered by code point (collation C)")
+            assumptions.append("texts are ordered by code point (collation C)")
         if not self.setting.exact_keys:
-            found.append("conservative key test: databases that violate the keys were not excluded")
-        return tuple(found)
+            assumptions.append("conservative key test: databases that violate the keys were not excluded")
+        return tuple(assumptions)
 
     def _warnings(self, secret: Query, view: Query) -> tuple[str, ...]:
         names = sorted(
@@ -397,29 +403,29 @@ class Checker:
 
     def _outside(self, secret: Query, view: Query) -> list[str]:
         """Return foreign keys that link a table of the secret to one of the view, over any number of steps."""
-        home: dict[str, str] = {}
+        parent_of: dict[str, str] = {}
 
         def find(name: str) -> str:
-            while home.setdefault(name, name) != name:
-                name = home[name]
+            while parent_of.setdefault(name, name) != name:
+                name = parent_of[name]
             return name
 
         for link in self.schema.foreign_keys:
-            home[find(link.child.lower())] = find(link.parent.lower())
-        mine = {find(name.lower()) for name in secret.relations()}
-        theirs = {find(name.lower()) for name in view.relations()}
+            parent_of[find(link.child.lower())] = find(link.parent.lower())
+        secret_roots = {find(name.lower()) for name in secret.relations()}
+        view_roots = {find(name.lower()) for name in view.relations()}
         return [
             f"the foreign key {link.text}"
             for link in self.schema.foreign_keys
-            if find(link.child.lower()) in mine & theirs
+            if find(link.child.lower()) in secret_roots & view_roots
         ]
 
 
-def _changing(shown: DatabaseWitness) -> str:
+def _changing(witness: DatabaseWitness) -> str:
     """Return which rows of a witness change the answers, in words."""
-    if (shown.relation, shown.row) == (shown.view_relation, shown.view_row):
-        return f"A row of {shown.relation} changes both answers"
-    return f"A row of {shown.relation} changes the answer of the secret, and one of {shown.view_relation}, tied to it by keys, that of the view"
+    if (witness.relation, witness.row) == (witness.view_relation, witness.view_row):
+        return f"A row of {witness.relation} changes both answers"
+    return f"A row of {witness.relation} changes the answer of the secret, and one of {witness.view_relation}, tied to it by keys, that of the view"
 
 
 def _depends_on_database(reason: str) -> bool:
@@ -450,10 +456,10 @@ def _unsorted(secret: Query, view: Query, schema: Schema) -> list[str]:
     A single constant splits the texts alike in every order.
     """
     columns = [column for query in (secret, view) for column in _ordered_texts(query, schema)]
-    named = {item for query in (secret, view) for item in query.constants if item.kind == "text"}
-    found = {
+    constants = {item for query in (secret, view) for item in query.constants if item.kind == "text"}
+    orders_by_column = {
         column.name: f"the order of texts in {column.name}, which its collation decides"
         for column in columns
-        if not column.sorted_by_code_point and len(named | set(column.domain or ())) > 1
+        if not column.sorted_by_code_point and len(constants | set(column.domain or ())) > 1
     }
-    return list(found.values())
+    return list(orders_by_column.values())

@@ -58,9 +58,9 @@ def find_collision(
             for first in secret.live(relation, budget, single):
                 for second in view.live(relation, budget, single):
                     if single or len(first.gamma) + len(second.gamma) > 2:
-                        found = pair.meet(first, second)
-                        if found is not None:
-                            return found
+                        collision = pair.meet(first, second)
+                        if collision is not None:
+                            return collision
     return None
 
 
@@ -74,9 +74,9 @@ def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Itera
                 for first in secret.live(relation, budget, single):
                     for second in view.live(tie.relation, budget, single):
                         if single or len(first.gamma) + len(second.gamma) > 2:
-                            found = pair.meet_by(first, second, [tie.meeting])
-                            if found is not None:
-                                yield found, tie
+                            collision = pair.meet_by(first, second, [tie.meeting])
+                            if collision is not None:
+                                yield collision, tie
 
 
 def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
@@ -90,7 +90,10 @@ def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
 
 
 def _clash(first: Fact, second: Fact, meeting: RowDependence) -> bool:
-    return any(first[one] < 0 and second[other] < 0 and first[one] != second[other] for one, other in meeting.pairs)
+    return any(
+        first[column] < 0 and second[view_column] < 0 and first[column] != second[view_column]
+        for column, view_column in meeting.pairs
+    )
 
 
 class _Pair:
@@ -139,8 +142,10 @@ class _Pair:
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
         terms = query.atoms[min(first.gamma)].terms
-        others = other.atoms[min(second.gamma)].terms
-        if not merged or not all(classes.merge(terms[one], others[two]) for one, two in meeting.pairs):
+        other_terms = other.atoms[min(second.gamma)].terms
+        if not merged or not all(
+            classes.merge(terms[column], other_terms[view_column]) for column, view_column in meeting.pairs
+        ):
             return None
         if meeting.filled and any(classes.find(terms[column]) == NULL_CODE for column in meeting.columns):
             return None

@@ -16,9 +16,9 @@ def answer_remains(
 ) -> tuple[int, list[Fact]] | None:
     """Return the disjunct, and the facts it maps to, through which ``head`` is still an answer; None if it is lost."""
     for index, query in enumerate(union.disjuncts):
-        found = _search(query, facts, head, budget, compare, fast)
-        if found is not None:
-            return index, found
+        facts_used = _search(query, facts, head, budget, compare, fast)
+        if facts_used is not None:
+            return index, facts_used
     return None
 
 

@@ -62,7 +62,7 @@ def is_plain(union: CodedUnion, setting: Setting) -> bool:
 
 def _undecided_nulls(union: CodedUnion) -> bool:
     """True if some subgoal requires a column to be filled and another leaves it open."""
-    wanted = {
+    required_positions = {
         (atom.relation, position)
         for query in union.disjuncts
         for atom in query.atoms
@@ -70,7 +70,7 @@ def _undecided_nulls(union: CodedUnion) -> bool:
         if code in query.required
     }
     return any(
-        code >= 0 and code not in query.filled and (atom.relation, position) in wanted
+        code >= 0 and code not in query.filled and (atom.relation, position) in required_positions
         for query in union.disjuncts
         for atom in query.atoms
         for position, code in enumerate(atom.terms)
@@ -79,9 +79,9 @@ def _undecided_nulls(union: CodedUnion) -> bool:
 
 def _partial_keys(union: CodedUnion, schema: Schema) -> bool:
     return any(
-        len(places) > 1 and any(key.partial for key in schema.relation(relation).keys)
+        len(indices) > 1 and any(key.partial for key in schema.relation(relation).keys)
         for query in union.disjuncts
-        for relation, places in query.places.items()
+        for relation, indices in query.places.items()
     )
 
 
@@ -117,10 +117,10 @@ class Signature:
         key = (relation, single)
         if key not in self._found:
             try:
-                found = list(islice(self._search(relation, budget, single), MOST_LIVE + 1))
-                if len(found) > MOST_LIVE:
+                live_sets = list(islice(self._search(relation, budget, single), MOST_LIVE + 1))
+                if len(live_sets) > MOST_LIVE:
                     raise OutOfBudget(f"{relation} has more than {MOST_LIVE} live sets of subgoals in one query")
-                self._found[key] = found
+                self._found[key] = live_sets
             except OutOfBudget as cut:
                 self._cut = cut
                 raise
@@ -128,14 +128,14 @@ class Signature:
 
     def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[CriticalSubgoals]:
         for number, query in enumerate(self.union.disjuncts):
-            places = query.places.get(relation, [])
-            sturdy = self._robust(number, relation, budget)
-            only_single = single or len(sturdy) == len(places)
-            for gamma, classes in _unifiable(query, places, only_single, budget):
+            indices = query.places.get(relation, [])
+            robust_subgoals = self._robust(number, relation, budget)
+            only_single = single or len(robust_subgoals) == len(indices)
+            for gamma, classes in _unifiable(query, indices, only_single, budget):
                 if self.setting.exact_keys and not chase(query, classes, self.setting.schema):
                     continue
                 pattern = classes.apply(query.atoms[gamma[0]].terms)
-                robust = len(gamma) == 1 and gamma[0] in sturdy
+                robust = len(gamma) == 1 and gamma[0] in robust_subgoals
                 if (robust and self.plain) or self._is_live(query, frozenset(gamma), classes, pattern, budget):
                     yield CriticalSubgoals(number, frozenset(gamma), relation, pattern, classes, robust)
 
@@ -144,17 +144,17 @@ class Signature:
         if not self.setting.fast:
             return set()
         query = self.union.disjuncts[number]
-        places = query.places.get(relation, [])
-        if len(places) == 1 and all(relation in other.places for other in self.union.disjuncts):
-            return set(places)
+        indices = query.places.get(relation, [])
+        if len(indices) == 1 and all(relation in other.places for other in self.union.disjuncts):
+            return set(indices)
         keyed = any(self.setting.schema.relation(name).keys for name in query.places)
         if len(self.union.disjuncts) == 1 and self.plain and not keyed:
-            found = set()
-            for index in places:
+            blocking = set()
+            for index in indices:
                 budget.look_at_the_clock()
                 if is_blocking(query, index):
-                    found.add(index)
-            return found
+                    blocking.add(index)
+            return blocking
         return set()
 
     def _is_live(
@@ -198,23 +198,23 @@ def loses_answer(
 
 
 def _unifiable(
-    query: CodedQuery, places: list[int], single: bool, budget: SearchBudget
+    query: CodedQuery, indices: list[int], single: bool, budget: SearchBudget
 ) -> Iterator[tuple[tuple[int, ...], EqualTerms]]:
     """Yield all non-empty sets of subgoals that one row can match, each before its supersets.
 
     Neither single subgoals nor maximal sets suffice.
     """
-    stack: list[tuple[tuple[int, ...], EqualTerms]] = [((place,), EqualTerms()) for place in reversed(places)]
+    stack: list[tuple[tuple[int, ...], EqualTerms]] = [((index,), EqualTerms()) for index in reversed(indices)]
     while stack:
         gamma, classes = stack.pop()
         yield gamma, classes.copy()
         if single:
             continue
         first = query.atoms[gamma[0]].terms
-        for place in reversed(places[places.index(gamma[-1]) + 1 :]):
+        for index in reversed(indices[indices.index(gamma[-1]) + 1 :]):
             budget.tick()
             merged = classes.copy()
-            if merged.merge_rows(first, query.atoms[place].terms, range(len(first))) and respects_null(
+            if merged.merge_rows(first, query.atoms[index].terms, range(len(first))) and respects_null(
                 merged, query.filled
             ):
-                stack.append(((*gamma, place), merged))
+                stack.append(((*gamma, index), merged))

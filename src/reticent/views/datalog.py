@@ -58,6 +58,7 @@ class _DatalogParser:
         self.anonymous = 0
 
     def query(self, name: str) -> Query:
+        """Parse all rules; together they are a union of queries with one head."""
         rules: list[ConjunctiveQuery] = []
         head_name = None
         while self.at < len(self.tokens):
@@ -107,6 +108,7 @@ class _DatalogParser:
             raise self._error(str(error).rstrip("."), start) from None
 
     def _atom(self) -> Atom:
+        """Parse one subgoal: a relation name and its terms."""
         token = self._next("name", "a relation name")
         if not self._take("mark", "("):
             raise self._error(f"Expected '(' after {token.text}", self._here())
@@ -157,18 +159,18 @@ class _DatalogParser:
         return not texts or self.tokens[index].text in texts
 
     def _take(self, kind: str, *texts: str) -> bool:
-        found = self._peek(kind, *texts)
-        self.at += found
-        return found
+        is_match = self._peek(kind, *texts)
+        self.at += is_match
+        return is_match
 
     def _take_word(self, word: str) -> bool:
-        found = self._peek("name") and self.tokens[self.at].text.lower() == word
-        self.at += found
-        return found
+        is_match = self._peek("name") and self.tokens[self.at].text.lower() == word
+        self.at += is_match
+        return is_match
 
-    def _next(self, kind: str, wanted: str) -> _Token:
+    def _next(self, kind: str, expected: str) -> _Token:
         if not self._peek(kind):
-            raise self._error(f"Expected {wanted}", self._here())
+            raise self._error(f"Expected {expected}", self._here())
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -178,8 +180,8 @@ class _DatalogParser:
     def _error(self, message: str, position: int) -> PolicyError:
         before = self.text[:position]
         line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
-        shown = self.text.splitlines()[line - 1].strip() if self.text.splitlines() else ""
-        return PolicyError(f"{message}, at line {line}, column {column} of the Datalog text: {shown}")
+        line_text = self.text.splitlines()[line - 1].strip() if self.text.splitlines() else ""
+        return PolicyError(f"{message}, at line {line}, column {column} of the Datalog text: {line_text}")
 
 
 def _rule(
@@ -188,7 +190,7 @@ def _rule(
     comparisons: list[TermComparison],
     equalities: list[tuple[Term, Term]],
 ) -> ConjunctiveQuery:
-    """Return the rule with ``x = y`` and ``x = 5`` substituted; a contradiction becomes ``1 != 1``."""
+    """Parse one rule: its head, subgoals and comparisons."""
     replaced: dict[Term, Term] = {}
 
     def find(term: Term) -> Term:

@@ -64,19 +64,21 @@ def is_possible(facts: Sequence[Fact], schema: Schema) -> bool:
     """True if a database satisfies keys, foreign keys and CHECK constraints."""
     for name in {name for name, _ in facts}:
         relation = schema.relation(name)
-        rows = [row for where, row in facts if where == name]
+        rows = [row for table, row in facts if table == name]
         for key in relation.keys:
-            filled = [values for row in rows if NULL not in (values := tuple(row[place] for place in key.columns))]
+            filled = [values for row in rows if NULL not in (values := tuple(row[column] for column in key.columns))]
             if len(set(filled)) < len(filled):
                 return False
         if not all(satisfies_checks(relation, row) for row in rows):
             return False
         for link in parents_of(name, schema):
             parent = schema.relation(link.parent).name
-            there = {tuple(row[place] for place in link.references) for where, row in facts if where == parent}
+            parent_values = {
+                tuple(row[column] for column in link.references) for table, row in facts if table == parent
+            }
             for row in rows:
-                named = tuple(row[place] for place in link.columns)
-                if NULL not in named and named not in there:
+                referring = tuple(row[column] for column in link.columns)
+                if NULL not in referring and referring not in parent_values:
                     return False
     return True
 
@@ -97,16 +99,16 @@ def prove(witness: DatabaseWitness, steps: Sequence[TieStep], seconds: float = _
         worlds = list(_worlds(chain, witness.secret_database, witness.view_database, schema))
     except (_NoSuchRows, ReticentError):
         return None
-    own = [("sqlite", False), ("duckdb", False)]
+    engines = [("sqlite", False), ("duckdb", False)]
     # Rules are equivalent to the text if nothing was dropped from them.
-    for engine, translated in own if secret.inexact or view.inexact else [*own, ("sqlite", True)]:
+    for engine, translated in engines if secret.inexact or view.inexact else [*engines, ("sqlite", True)]:
         try:
             statements = [statement_for(query, schema, engine, translated) for query in (secret, view)]
             for world in worlds:
                 if len(world.random) <= MOST_RANDOM:
-                    found = _shown(world, witness, statements, engine, seconds)
-                    if found is not None:
-                        return found
+                    shown = _shown(world, witness, statements, engine, seconds)
+                    if shown is not None:
+                        return shown
         except (NotReplayed, TookTooLong):
             continue
     return None
@@ -127,16 +129,18 @@ def _worlds(chain: Sequence[Fact], secret: Database, view: Database, schema: Sch
 
 def _with_dependents(chain: Sequence[Fact], facts: Sequence[Fact], schema: Schema) -> list[Fact]:
     """Return the rows of the chain and, transitively, all rows that refer to them: a row can be absent only if they are."""
-    found = list(dict.fromkeys(chain))
-    for name, row in found:
-        for child, other in facts:
+    rows = list(dict.fromkeys(chain))
+    for name, row in rows:
+        for child, child_row in facts:
             for link in parents_of(child, schema):
-                named = tuple(other[place] for place in link.columns)
+                referring = tuple(child_row[place] for place in link.columns)
                 referred = tuple(row[place] for place in link.references)
-                is_parent = schema.relation(link.parent).name == name and NULL not in named and named == referred
-                if is_parent and (child, other) not in found:
-                    found.append((child, other))
-    return found
+                is_parent = (
+                    schema.relation(link.parent).name == name and NULL not in referring and referring == referred
+                )
+                if is_parent and (child, child_row) not in rows:
+                    rows.append((child, child_row))
+    return rows
 
 
 class _NoSuchRows(Exception):
@@ -159,11 +163,11 @@ def _chain(first: Fact, last: Fact, steps: Sequence[TieStep], schema: Schema) ->
         )
     rows[-1] = dict(enumerate(last[1]))
     fresh = _FreshValues([*first[1], *last[1]])
-    for place in range(len(steps) - 1, -1, -1):
-        step, row = steps[place], rows[place]
+    for index in range(len(steps) - 1, -1, -1):
+        step, row = steps[index], rows[index]
         for before, after in zip(step.columns, step.next_columns, strict=True):
-            wanted = rows[place + 1].setdefault(after, fresh.of(schema.relation(names[place + 1]).columns[after]))
-            if row.setdefault(before, wanted) != wanted or wanted == NULL:
+            value = rows[index + 1].setdefault(after, fresh.of(schema.relation(names[index + 1]).columns[after]))
+            if row.setdefault(before, value) != value or value == NULL:
                 raise _NoSuchRows
     return list(
         dict.fromkeys((name, fresh.row(schema.relation(name), row)) for name, row in zip(names, rows, strict=True))
@@ -172,19 +176,23 @@ def _chain(first: Fact, last: Fact, steps: Sequence[TieStep], schema: Schema) ->
 
 def _completed(facts: Sequence[Fact], schema: Schema) -> list[Fact]:
     """Return the rows, completed with parent rows until no foreign key is violated."""
-    found = list(dict.fromkeys(facts))
-    fresh = _FreshValues([item for _, row in found for item in row])
-    for name, row in found:
+    rows = list(dict.fromkeys(facts))
+    fresh = _FreshValues([item for _, row in rows for item in row])
+    for name, row in rows:
         for link in parents_of(name, schema):
             parent = schema.relation(link.parent)
-            named = tuple(row[place] for place in link.columns)
-            there = (tuple(each[place] for place in link.references) for where, each in found if where == parent.name)
-            if NULL in named or named in there:
+            referring = tuple(row[column] for column in link.columns)
+            parent_values = (
+                tuple(row_of_parent[column] for column in link.references)
+                for table, row_of_parent in rows
+                if table == parent.name
+            )
+            if NULL in referring or referring in parent_values:
                 continue
-            if len(found) >= _MOST_ROWS:
+            if len(rows) >= _MOST_ROWS:
                 raise _NoSuchRows
-            found.append((parent.name, fresh.row(parent, dict(zip(link.references, named, strict=True)), schema)))
-    return found
+            rows.append((parent.name, fresh.row(parent, dict(zip(link.references, referring, strict=True)), schema)))
+    return rows
 
 
 @dataclass
@@ -204,20 +212,20 @@ class _FreshValues:
         self.taken.append(item)
         return item
 
-    def row(self, relation: Relation, known: dict[int, Constant], schema: Schema | None = None) -> Row:
+    def row(self, relation: Relation, given: dict[int, Constant], schema: Schema | None = None) -> Row:
         """Return a row with some given values; foreign-key columns are NULL if allowed, or refer to the row itself if it is its own parent."""
         links = list(parents_of(relation.name, schema)) if schema is not None else []
-        naming = {place for link in links for place in link.columns}
-        row = dict(known)
-        for place, column in enumerate(relation.columns):
-            if place not in row:
-                row[place] = NULL if place in naming and column.nullable else self.of(column)
+        foreign_key_columns = {column_index for link in links for column_index in link.columns}
+        row = dict(given)
+        for column_index, column in enumerate(relation.columns):
+            if column_index not in row:
+                row[column_index] = NULL if column_index in foreign_key_columns and column.nullable else self.of(column)
         for link in links:
             if link.parent.lower() == relation.name.lower():
-                for place, own in zip(link.columns, link.references, strict=True):
-                    if place not in known and row[place] != NULL:
-                        row[place] = row[own]
-        return tuple(row[place] for place in range(len(relation.columns)))
+                for column_index, referred in zip(link.columns, link.references, strict=True):
+                    if column_index not in given and row[column_index] != NULL:
+                        row[column_index] = row[referred]
+        return tuple(row[column_index] for column_index in range(len(relation.columns)))
 
 
 @dataclass
@@ -229,8 +237,8 @@ class _Answers:
     def dependent(self, random: Sequence[Fact]) -> bool:
         """True if the answers are dependent under one of two priors; odds are integers, so this is exact."""
         return any(
-            self._under({fact: odds(place) for place, fact in enumerate(random)})
-            for odds in (lambda _: 1, lambda place: place + 2)
+            self._under({fact: odds(rank) for rank, fact in enumerate(random)})
+            for odds in (lambda _: 1, lambda rank: rank + 2)
         )
 
     def _under(self, odds: dict[Fact, int]) -> bool:
@@ -246,17 +254,19 @@ class _Answers:
                 side[answer] += weight
         total = joint.total()
         return any(
-            joint[one, other] * total != sides[0][one] * sides[1][other] for one in sides[0] for other in sides[1]
+            joint[secret_answer, view_answer] * total != sides[0][secret_answer] * sides[1][view_answer]
+            for secret_answer in sides[0]
+            for view_answer in sides[1]
         )
 
-    def changed_by(self, fact: Fact, place: int) -> tuple[Fact, ...] | None:
+    def changed_by(self, fact: Fact, query_index: int) -> tuple[Fact, ...] | None:
         """Return a possible database that is also possible with one more row, which changes an answer."""
         by_rows = {chosen: (facts, answers) for chosen, facts, answers in self.seen}
         for chosen, (facts, answers) in by_rows.items():
             if (
                 fact not in chosen
                 and (after := by_rows.get(chosen | {fact})) is not None
-                and after[1][place] != answers[place]
+                and after[1][query_index] != answers[query_index]
             ):
                 return facts
         return None
@@ -276,8 +286,8 @@ def _shown(
             database = _database(facts)
             for relation in relations:
                 fill_table(execute, engine, relation, database.get(relation.name, ()))
-            told = [_told(execute, text, query) for text, query in zip(statements, (secret, view), strict=True)]
-            answers.seen.append((chosen, facts, (told[0], told[1])))
+            answer_pair = [_told(execute, text, query) for text, query in zip(statements, (secret, view), strict=True)]
+            answers.seen.append((chosen, facts, (answer_pair[0], answer_pair[1])))
     if not answers.dependent(world.random):
         return None
     return _witnessed(world, witness, answers, engine)
@@ -297,15 +307,18 @@ def _database(facts: Sequence[Fact]) -> Database:
 
 def _witnessed(world: SmallWorld, witness: DatabaseWitness, answers: _Answers, engine: str) -> DatabaseWitness | None:
     """Return the first random rows that change one answer each, in possible databases."""
-    hidden, shown = (
-        next(((fact, facts) for fact in world.random if (facts := answers.changed_by(fact, place)) is not None), None)
-        for place in (0, 1)
+    secret_change, view_change = (
+        next(
+            ((fact, facts) for fact in world.random if (facts := answers.changed_by(fact, query_index)) is not None),
+            None,
+        )
+        for query_index in (0, 1)
     )
-    if hidden is None or shown is None:
+    if secret_change is None or view_change is None:
         return None
-    (name, row), before = hidden
-    (view_name, view_row), view_before = shown
-    found = replace(
+    (name, row), before = secret_change
+    (view_name, view_row), view_before = view_change
+    result = replace(
         witness,
         relation=name,
         view_relation=view_name,
@@ -318,6 +331,6 @@ def _witnessed(world: SmallWorld, witness: DatabaseWitness, answers: _Answers, e
         engine=engine,
     )
     try:
-        return replay_on(engine, found, *witness.about)
+        return replay_on(engine, result, *witness.about)
     except NotReplayed:
-        return replayed(found, *witness.about)
+        return replayed(result, *witness.about)

@@ -16,7 +16,7 @@ def gather(rows: Iterable[tuple[str, Fact]]) -> Facts:
     facts: dict[str, dict[Fact, None]] = {}
     for relation, row in rows:
         facts.setdefault(relation, {})[row] = None
-    return {relation: list(found) for relation, found in facts.items()}
+    return {relation: list(rows_by_fact) for relation, rows_by_fact in facts.items()}
 
 
 def bind_head(query: CodedQuery, head: Fact) -> dict[int, int] | None:
@@ -34,15 +34,15 @@ def candidates(
     query: CodedQuery, facts: Facts, binding: dict[int, int], budget: SearchBudget | None = None
 ) -> list[list[Fact]] | None:
     """Return for each subgoal the facts that it can map to by itself; None as soon as one has none."""
-    found = []
+    options = []
     for atom in query.atoms:
         if budget is not None:
             budget.look_at_the_clock()
         rows = [row for row in facts.get(atom.relation, ()) if _fits(atom.terms, row, binding, query.required)]
         if not rows:
             return None
-        found.append(rows)
-    return found
+        options.append(rows)
+    return options
 
 
 def find_homomorphism(
@@ -78,11 +78,12 @@ def _extend(
     budget: SearchBudget,
     compare: Compare | None,
 ) -> bool:
+    """Map the remaining subgoals by backtracking, the one with the fewest facts first; ``chosen`` collects the facts."""
     index, options = -1, None
-    for place, left in enumerate(rows):
-        if left is not None and (options is None or len(left) < len(options)):
-            index, options = place, left
-            if len(left) == 1:
+    for subgoal, facts_left in enumerate(rows):
+        if facts_left is not None and (options is None or len(facts_left) < len(options)):
+            index, options = subgoal, facts_left
+            if len(facts_left) == 1:
                 break
     if options is None:
         return True
@@ -105,24 +106,25 @@ def _extend(
 def _narrow(
     query: CodedQuery,
     rows: Sequence[list[Fact] | None],
-    done: int,
+    mapped: int,
     fresh: dict[int, int],
 ) -> list[list[Fact] | None] | None:
+    """Return the facts that each subgoal can still map to after ``fresh`` variables were bound; None if one has none left."""
     narrowed: list[list[Fact] | None] = list(rows)
-    narrowed[done] = None
+    narrowed[mapped] = None
     if not fresh:
         return narrowed
-    for place, left in enumerate(narrowed):
-        if left is None:
+    for subgoal, facts_left in enumerate(narrowed):
+        if facts_left is None:
             continue
-        terms = query.atoms[place].terms
+        terms = query.atoms[subgoal].terms
         touched = [(position, fresh[term]) for position, term in enumerate(terms) if term in fresh]
         if not touched:
             continue
-        kept = [row for row in left if all(row[position] == value for position, value in touched)]
-        if not kept:
+        matching = [row for row in facts_left if all(row[position] == value for position, value in touched)]
+        if not matching:
             return None
-        narrowed[place] = kept
+        narrowed[subgoal] = matching
     return narrowed
 
 
@@ -139,7 +141,7 @@ def _comparisons_hold(query: CodedQuery, binding: dict[int, int], fresh: dict[in
 def _fits(terms: Fact, row: Fact, binding: dict[int, int], required: frozenset[int]) -> bool:
     local: dict[int, int] = {}
     for term, value in zip(terms, row, strict=True):
-        wanted = term if term < 0 else binding.get(term, local.setdefault(term, value))
-        if wanted != value or (value == NULL_CODE and term in required):
+        expected = term if term < 0 else binding.get(term, local.setdefault(term, value))
+        if expected != value or (value == NULL_CODE and term in required):
             return False
     return True

@@ -33,14 +33,14 @@ def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: 
     """Return the patterns of rows that can change the query's answer, without those that a more general one covers."""
     checker = Checker(schema, nodes=nodes, seconds=seconds)
     budget = SearchBudget(nodes, seconds)
-    found: dict[Pattern, None] = {}
+    patterns: dict[Pattern, None] = {}
     for signature in checker.signatures(query, budget):
         for relation in sorted(signature.relations):
             live = signature.live(relation, budget)
             for item in live:
                 if not any(_covers(other, item) for other in live if other is not item):
-                    found[_pattern(item, signature, schema, checker.setting.book)] = None
-    return tuple(found)
+                    patterns[_pattern(item, signature, schema, checker.setting.book)] = None
+    return tuple(patterns)
 
 
 def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
@@ -48,34 +48,35 @@ def is_critical(query: Query, row: Atom | str, schema: Schema) -> bool:
     atom = parse_atom(row) if isinstance(row, str) else row
     if any(isinstance(term, Variable) for term in atom.terms):
         raise PolicyError(f"{atom} has variables; a row has a constant in every column.")
-    asked = fit(Query("row", (Union((ConjunctiveQuery((), (atom,)),)),)), schema)
+    row_query = fit(Query("row", (Union((ConjunctiveQuery((), (atom,)),)),)), schema)
     checker = Checker(schema)
     budget = SearchBudget()
-    mine = [Signature(union, checker.setting) for union in encode(asked, schema, checker.setting.book)]
+    row_signatures = [Signature(union, checker.setting) for union in encode(row_query, schema, checker.setting.book)]
     return any(
         find_collision(signature, other, budget, same_row=True) is not None
         for signature in checker.signatures(query, budget)
-        for other in mine
+        for other in row_signatures
     )
 
 
 def _covers(general: CriticalSubgoals, special: CriticalSubgoals) -> bool:
     """True if every row of one pattern matches the other; of two equal ones the smaller set is kept."""
     image: dict[int, int] = {}
-    for mine, theirs in zip(general.pattern, special.pattern, strict=True):
-        if (mine if mine < 0 else image.setdefault(mine, theirs)) != theirs:
+    for general_code, special_code in zip(general.pattern, special.pattern, strict=True):
+        if (general_code if general_code < 0 else image.setdefault(general_code, special_code)) != special_code:
             return False
-    alike = len(set(image.values())) == len(image) and all(value >= 0 for value in image.values())
-    return not alike or (general.disjunct, sorted(general.gamma)) < (special.disjunct, sorted(special.gamma))
+    is_equivalent = len(set(image.values())) == len(image) and all(value >= 0 for value in image.values())
+    return not is_equivalent or (general.disjunct, sorted(general.gamma)) < (special.disjunct, sorted(special.gamma))
 
 
 def _pattern(live: CriticalSubgoals, signature: Signature, schema: Schema, book: Codebook) -> Pattern:
+    """Return live subgoals as a pattern of critical rows in the names of columns and variables."""
     query = signature.union.disjuncts[live.disjunct]
     names = {live.classes.find(code): name.split("#")[0] for code, name in reversed(list(enumerate(query.names)))}
-    shown = [str(book.constant(code)) if code < 0 else names[code] for code in live.pattern]
+    texts = [str(book.constant(code)) if code < 0 else names[code] for code in live.pattern]
     columns = [column.name for column in schema.relation(live.relation).columns]
     conditions = [
-        f"{column} = {text}" for column, text, code in zip(columns, shown, live.pattern, strict=True) if code < 0
+        f"{column} = {text}" for column, text, code in zip(columns, texts, live.pattern, strict=True) if code < 0
     ]
     conditions += _repeats(live.pattern, columns)
     conditions += [
@@ -83,7 +84,7 @@ def _pattern(live: CriticalSubgoals, signature: Signature, schema: Schema, book:
         for operator, left, right in query.comparisons
         if all(code < 0 or live.classes.find(code) in live.pattern for code in (left, right))
     ]
-    return Pattern(live.relation, f"{live.relation}({','.join(shown)})", tuple(conditions), signature.plain)
+    return Pattern(live.relation, f"{live.relation}({','.join(texts)})", tuple(conditions), signature.plain)
 
 
 def _side(code: int, live: CriticalSubgoals, names: dict[int, str], book: Codebook) -> str:
@@ -93,8 +94,8 @@ def _side(code: int, live: CriticalSubgoals, names: dict[int, str], book: Codebo
 
 def _repeats(pattern: Fact, columns: list[str]) -> list[str]:
     first: dict[int, str] = {}
-    found = []
+    equalities = []
     for code, column in zip(pattern, columns, strict=True):
         if code >= 0 and first.setdefault(code, column) != column:
-            found.append(f"{first[code]} = {column}")
-    return found
+            equalities.append(f"{first[code]} = {column}")
+    return equalities

@@ -26,11 +26,11 @@ class Codebook:
 
     def code(self, item: Constant) -> int:
         """Return the code of a constant, a new one if needed."""
-        found = self._codes.get(item)
-        if found is None:
+        code_of_constant = self._codes.get(item)
+        if code_of_constant is None:
             self._constants.append(item)
-            found = self._codes[item] = -len(self._constants)
-        return found
+            code_of_constant = self._codes[item] = -len(self._constants)
+        return code_of_constant
 
     def constant(self, code: int) -> Constant:
         """Return the constant of a (negative) code."""
@@ -70,10 +70,10 @@ class CodedQuery:
     @cached_property
     def places(self) -> dict[str, list[int]]:
         """The subgoals of each relation, by index."""
-        found: dict[str, list[int]] = {}
+        indices: dict[str, list[int]] = {}
         for index, atom in enumerate(self.atoms):
-            found.setdefault(atom.relation, []).append(index)
-        return found
+            indices.setdefault(atom.relation, []).append(index)
+        return indices
 
     def shifted(self, offset: int) -> CodedQuery:
         """Return the query with its variables renamed apart by ``offset``."""

@@ -42,8 +42,8 @@ class RowTie:
     @property
     def meeting(self) -> RowDependence:
         """Return how a row at the end must agree with the one at the start."""
-        places = sorted(self.kept)
-        return RowDependence(tuple(self.kept[place] for place in places), True, tuple(places))
+        columns = sorted(self.kept)
+        return RowDependence(tuple(self.kept[column] for column in columns), True, tuple(columns))
 
     @property
     def foreign_keys(self) -> tuple[str, ...]:
@@ -56,21 +56,22 @@ def ties_of(start: str, schema: Schema) -> list[RowTie]:
     keeps more of the first row's values is redundant.
     """
     width = len(schema.relation(start).columns)
-    found = [RowTie(start, {place: place for place in range(width)})]
-    for tie in found:
+    ties = [RowTie(start, {place: place for place in range(width)})]
+    for tie in ties:
         for step in _steps(tie.relation, schema):
-            kept = {
+            kept_columns = {
                 after: tie.kept[before]
                 for before, after in zip(step.columns, step.next_columns, strict=True)
                 if before in tie.kept
             }
-            known = [other.kept for other in found if other.relation.lower() == step.relation.lower()]
-            if not any(each.items() <= kept.items() for each in known):
-                found.append(RowTie(step.relation, kept, (*tie.steps, step)))
-    return found[1:]
+            kept_before = [other.kept for other in ties if other.relation.lower() == step.relation.lower()]
+            if not any(previous.items() <= kept_columns.items() for previous in kept_before):
+                ties.append(RowTie(step.relation, kept_columns, (*tie.steps, step)))
+    return ties[1:]
 
 
 def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
+    """Yield the links from a row of a table: to a row with an equal key, and along foreign keys in both directions."""
     relation = schema.relation(name)
     for key in relation.keys:
         yield TieStep(relation.name, key.columns, key.columns)
@@ -79,7 +80,9 @@ def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
         if child is not None and parent is not None:
             linked = schema.linked_columns(link)
             columns, references = (
-                (tuple(place for _, place in side) for side in zip(*linked, strict=True)) if linked else ((), ())
+                (tuple(place for _, place in columns_of_side) for columns_of_side in zip(*linked, strict=True))
+                if linked
+                else ((), ())
             )
             if child.name == relation.name:
                 yield TieStep(parent.name, columns, references, link.text)

@@ -25,9 +25,9 @@ class Matrix:
     def of(cls, checker: Checker, secrets: Sequence[Query], views: Sequence[Query]) -> Matrix:
         """Check every pair; each query's critical rows are computed once."""
         rows = []
-        for done, secret in enumerate(secrets):
+        for index, secret in enumerate(secrets):
             if checker.context is not None:
-                checker.context.step("checking views", done, len(secrets))
+                checker.context.step("checking views", index, len(secrets))
             rows.append(tuple(checker.check(secret, view) for view in views))
         return cls(tuple(_short(query) for query in secrets), tuple(_short(query) for query in views), tuple(rows))
 

@@ -52,10 +52,11 @@ def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]
 def _match(
     terms: Sequence[Term], row: Sequence[Constant], binding: Mapping[Variable, Constant]
 ) -> dict[Variable, Constant] | None:
+    """Extend a binding so that the terms equal the row; None if they cannot."""
     extended = dict(binding)
     for term, value in zip(terms, row, strict=True):
-        wanted = extended.setdefault(term, value) if isinstance(term, Variable) else term
-        if wanted != value:
+        expected = extended.setdefault(term, value) if isinstance(term, Variable) else term
+        if expected != value:
             return None
     return extended
 

@@ -44,41 +44,42 @@ def open_policy(path: Path, ledger: Path | None = None) -> Iterator[AccessContro
     New ones are recorded; those that the file contained earlier and no longer contains are revoked, on record.
     """
     try:
-        found = parse_toml(read_text(path))
+        policy = parse_toml(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{path} is not TOML: {error}.") from None
-    for field in found:
+    for field in policy:
         if field not in _FIELDS:
             raise PolicyError(f"{path}: unknown field {field!r}.{did_you_mean(field, _FIELDS)}")
-    if "schema" not in found:
+    if "schema" not in policy:
         raise PolicyError(f'{path}: name the DDL file, schema = "schema.sql".')
-    dialect = str(found.get("dialect", "postgres"))
-    schema = load_schema(path.parent / str(found["schema"]), dialect)
+    dialect = str(policy.get("dialect", "postgres"))
+    schema = load_schema(path.parent / str(policy["schema"]), dialect)
     assert schema is not None
     with Ledger(ledger if ledger is not None else path.with_suffix(".ledger")) as opened:
         control = AccessControl(
             opened,
-            str(found.get("dataset", path.stem)),
+            str(policy.get("dataset", path.stem)),
             schema,
             dialect=dialect,
-            semantics=str(found.get("semantics", "sql")),
-            beside=str(found.get("beside", "refuse")),
-            foreign_keys=str(found.get("foreign_keys", "known")),
+            semantics=str(policy.get("semantics", "sql")),
+            beside=str(policy.get("beside", "refuse")),
+            foreign_keys=str(policy.get("foreign_keys", "known")),
         )
-        control.reconcile(_events(found, path), str(path.resolve()))
+        control.reconcile(_events(policy, path), str(path.resolve()))
         yield control
 
 
-def _events(found: Mapping[str, Any], path: Path) -> Iterator[RuleChange]:
+def _events(policy: Mapping[str, Any], path: Path) -> Iterator[RuleChange]:
+    """Yield the rules of a policy file as changes by its author, the path of the file."""
     by = str(path.resolve())
     for kind in ("secrets", "views"):
-        for name, text in found.get(kind, {}).items():
+        for name, text in policy.get(kind, {}).items():
             yield RuleChange(f"define {kind[:-1]}", "", name, by, str(text))
-    for role, users in found.get("roles", {}).items():
+    for role, users in policy.get("roles", {}).items():
         for user in users:
             yield RuleChange("assign", f"user {user}", role, by)
     for action, subject in (("allow", "view"), ("forbid", "secret")):
-        for number, rule in enumerate(found.get(action, []), start=1):
+        for number, rule in enumerate(policy.get(action, []), start=1):
             accessors = [f"{kind} {rule[kind]}" for kind in ("user", "role") if kind in rule]
             if len(accessors) != 1 or subject not in rule:
                 raise PolicyError(f"{path}: rule {number} of [[{action}]] needs {subject}= and one of user= and role=.")

@@ -72,22 +72,22 @@ def classify(query: CodedQuery, schema: Schema) -> QueryClass:
     other.
     """
     counts = Counter(atom.relation for atom in query.atoms)
-    most = max(counts.values(), default=0)
+    most_rows = max(counts.values(), default=0)
     tableau = _is_tableau(query, schema)
     acyclic = is_acyclic(query)
     short = len(query.atoms) <= _EXAMINED_SUBGOALS
     return QueryClass(
-        no_self_joins=most <= 1,
+        no_self_joins=most_rows <= 1,
         tableau=tableau,
         simple_tableau=tableau and _is_simple(query, schema),
         maximal_row=short and tableau and not _has_smaller_row(query),
         blocking=short and all(is_blocking(query, index) for index in range(len(query.atoms))),
-        one_self_join=most <= 2,
+        one_self_join=most_rows <= 2,
         acyclic=acyclic,
         acyclic_without_head=is_acyclic(query, query.head),
         width=1 if acyclic else (2 if len(query.atoms) <= _WIDTH_SUBGOALS and _has_width_two(query) else None),
         subgoals=len(query.atoms),
-        rows_per_relation=most,
+        rows_per_relation=most_rows,
         comparisons=bool(query.comparisons),
     )
 
@@ -119,13 +119,14 @@ def bound(secret: QueryClass, view: QueryClass) -> str:
 def is_blocking(query: CodedQuery, index: int) -> bool:
     """True if every row compatible with this subgoal is critical, by a relaxed test."""
     row = query.atoms[index]
-    own = {code for code in row.terms if code >= 0}
+    own_variables = {code for code in row.terms if code >= 0}
     for other_index in query.places[row.relation]:
         if other_index == index:
             continue
         other = query.atoms[other_index].terms
         if not any(
-            mine < 0 and theirs != mine and theirs not in own for mine, theirs in zip(row.terms, other, strict=True)
+            own_code < 0 and other_code != own_code and other_code not in own_variables
+            for own_code, other_code in zip(row.terms, other, strict=True)
         ):
             return False
     return True
@@ -157,10 +158,10 @@ def _is_tableau(query: CodedQuery, schema: Schema) -> bool:
 
 
 def _is_simple(query: CodedQuery, schema: Schema) -> bool:
-    shown = set(query.head)
+    head_codes = set(query.head)
     for codes in _columns(query, schema).values():
-        repeated = [code for code, times in Counter(codes).items() if times > 1]
-        if len(repeated) > 1 and any(code >= 0 and code not in shown for code in repeated):
+        repeated = [code for code, count in Counter(codes).items() if count > 1]
+        if len(repeated) > 1 and any(code >= 0 and code not in head_codes for code in repeated):
             return False
     return True
 

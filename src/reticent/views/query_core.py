@@ -38,14 +38,15 @@ def _minimized(part: Union, schema: Schema, budget: SearchBudget) -> Union:
 
 
 def _core(rule: ConjunctiveQuery, query: CodedQuery, budget: SearchBudget) -> ConjunctiveQuery:
-    kept = list(range(len(query.atoms)))
+    """Drop subgoals one by one while the smaller query is still equivalent."""
+    needed = list(range(len(query.atoms)))
     for index in range(len(query.atoms)):
-        rest = [place for place in kept if place != index]
-        if query.atoms[index].relation not in {query.atoms[place].relation for place in rest}:
+        others = [kept_index for kept_index in needed if kept_index != index]
+        if query.atoms[index].relation not in {query.atoms[index].relation for index in others}:
             continue
-        facts = gather((query.atoms[place].relation, query.atoms[place].terms) for place in rest)
+        facts = gather((query.atoms[index].relation, query.atoms[index].terms) for index in others)
         if find_homomorphism(query, facts, query.head, budget) is not None:
-            kept = rest
-    body = tuple(rule.body[place] for place in kept)
-    known = {variable for atom in body for variable in atom.variables()}
-    return ConjunctiveQuery(rule.head, body, rule.comparisons, rule.known & known)
+            needed = others
+    body = tuple(rule.body[index] for index in needed)
+    variables = {variable for atom in body for variable in atom.variables()}
+    return ConjunctiveQuery(rule.head, body, rule.comparisons, rule.known & variables)

@@ -35,18 +35,24 @@ def causes(
     """Return whether a key, or counting duplicates, is the only cause of a disclosure, for the adversary of the verdict
     (``foreign_keys`` as in :class:`Checker`).
     """
-    found = []
-    bare = replace(schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()})
-    if Checker(bare, replay="definition", context=context, foreign_keys=foreign_keys).check(secret, view).private:
-        found.append("only a key links the rows: without it the view would be private")
+    reasons = []
+    without_keys = replace(
+        schema, relations={name: replace(relation, keys=()) for name, relation in schema.relations.items()}
+    )
+    if (
+        Checker(without_keys, replay="definition", context=context, foreign_keys=foreign_keys)
+        .check(secret, view)
+        .private
+    ):
+        reasons.append("only a key links the rows: without it the view would be private")
     if secret.duplicates or view.duplicates:
-        alone = [_as_set(query, schema) for query in (secret, view)]
-        if all(query is not None for query in alone):
-            pair = [query for query in alone if query is not None]
+        as_sets = [_as_set(query, schema) for query in (secret, view)]
+        if all(query is not None for query in as_sets):
+            pair = [query for query in as_sets if query is not None]
             checker = Checker(schema, replay="definition", context=context, foreign_keys=foreign_keys)
             if checker.check(*pair).private:
-                found.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
-    return tuple(found)
+                reasons.append("only duplicates disclose: with DISTINCT on both sides the view would be private")
+    return tuple(reasons)
 
 
 def possible_repairs(
@@ -66,7 +72,7 @@ def possible_repairs(
     if verdict.status != DISCLOSES or rule is None:
         return ()
     checker = Checker(schema, replay="definition", context=context, foreign_keys=foreign_keys)
-    found: list[Repair] = []
+    repairs: list[Repair] = []
     for distinct in (not view.duplicates, True):
         for what, changed in _candidates(rule, secret, view, checker, distinct):
             label = f"{what}, with DISTINCT" if distinct and view.duplicates else what
@@ -74,9 +80,9 @@ def possible_repairs(
             if query is None or not checker.check(secret, query).private:
                 continue
             text = select(changed, schema, distinct)
-            if text not in {repair.text for repair in found}:
-                found.append(Repair(label, text))
-    return tuple(found)
+            if text not in {repair.text for repair in repairs}:
+                repairs.append(Repair(label, text))
+    return tuple(repairs)
 
 
 def _candidates(
@@ -99,29 +105,31 @@ def _without_rows(
     rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
 ) -> Iterator[tuple[str, ConjunctiveQuery]]:
     """Exclude the colliding rows repeatedly, as long as they have a constant to exclude them by."""
-    said: list[str] = []
+    conditions: list[str] = []
     for _ in range(ROUNDS):
         query = _query(rule, view, distinct, checker.schema)
-        found = checker.collide(secret, query) if query is not None else None
-        if found is None:
+        collision = checker.collide(secret, query) if query is not None else None
+        if collision is None:
             return
-        excluded = _exclusion(rule, found, checker)
+        excluded = _exclusion(rule, collision, checker)
         if excluded is None:
             return
         what, rule = excluded
-        said.append(what)
-        yield "exclude the rows with " + " and with ".join(said), rule
+        conditions.append(what)
+        yield "exclude the rows with " + " and with ".join(conditions), rule
 
 
-def _exclusion(rule: ConjunctiveQuery, found: Collision, checker: Checker) -> tuple[str, ConjunctiveQuery] | None:
-    columns = checker.schema.relation(found.relation).columns
-    place = next(
-        (atom for atom in rule.body if atom.relation == found.relation and _meets(atom.terms, found, checker)), None
+def _exclusion(rule: ConjunctiveQuery, collision: Collision, checker: Checker) -> tuple[str, ConjunctiveQuery] | None:
+    """Return a condition that excludes the secret's colliding row, in words, and the rule with it; None if no column has a constant."""
+    columns = checker.schema.relation(collision.relation).columns
+    subgoal = next(
+        (atom for atom in rule.body if atom.relation == collision.relation and _meets(atom.terms, collision, checker)),
+        None,
     )
-    secret_row = found.secret.atoms[min(found.secret_gamma)].terms
-    if place is None:
+    secret_row = collision.secret.atoms[min(collision.secret_gamma)].terms
+    if subgoal is None:
         return None
-    for code, term, column in zip(secret_row, place.terms, columns, strict=True):
+    for code, term, column in zip(secret_row, subgoal.terms, columns, strict=True):
         if code < 0 and isinstance(term, Variable):
             item = checker.setting.book.constant(code)
             known = rule.known | {term}
@@ -130,8 +138,8 @@ def _exclusion(rule: ConjunctiveQuery, found: Collision, checker: Checker) -> tu
     return None
 
 
-def _meets(terms: tuple[Term, ...], found: Collision, checker: Checker) -> bool:
-    pattern = found.pattern()
+def _meets(terms: tuple[Term, ...], collision: Collision, checker: Checker) -> bool:
+    pattern = collision.pattern()
     return all(
         code >= 0 or not isinstance(term, Constant) or checker.setting.book.code(term) == code
         for code, term in zip(pattern, terms, strict=True)

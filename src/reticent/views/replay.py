@@ -64,14 +64,14 @@ def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schem
     for texts in ((secret.text, view.text), ("", "")):
         for engine in ("sqlite", "duckdb"):
             try:
-                found = _run(engine, witness, (secret, texts[0]), (view, texts[1]), schema)
+                result = _run(engine, witness, (secret, texts[0]), (view, texts[1]), schema)
             except NotReplayed:
                 continue
             ran = True
-            if _differ(found.secret_before, found.secret_after, secret) and _differ(
-                found.view_before, found.view_after, view
+            if _differ(result.secret_before, result.secret_after, secret) and _differ(
+                result.view_before, result.view_after, view
             ):
-                return found
+                return result
     if not ran:
         raise NotReplayed("no available engine can store the witness")
     raise RuntimeError(
@@ -81,9 +81,11 @@ def replayed(witness: DatabaseWitness, secret: Query, view: Query, schema: Schem
 
 def replay_on(engine: str, witness: DatabaseWitness, secret: Query, view: Query, schema: Schema) -> DatabaseWitness:
     """Return the witness with the answers of the original texts in one engine; :class:`NotReplayed` unless adding the row changes both."""
-    found = _run(engine, witness, (secret, secret.text), (view, view.text), schema)
-    if _differ(found.secret_before, found.secret_after, secret) and _differ(found.view_before, found.view_after, view):
-        return found
+    result = _run(engine, witness, (secret, secret.text), (view, view.text), schema)
+    if _differ(result.secret_before, result.secret_after, secret) and _differ(
+        result.view_before, result.view_after, view
+    ):
+        return result
     raise NotReplayed(f"{engine} gives the same answers with and without the row")
 
 

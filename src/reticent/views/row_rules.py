@@ -43,14 +43,14 @@ def rule_of(relation: Relation, dialect: str) -> Union | None:
                 return None
             conditions.append(f"({_not_false(where.this, nullable).sql(dialect)})")
         quoted = exp.Table(this=exp.to_identifier(relation.name.rsplit(".", 1)[-1], quoted=True)).sql(dialect)
-        alone = replace(relation, name=relation.name.rsplit(".", 1)[-1], rule=None, reads=(), ties=())
+        single_table = replace(relation, name=relation.name.rsplit(".", 1)[-1], rule=None, reads=(), ties=())
         text = f"SELECT * FROM {quoted} WHERE {' AND '.join(conditions)}"
-        found = translate(text, "CHECK", Schema({alone.name.lower(): alone}), dialect)
+        query = translate(text, "CHECK", Schema({single_table.name.lower(): single_table}), dialect)
     except (ReticentError, RecursionError):
         return None
-    if found.inexact or found.boundless or len(found.parts) != 1 or len(found.parts[0].disjuncts) > MOST:
+    if query.inexact or query.boundless or len(query.parts) != 1 or len(query.parts[0].disjuncts) > MOST:
         return None
-    return found.parts[0]
+    return query.parts[0]
 
 
 def _is_readable(node: exp.Expr) -> bool:
@@ -63,15 +63,15 @@ def _is_readable(node: exp.Expr) -> bool:
     )
 
 
-def _not_false(node: exp.Expr, nullable: set[str], wanted: bool = True) -> exp.Expr:
+def _not_false(node: exp.Expr, nullable: set[str], is_positive: bool = True) -> exp.Expr:
     """Return a condition that is true wherever ``node`` (or its negation) is not false."""
     node = node.unnest()
     if isinstance(node, exp.Not):
-        return _not_false(node.this, nullable, not wanted)
+        return _not_false(node.this, nullable, not is_positive)
     if isinstance(node, exp.And | exp.Or):
-        sides = [_not_false(side, nullable, wanted) for side in (node.left, node.right)]
-        return (exp.and_ if isinstance(node, exp.And) == wanted else exp.or_)(*sides)
-    leaf = node.copy() if wanted else exp.not_(node.copy())
+        sides = [_not_false(side, nullable, is_positive) for side in (node.left, node.right)]
+        return (exp.and_ if isinstance(node, exp.And) == is_positive else exp.or_)(*sides)
+    leaf = node.copy() if is_positive else exp.not_(node.copy())
     if isinstance(node, exp.Is):
         return leaf
     columns = {column.name.lower(): column for column in node.find_all(exp.Column)}
@@ -96,44 +96,44 @@ def satisfies_checks(relation: Relation, row: tuple[Constant, ...]) -> bool:
 def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[ConjunctiveQuery]:
     """Yield the query with the rules of its tables: on possible databases, its answers are the union of those of the alternatives."""
     rules = [schema.relation(atom.relation).rule for atom in query.body]
-    ways = [[None] if rule is None else list(rule.disjuncts) for rule in rules]
+    disjuncts = [[None] if rule is None else list(rule.disjuncts) for rule in rules]
     count = 1
-    for each in ways:
-        count *= len(each)
+    for options in disjuncts:
+        count *= len(options)
     if count > MOST or all(rule is None for rule in rules):
         yield query
         return
-    for chosen in product(*ways):
-        found: ConjunctiveQuery | None = query
-        for place, way in enumerate(chosen):
-            if way is not None and found is not None:
-                found = _restricted(found, place, way)
-        if found is not None:
-            yield found
+    for chosen in product(*disjuncts):
+        restricted: ConjunctiveQuery | None = query
+        for index, disjunct in enumerate(chosen):
+            if disjunct is not None and restricted is not None:
+                restricted = _restricted(restricted, index, disjunct)
+        if restricted is not None:
+            yield restricted
 
 
-def _restricted(query: ConjunctiveQuery, place: int, rule: ConjunctiveQuery) -> ConjunctiveQuery | None:
+def _restricted(query: ConjunctiveQuery, index: int, rule: ConjunctiveQuery) -> ConjunctiveQuery | None:
     """Return the query with one more condition on a subgoal; None if the subgoal cannot satisfy it."""
     (pattern,) = rule.body
-    bound: dict[Variable, Term] = {}
+    binding: dict[Variable, Term] = {}
     equal: list[tuple[Term, Term]] = []
-    for wanted, term in zip(pattern.terms, query.body[place].terms, strict=True):
-        if isinstance(wanted, Constant):
-            equal.append((wanted, term))
-        elif wanted in bound:
-            equal.append((bound[wanted], term))
+    for rule_term, term in zip(pattern.terms, query.body[index].terms, strict=True):
+        if isinstance(rule_term, Constant):
+            equal.append((rule_term, term))
+        elif rule_term in binding:
+            equal.append((binding[rule_term], term))
         else:
-            bound[wanted] = term
-    known = {*query.known, *(bound[variable] for variable in rule.known if variable in bound)}
-    comparisons = [*query.comparisons, *(_replaced(item, bound) for item in rule.comparisons)]
+            binding[rule_term] = term
+    known = {*query.known, *(binding[variable] for variable in rule.known if variable in binding)}
+    comparisons = [*query.comparisons, *(_replaced(item, binding) for item in rule.comparisons)]
     meaning: dict[Variable, Term] = {}
     for left, right in equal:
-        one, other = _resolved(left, meaning), _resolved(right, meaning)
-        if isinstance(one, Variable):
-            meaning[one] = other
-        elif isinstance(other, Variable):
-            meaning[other] = one
-        elif one != other:
+        first, second = _resolved(left, meaning), _resolved(right, meaning)
+        if isinstance(first, Variable):
+            meaning[first] = second
+        elif isinstance(second, Variable):
+            meaning[second] = first
+        elif first != second:
             return None
     filled = {_resolved(term, meaning) for term in known}
     if NULL in filled:

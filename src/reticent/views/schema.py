@@ -50,19 +50,19 @@ class SchemaColumn:
             item = self._read_typed_text(item)
         if self.kind == "text" and item.kind not in ("text", "null"):
             raise DependsOnDatabase(f"some databases turn the column into a number, and others {item} into a text")
-        found = coerce(item, self.kind) if self.kind else item
-        if found.kind == "number" and not self._compares_exactly(item, found):
+        stored = coerce(item, self.kind) if self.kind else item
+        if stored.kind == "number" and not self._compares_exactly(item, stored):
             raise DependsOnDatabase(f"which values equal {item} depends on how the database rounds")
         if (
             self.loose
             and self.kind == "text"
-            and found.kind == "text"
-            and (item.kind != "text" or not _is_plain(found.value))
+            and stored.kind == "text"
+            and (item.kind != "text" or not _is_plain(stored.value))
         ):
             raise DependsOnDatabase(f"what {item} equals depends on the collation")
-        if self.folds_case and found.kind == "text":
-            found = Constant("text", found.value.lower())
-        return found
+        if self.folds_case and stored.kind == "text":
+            stored = Constant("text", stored.value.lower())
+        return stored
 
     def _read_typed_text(self, item: Constant) -> Constant:
         """Return a text with an explicit type: compared as written, unless this column has its own rules."""
@@ -76,14 +76,14 @@ class SchemaColumn:
             return number(Fraction(item.value))
         raise DependsOnDatabase(f"the column is converted when it is compared with {item}")
 
-    def _compares_exactly(self, item: Constant, found: Constant) -> bool:
+    def _compares_exactly(self, item: Constant, stored: Constant) -> bool:
         """True if the database compares this column's numbers with the constant exactly."""
         if self.form in ("double", "single"):
-            return rounds_alike(found.value, single=self.form == "single")
-        if self.whole and item.kind == "text" and not isinstance(found.value, int):
+            return rounds_alike(stored.value, single=self.form == "single")
+        if self.whole and item.kind == "text" and not isinstance(stored.value, int):
             return False
         # If texts are converted to binary numbers (loose), so is the column.
-        return not (self.loose and item.kind == "text") or (self.whole and is_exact_whole(found.value))
+        return not (self.loose and item.kind == "text") or (self.whole and is_exact_whole(stored.value))
 
     def holds(self, item: Constant) -> bool:
         """True if the (converted) constant can occur in this column."""
@@ -221,13 +221,13 @@ class Schema:
 
     def relation(self, name: str) -> Relation:
         """Return the relation of this name, or raise an error that suggests the nearest one."""
-        found = self.find(name)
-        if found is None:
+        relation = self.find(name)
+        if relation is None:
             raise PolicyError(
                 f"There is no table {name!r} in the schema.{did_you_mean(name, self.relations)} "
                 "Declare it, or correct the name."
             )
-        return found
+        return relation
 
     def linked_columns(self, link: ForeignKey) -> list[tuple[tuple[str, int], tuple[str, int]]]:
         """Return the columns, by table and position, that a foreign key makes equal, if both have the same kind."""
@@ -248,8 +248,8 @@ class Schema:
             added = tuple(
                 _key(relation, [_position(relation, column) for column in columns]) for columns in columns_of_keys
             )
-            kept = dict.fromkeys((*relation.keys, *added))
-            changed[relation.name.lower()] = replace(relation, keys=tuple(kept))
+            all_keys = dict.fromkeys((*relation.keys, *added))
+            changed[relation.name.lower()] = replace(relation, keys=tuple(all_keys))
         return replace(self, relations=changed)
 
     def with_domains(self, domains: Mapping[str, Mapping[int | str, Iterable[object]]]) -> Schema:
@@ -270,13 +270,13 @@ def inferred(queries: Iterable[Query]) -> Schema:
     relations: dict[str, Relation] = {}
     for query in queries:
         for atom in query.atoms():
-            known = relations.setdefault(
+            relation = relations.setdefault(
                 atom.relation.lower(),
                 Relation(atom.relation, tuple(SchemaColumn(f"c{index}") for index in range(len(atom.terms)))),
             )
-            if len(known.columns) != len(atom.terms):
+            if len(relation.columns) != len(atom.terms):
                 raise PolicyError(
-                    f"{atom.relation} is used with {len(known.columns)} and with {len(atom.terms)} columns ({atom}); "
+                    f"{atom.relation} is used with {len(relation.columns)} and with {len(atom.terms)} columns ({atom}); "
                     "a relation has one number of columns."
                 )
     return Schema(relations)
@@ -288,8 +288,8 @@ def table(
     keys: Sequence[Sequence[int | str]] = (),
 ) -> Relation:
     """Return a relation from column names, without DDL."""
-    made = tuple(column if isinstance(column, SchemaColumn) else SchemaColumn(column) for column in columns)
-    relation = Relation(name, made)
+    schema_columns = tuple(column if isinstance(column, SchemaColumn) else SchemaColumn(column) for column in columns)
+    relation = Relation(name, schema_columns)
     return replace(relation, keys=tuple(_key(relation, [_position(relation, c) for c in key]) for key in keys))
 
 
@@ -309,14 +309,14 @@ def _lookup(items: Mapping[str, Item], name: str) -> Item | None:
 
 def _position(relation: Relation, label: int | str) -> int:
     if isinstance(label, str):
-        found = relation.position(label)
-        if found is None:
+        position = relation.position(label)
+        if position is None:
             names = [column.name for column in relation.columns]
             raise PolicyError(
                 f"Table {relation.name} has no column {label!r}.{did_you_mean(label, names)} "
                 f"Its columns are {', '.join(names)}."
             )
-        return found
+        return position
     if isinstance(label, bool) or not 0 <= label < len(relation.columns):
         raise PolicyError(
             f"Table {relation.name} has the columns 0..{len(relation.columns) - 1}, but column {label!r} was named."

@@ -36,34 +36,35 @@ _TYPES = {
 
 def read_schema_file(path: Path) -> Schema:
     """Read the schema in a JSON, TOML or YAML file."""
-    found = _load(path)
-    tables = found.get("tables") if isinstance(found, Mapping) else None
+    content = _load(path)
+    tables = content.get("tables") if isinstance(content, Mapping) else None
     if not isinstance(tables, Mapping) or not tables:
         raise PolicyError(f"{path}: describe at least one table under 'tables'.")
-    schema = Schema({str(name).lower(): _relation(str(name), said, path) for name, said in tables.items()})
+    schema = Schema({str(name).lower(): _relation(str(name), entry, path) for name, entry in tables.items()})
     schema = schema.with_domains(
         {
             name: {
-                column: told["values"]
-                for column, told in said["columns"].items()
-                if isinstance(told, Mapping) and "values" in told
+                column: column_entry["values"]
+                for column, column_entry in entry["columns"].items()
+                if isinstance(column_entry, Mapping) and "values" in column_entry
             }
-            for name, said in tables.items()
+            for name, entry in tables.items()
         }
     )
     booleans: dict[str, dict[int | str, list[object]]] = {
         name: {column.name: [False, True] for column in schema.relation(name).columns if column.kind == "boolean"}
         for name in tables
     }
-    return schema.with_domains(booleans).with_keys({name: said.get("keys", []) for name, said in tables.items()})
+    return schema.with_domains(booleans).with_keys({name: entry.get("keys", []) for name, entry in tables.items()})
 
 
-def _relation(name: str, said: Any, path: Path) -> Relation:
-    if not isinstance(said, Mapping) or not isinstance(said.get("columns"), Mapping):
+def _relation(name: str, entry: Any, path: Path) -> Relation:
+    """Return a table of a schema file: its columns with their types."""
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
         raise PolicyError(f"{path}: the table {name} needs 'columns', a map from name to type.")
     columns = []
-    for column, told in said["columns"].items():
-        options = told if isinstance(told, Mapping) else {"type": told}
+    for column, column_entry in entry["columns"].items():
+        options = column_entry if isinstance(column_entry, Mapping) else {"type": column_entry}
         word = str(options.get("type", "any"))
         if word not in _TYPES:
             raise PolicyError(

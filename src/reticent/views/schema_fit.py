@@ -24,26 +24,27 @@ def fit(query: Query, schema: Schema) -> Query:
     warnings: list[str] = []
     parts = []
     for part in query.parts:
-        kept = []
+        satisfiable = []
         for disjunct in part.disjuncts:
             fitting, reasons = [], []
-            for way in alternatives(disjunct, schema):
+            for alternative in alternatives(disjunct, schema):
                 try:
-                    fitting.append(_fit_disjunct(way, schema))
+                    fitting.append(_fit_disjunct(alternative, schema))
                 except _Impossible as reason:
                     reasons.append(str(reason))
             if not fitting:
-                why = reasons[0] if reasons else "no row satisfies the CHECK constraints and it"
-                warnings.append(f"{query.name}: a disjunct can have no answer, because {why}.")
-            kept += fitting
-        if kept:
-            parts.append(Union(tuple(dict.fromkeys(kept))))
+                explanation = reasons[0] if reasons else "no row satisfies the CHECK constraints and it"
+                warnings.append(f"{query.name}: a disjunct can have no answer, because {explanation}.")
+            satisfiable += fitting
+        if satisfiable:
+            parts.append(Union(tuple(dict.fromkeys(satisfiable))))
     if not parts:
         warnings.append(f"{query.name} is empty on every database, so it shows nothing and has nothing to hide.")
     return replace(query, parts=tuple(parts), warnings=(*query.warnings, *dict.fromkeys(warnings)))
 
 
 def _fit_disjunct(query: ConjunctiveQuery, schema: Schema) -> ConjunctiveQuery:
+    """Convert the constants of one disjunct to the types of their columns; raises if no row can satisfy it."""
     columns: dict[Variable, list[SchemaColumn]] = {}
     body = tuple(_fit_atom(atom, schema, columns) for atom in query.body)
     comparisons = []
@@ -51,12 +52,13 @@ def _fit_disjunct(query: ConjunctiveQuery, schema: Schema) -> ConjunctiveQuery:
         fitted = _fit_comparison(item, columns)
         if fitted is not None:
             comparisons.append(fitted)
-    for variable, places in columns.items():
-        _check_shared_domain(variable, places)
+    for variable, columns_of_variable in columns.items():
+        _check_shared_domain(variable, columns_of_variable)
     return ConjunctiveQuery(query.head, tuple(dict.fromkeys(body)), tuple(dict.fromkeys(comparisons)), query.known)
 
 
 def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaColumn]]) -> Atom:
+    """Convert the constants of one subgoal to the types of their columns, and record the columns of each variable."""
     relation = schema.relation(atom.relation)
     if len(relation.columns) != len(atom.terms):
         raise PolicyError(
@@ -70,16 +72,16 @@ def _fit_atom(atom: Atom, schema: Schema, columns: dict[Variable, list[SchemaCol
             terms.append(term)
             continue
         try:
-            read = column.read(term)
+            stored = column.read(term)
         except DependsOnDatabase as error:
             raise PolicyError(
                 f"{relation.name}.{column.name}: {error}. Write a constant that every database reads in the same way."
             ) from None
         except ValueError:
-            read = None
-        if read is None or not column.holds(read):
+            stored = None
+        if stored is None or not column.holds(stored):
             raise _Impossible(f"{relation.name}.{column.name} cannot be {term}")
-        terms.append(read)
+        terms.append(stored)
     return Atom(relation.name, tuple(terms), atom.alias)
 
 
@@ -101,17 +103,17 @@ def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaCol
     return replace(item, left=left, right=right)
 
 
-def _read(found: Constant, places: list[SchemaColumn], item: TermComparison) -> Constant:
-    typed = [column for column in places if column.kind]
+def _read(constant: Constant, columns: list[SchemaColumn], item: TermComparison) -> Constant:
+    typed = [column for column in columns if column.kind]
     if not typed:
-        return found
+        return constant
     try:
-        return typed[0].read(found)
+        return typed[0].read(constant)
     except ValueError:
         if item.operator == "!=":
-            return found
+            return constant
         raise PolicyError(
-            f"{_shown(item)} compares the {typed[0].kind} column {typed[0].name} with {found}; "
+            f"{_shown(item)} compares the {typed[0].kind} column {typed[0].name} with {constant}; "
             f"write a {typed[0].kind} instead."
         ) from None
 
@@ -132,9 +134,9 @@ def _holds(left: Constant, operator: str, right: Constant) -> bool:
     return bool(low < high or (operator == "<=" and low == high))
 
 
-def _check_shared_domain(variable: Variable, places: list[SchemaColumn]) -> None:
-    finite = [set(column.domain) for column in places if column.domain is not None]
-    nullable = all(column.nullable for column in places)
+def _check_shared_domain(variable: Variable, columns: list[SchemaColumn]) -> None:
+    finite = [set(column.domain) for column in columns if column.domain is not None]
+    nullable = all(column.nullable for column in columns)
     if finite and not nullable and not set.intersection(*finite):
-        names = ", ".join(column.name for column in places)
+        names = ", ".join(column.name for column in columns)
         raise _Impossible(f"the columns joined by {variable} ({names}) have no value in common")

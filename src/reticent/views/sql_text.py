@@ -34,23 +34,23 @@ def to_sql(query: Query, schema: Schema) -> str:
 def select(rule: ConjunctiveQuery, schema: Schema, distinct: bool) -> str:
     """Return one rule as a readable SELECT of its head."""
     aliases = _aliases(rule.body)
-    home: dict[Variable, str] = {}
+    column_of: dict[Variable, str] = {}
     conditions: list[str] = []
     for atom, alias in zip(rule.body, aliases, strict=True):
         for term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True):
-            place = f"{quoted_if_needed(alias)}.{quoted_if_needed(column.name)}"
+            column_text = f"{quoted_if_needed(alias)}.{quoted_if_needed(column.name)}"
             if isinstance(term, Constant):
-                conditions.append(f"{place} IS NULL" if term.kind == "null" else f"{place} = {term}")
-            elif term in home:
-                same = "=" if term in rule.known or not column.nullable else "IS NOT DISTINCT FROM"
-                conditions.append(f"{home[term]} {same} {place}")
+                conditions.append(f"{column_text} IS NULL" if term.kind == "null" else f"{column_text} = {term}")
+            elif term in column_of:
+                equality = "=" if term in rule.known or not column.nullable else "IS NOT DISTINCT FROM"
+                conditions.append(f"{column_of[term]} {equality} {column_text}")
             else:
-                home[term] = place
+                column_of[term] = column_text
                 if term in rule.known and column.nullable:
-                    conditions.append(f"{place} IS NOT NULL")
+                    conditions.append(f"{column_text} IS NOT NULL")
 
     def show(term: Term) -> str:
-        return home[term] if isinstance(term, Variable) else str(term)
+        return column_of[term] if isinstance(term, Variable) else str(term)
 
     for item in rule.comparisons:
         operator = item.operator if item.operator != "!=" else "<>"
@@ -73,8 +73,8 @@ def _certain(term: Term, rule: ConjunctiveQuery, schema: Schema) -> bool:
     columns = [
         column
         for atom in rule.body
-        for found, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True)
-        if found == term
+        for atom_term, column in zip(atom.terms, schema.relation(atom.relation).columns, strict=True)
+        if atom_term == term
     ]
     return term in rule.known or any(not column.nullable for column in columns)
 
@@ -89,10 +89,10 @@ def quoted_if_needed(name: str) -> str:
 def _aliases(body: Sequence[Atom]) -> list[str]:
     aliases: list[str] = []
     for number, atom in enumerate(body):
-        wanted = atom.alias or f"t{number}"
-        while wanted.lower() in {alias.lower() for alias in aliases}:
-            wanted += "_"
-        aliases.append(wanted)
+        alias_wanted = atom.alias or f"t{number}"
+        while alias_wanted.lower() in {alias.lower() for alias in aliases}:
+            alias_wanted += "_"
+        aliases.append(alias_wanted)
     return aliases
 
 

@@ -16,9 +16,9 @@ def read_text(path: Path) -> str:
         raise PolicyError(f"{path} is not valid UTF-8 (byte {error.start + 1}); pass a file of SQL or JSON.") from None
 
 
-def is_path(given: str) -> bool:
+def is_path(argument: str) -> bool:
     """True if a command-line argument names an existing path; a long query is not a file name."""
     try:
-        return Path(given).exists()
+        return Path(argument).exists()
     except (OSError, ValueError):
         return False

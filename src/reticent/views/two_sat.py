@@ -44,35 +44,40 @@ class _Agreement:
         count = len(query.atoms)
         self.pairs: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for first in range(count):
-            places = {code: place for place, code in enumerate(query.atoms[first].terms) if code >= 0}
+            position_of = {code: position for position, code in enumerate(query.atoms[first].terms) if code >= 0}
             for second in range(count):
                 if second != first:
                     terms = query.atoms[second].terms
-                    common = [(places[code], place) for place, code in enumerate(terms) if code in places]
+                    common = [
+                        (position_of[code], position) for position, code in enumerate(terms) if code in position_of
+                    ]
                     if common:
                         self.pairs[first, second] = common
         self.neighbours = {first: [b for a, b in self.pairs if a == first] for first in range(count)}
 
     def holds(self, first: int, row: Fact, second: int, other: Fact) -> bool:
-        return all(row[here] == other[there] for here, there in self.pairs.get((first, second), ()))
+        return all(
+            row[position] == other[other_position] for position, other_position in self.pairs.get((first, second), ())
+        )
 
 
 def _propagate(
     index: int, row: Fact, rows: list[list[Fact]], chosen: dict[int, Fact], agree: _Agreement
 ) -> dict[int, Fact] | None:
+    """Return the facts that follow from mapping a subgoal to ``row``; None if they contradict each other or earlier choices."""
     spread = {index: row}
-    todo = [index]
-    while todo:
-        here = todo.pop()
-        for other in agree.neighbours[here]:
-            settled = spread.get(other, chosen.get(other))
-            fitting = [option for option in rows[other] if agree.holds(here, spread[here], other, option)]
-            if settled is not None:
-                if settled not in fitting:
+    pending = [index]
+    while pending:
+        current = pending.pop()
+        for other in agree.neighbours[current]:
+            fixed = spread.get(other, chosen.get(other))
+            fitting = [option for option in rows[other] if agree.holds(current, spread[current], other, option)]
+            if fixed is not None:
+                if fixed not in fitting:
                     return None
             elif not fitting:
                 return None
             elif len(fitting) == 1:
                 spread[other] = fitting[0]
-                todo.append(other)
+                pending.append(other)
     return spread

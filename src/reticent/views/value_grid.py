@@ -25,7 +25,7 @@ def dense_between(kind: str, low: Constant | None, high: Constant | None, count:
         keys = [math.floor(bottom) + index + Fraction(1) for index in range(count)]
     else:
         keys = _even(bottom, top, count)
-    return [found for key in keys if (found := from_order_key(kind, key)) is not None]
+    return [value for key in keys if (value := from_order_key(kind, key)) is not None]
 
 
 def whole_between(kind: str, low: Constant | None, high: Constant | None, count: int) -> list[Constant]:
@@ -38,7 +38,7 @@ def whole_between(kind: str, low: Constant | None, high: Constant | None, count:
     else:
         bottom = math.floor(order_key(low)) + 1
         keys = range(bottom, bottom + count if high is None else min(bottom + count, math.ceil(order_key(high))))
-    return [found for key in keys if (found := from_order_key(kind, key)) is not None]
+    return [value for key in keys if (value := from_order_key(kind, key)) is not None]
 
 
 def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
@@ -56,19 +56,19 @@ def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
 def _texts(low: str | None, high: str | None, count: int) -> list[str]:
     """Return texts in code-point order; the last filler finds a text in between if there is one."""
     stem = low or ""
-    found: list[str] = []
+    texts: list[str] = []
     for filler in ("a", " ", "\x01", "\x00"):
-        found = [stem + filler * (index + 1) for index in range(count)]
-        if high is None or found[-1] < high:
-            return found
-    return [text for text in found if high is None or text < high]
+        texts = [stem + filler * (index + 1) for index in range(count)]
+        if high is None or texts[-1] < high:
+            return texts
+    return [text for text in texts if high is None or text < high]
 
 
 def fill_gaps(
-    known: Sequence[Constant], between: Callable[[Constant | None, Constant | None], list[Constant]]
+    constants: Sequence[Constant], between: Callable[[Constant | None, Constant | None], list[Constant]]
 ) -> list[Constant]:
     """Return the values that ``between`` finds below, between and above rising constants."""
-    ends: list[Constant | None] = [None, *known, None]
+    ends: list[Constant | None] = [None, *constants, None]
     return [item for low, high in itertools.pairwise(ends) for item in between(low, high)]
 
 
@@ -96,14 +96,14 @@ def reachable(edges: Iterable[tuple[int, int, bool]]) -> dict[int, set[int]]:
     for low, high, _ in edges:
         above.setdefault(low, set()).add(high)
         above.setdefault(high, set())
-    found: dict[int, set[int]] = {}
+    nodes_above: dict[int, set[int]] = {}
     for start in above:
-        seen: set[int] = set()
-        todo = [start]
-        while todo:
-            for following in above[todo.pop()]:
-                if following not in seen:
-                    seen.add(following)
-                    todo.append(following)
-        found[start] = seen
-    return found
+        reached: set[int] = set()
+        pending = [start]
+        while pending:
+            for following in above[pending.pop()]:
+                if following not in reached:
+                    reached.add(following)
+                    pending.append(following)
+        nodes_above[start] = reached
+    return nodes_above

@@ -93,6 +93,7 @@ class Theory:
                 return True
 
     def _order_edges(self, classes: EqualTerms, literals: Sequence[Literal]) -> list[tuple[int, int, bool]] | None:
+        """Return the order between classes that literals and constants impose; None if NULL would have to be ordered."""
         edges: list[tuple[int, int, bool]] = []
         for operator, left, right in literals:
             if operator in ("<", "<="):
@@ -101,10 +102,10 @@ class Theory:
                     return None
                 edges.append((low, high, operator == "<"))
         edges = [edge for edge in edges if edge[0] != edge[1] or edge[2]]
-        named = {code for low, high, _ in edges for code in (low, high) if code < 0}
-        for kind in {self._book.constant(code).kind for code in named}:
+        constants = {code for low, high, _ in edges for code in (low, high) if code < 0}
+        for kind in {self._book.constant(code).kind for code in constants}:
             rising = sorted(
-                (code for code in named if self._book.constant(code).kind == kind),
+                (code for code in constants if self._book.constant(code).kind == kind),
                 key=lambda code: order_key(self._book.constant(code)),
             )
             edges += [(low, high, True) for low, high in pairwise(rising)]
@@ -139,6 +140,7 @@ class _Assignment:
                 self.domains[root] = self.domains.get(root, theory._domains[code]) & theory._domains[code]
 
     def solve(self) -> Model | None:
+        """Return values for all classes; None if there are none."""
         if any(low == high for low, high in self.differ):
             return None
         for root in self.members:
@@ -163,10 +165,10 @@ class _Assignment:
             if any(root in self.domains or self._whole(root) for root in roots):
                 options.update(self._grid(sort, roots))
             else:
-                laid = self._line(sort, roots)
-                if laid is None:
+                values_on_line = self._line(sort, roots)
+                if values_on_line is None:
                     return None
-                values.update(laid)
+                values.update(values_on_line)
         if any(not choice for choice in options.values()) or not self._search(options, values):
             return None
         find = self.classes.find
@@ -207,20 +209,20 @@ class _Assignment:
                 end += 1
             low = self.book.constant(line[start - 1]) if start else None
             high = self.book.constant(line[end]) if end < len(line) else None
-            found = dense_between(kind, low, high, end - start)
-            if len(found) < end - start:
+            fillers = dense_between(kind, low, high, end - start)
+            if len(fillers) < end - start:
                 return None
-            values.update({line[start + index]: self.book.code(item) for index, item in enumerate(found)})
+            values.update({line[start + index]: self.book.code(item) for index, item in enumerate(fillers)})
             start = end
         return values
 
     def _grid(self, sort: Place, roots: list[int]) -> dict[int, list[int]]:
         """Return candidate values of the classes of a sort with integral or finite columns (a grid of constants and values between them)."""
         ordered = self.theory._sorts.ordered[sort]
-        known = [self.book.constant(code) for code in ordered.constants]
+        constants = [self.book.constant(code) for code in ordered.constants]
         count = len(roots)
-        wholes = fill_gaps(known, lambda low, high: whole_between(ordered.kind, low, high, count))
-        dense = known + wholes
+        wholes = fill_gaps(constants, lambda low, high: whole_between(ordered.kind, low, high, count))
+        dense = constants + wholes
         if any(root not in self.domains and not self._whole(root) for root in roots):
             dense.sort(key=order_key)
             dense += fill_gaps(dense, lambda low, high: dense_between(ordered.kind, low, high, count))
@@ -229,7 +231,7 @@ class _Assignment:
             if root in self.domains:
                 options[root] = self._finite(root)
                 continue
-            items = wholes + known if self._whole(root) else dense
+            items = wholes + constants if self._whole(root) else dense
             if self._whole(root):
                 items = [item for item in items if item.kind != "number" or isinstance(item.value, int)]
             options[root] = [self.book.code(item) for item in dict.fromkeys(items)]
@@ -258,32 +260,34 @@ class _Assignment:
         return choice
 
     def _choose(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
+        """Assign values by backtracking, the class with the fewest options first."""
         if not options:
             return True
         root = min(options, key=lambda key: len(options[key]))
         used = set(values.values())
         for code in sorted(options[root], key=lambda item: (item == NULL_CODE, item in used)):
             self.budget.tick()
-            rest = self._after(root, code, options)
-            if rest is None:
+            remaining = self._after(root, code, options)
+            if remaining is None:
                 continue
             values[root] = code
-            if self._choose(rest, values):
+            if self._choose(remaining, values):
                 return True
             del values[root]
         return False
 
     def _after(self, root: int, code: int, options: dict[int, list[int]]) -> dict[int, list[int]] | None:
-        rest = {other: choice for other, choice in options.items() if other != root}
+        """Return the options of the other classes after one was assigned; None if a class has none left."""
+        remaining = {other: choice for other, choice in options.items() if other != root}
         compare = self.theory.compare
         for low, high in self.differ:
             other = high if low == root else low if high == root else None
-            if other in rest:
-                rest[other] = [item for item in rest[other] if item != code]
+            if other in remaining:
+                remaining[other] = [item for item in remaining[other] if item != code]
         for low, high, strict in self.below:
             operator = "<" if strict else "<="
-            if low == root and high in rest:
-                rest[high] = [item for item in rest[high] if compare(operator, code, item)]
-            elif high == root and low in rest:
-                rest[low] = [item for item in rest[low] if compare(operator, item, code)]
-        return rest if all(rest.values()) else None
+            if low == root and high in remaining:
+                remaining[high] = [item for item in remaining[high] if compare(operator, code, item)]
+            elif high == root and low in remaining:
+                remaining[low] = [item for item in remaining[low] if compare(operator, item, code)]
+        return remaining if all(remaining.values()) else None

@@ -56,19 +56,21 @@ class Verdict:
         """Return the verdict with its reason, the rows concerned, and its assumptions."""
         sentences = [f"Rows: {self.pattern}"] if self.pattern else []
         if self.witness is not None:
-            found = self.witness
-            rows = [(found.relation, found.row), (found.view_relation, found.view_row)]
-            one, other = (f"{name}({', '.join(map(str, row))})" for name, row in rows)
-            what = "both answers" if one == other else f"the secret's answer, adding {other} that of the view"
-            sentences.append(f"Witness ({found.engine}): adding {one} changes {what}.")
+            witness = self.witness
+            rows = [(witness.relation, witness.row), (witness.view_relation, witness.view_row)]
+            secret_row, view_row = (f"{name}({', '.join(map(str, row))})" for name, row in rows)
+            what = (
+                "both answers" if secret_row == view_row else f"the secret's answer, adding {view_row} that of the view"
+            )
+            sentences.append(f"Witness ({witness.engine}): adding {secret_row} changes {what}.")
         sentences.append(f"Class: {', '.join(self.query_class[0])} / {', '.join(self.query_class[1])}")
         sentences.append(f"Bound: {self.bound}")
-        told = [f"- {line}" for line in (*self.assumptions, *self.warnings)]
-        return Card(f"{self.status}: {self.reason}", tone=tone_of(self.private), sentences=[*sentences, *told])
+        remarks = [f"- {line}" for line in (*self.assumptions, *self.warnings)]
+        return Card(f"{self.status}: {self.reason}", tone=tone_of(self.private), sentences=[*sentences, *remarks])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""
-        found: dict[str, Any] = {
+        payload: dict[str, Any] = {
             "status": self.status,
             "secret": self.secret,
             "view": self.view,
@@ -84,8 +86,8 @@ class Verdict:
             "nodes": self.nodes,
         }
         if self.each:
-            found["each"] = [{"ok": verdict.ok, **verdict.as_dict()} for verdict in self.each]
-        return found
+            payload["each"] = [{"ok": verdict.ok, **verdict.as_dict()} for verdict in self.each]
+        return payload
 
 
 def jointly(verdicts: tuple[Verdict, ...]) -> Verdict:

@@ -45,7 +45,7 @@ def certify(
 ) -> dict[str, Any]:
     """Return the certificate of a verdict on one pair."""
     used = secret.relations() | view.relations()
-    found = {
+    certificate = {
         "format": FORMAT,
         "status": verdict.status,
         "reason": verdict.reason,
@@ -60,21 +60,21 @@ def certify(
         "witness": _typed(verdict.witness) if verdict.witness else None,
     }
     if verdict.status == PRIVATE:
-        found["proof"] = _proof(secret, view, schema)
-    return found
+        certificate["proof"] = _proof(secret, view, schema)
+    return certificate
 
 
 def read_certificate(text: str) -> dict[str, Any]:
     """Parse a certificate from its JSON text."""
     try:
-        found = parse_json(text)
+        certificate = parse_json(text)
     except json.JSONDecodeError as error:
         raise PolicyError(
             f"The certificate is not JSON: {error.msg}, at line {error.lineno}, column {error.colno}."
         ) from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise PolicyError(f"This is not a views certificate: its format is not {FORMAT!r}.")
-    return found
+    return certificate
 
 
 def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[str, Any]:
@@ -117,10 +117,10 @@ def schema_to_json(schema: Schema, only: frozenset[str] | None = None) -> dict[s
     }
 
 
-def schema_from_json(found: Mapping[str, Any], dialect: str = "postgres") -> Schema:
+def schema_from_json(payload: Mapping[str, Any], dialect: str = "postgres") -> Schema:
     """Return the schema written by :func:`schema_to_json`; its CHECK constraints are parsed again, in their ``dialect``."""
     relations = {}
-    for item in found["relations"]:
+    for item in payload["relations"]:
         columns = tuple(
             SchemaColumn(
                 column["name"],
@@ -135,13 +135,13 @@ def schema_from_json(found: Mapping[str, Any], dialect: str = "postgres") -> Sch
         )
         keys = tuple(Key(tuple(key["columns"]), key["partial"]) for key in item["keys"])
         checks = tuple(item.get("checks", ()))
-        made = Relation(item["name"], columns, keys, checks, tuple(item.get("ties", ())))
-        relations[item["name"].lower()] = replace(made, rule=rule_of(made, dialect)) if checks else made
+        relation = Relation(item["name"], columns, keys, checks, tuple(item.get("ties", ())))
+        relations[item["name"].lower()] = replace(relation, rule=rule_of(relation, dialect)) if checks else relation
     links = tuple(
         ForeignKey(link["child"], link["parent"], link["text"], tuple(link["columns"]), tuple(link["references"]))
-        for link in found.get("foreign_keys", ())
+        for link in payload.get("foreign_keys", ())
     )
-    return Schema(relations, dict(found["views"]), links)
+    return Schema(relations, dict(payload["views"]), links)
 
 
 def typed_row(row: Iterable[Constant]) -> list[list[object]]:
@@ -228,20 +228,21 @@ def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
 
 
 def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[dict[str, Any]]:
-    found = []
+    """Return for every unifiable pair of subgoal sets the rule through which the answer survives, and the subgoals it maps to."""
+    pairs = []
     for i, query in enumerate(first.disjuncts):
         for j, other in enumerate(second.disjuncts):
-            moved = other.shifted(query.count)
-            for relation in sorted(query.places.keys() & moved.places.keys()):
+            shifted = other.shifted(query.count)
+            for relation in sorted(query.places.keys() & shifted.places.keys()):
                 for gamma in _subsets(query.places[relation]):
-                    for delta in _subsets(moved.places[relation]):
+                    for delta in _subsets(shifted.places[relation]):
                         budget.tick()
-                        atoms = [*(query.atoms[g] for g in gamma), *(moved.atoms[d] for d in delta)]
+                        atoms = [*(query.atoms[g] for g in gamma), *(shifted.atoms[d] for d in delta)]
                         classes = unify(atoms)
                         if classes is None:
                             continue
-                        side, disjunct, rows = _survives(first, second, query, moved, gamma, delta, classes, budget)
-                        found.append(
+                        side, disjunct, rows = _survives(first, second, query, shifted, gamma, delta, classes, budget)
+                        pairs.append(
                             {
                                 "secret_rule": i,
                                 "view_rule": j,
@@ -252,35 +253,36 @@ def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[
                                 "images": rows,
                             }
                         )
-    return found
+    return pairs
 
 
 def _survives(
     first: CodedUnion,
     second: CodedUnion,
     query: CodedQuery,
-    moved: CodedQuery,
+    shifted: CodedQuery,
     gamma: tuple[int, ...],
     delta: tuple[int, ...],
     classes: EqualTerms,
     budget: SearchBudget,
 ) -> tuple[str, int, list[int]]:
-    for side, union, own, removed in (("secret", first, query, gamma), ("view", second, moved, delta)):
-        rest = {
+    """Return which query keeps its answer although its subgoals are removed, through which rule, and by which subgoals."""
+    for side, union, rule, removed in (("secret", first, query, gamma), ("view", second, shifted, delta)):
+        remaining = {
             (atom.relation, classes.apply(atom.terms)): index
-            for index, atom in enumerate(own.atoms)
+            for index, atom in enumerate(rule.atoms)
             if index not in removed
         }
-        found = answer_remains(union, gather(rest), classes.apply(own.head), budget, fast=False)
-        if found is not None:
-            return side, found[0], _images(union, found, rest)
+        answer = answer_remains(union, gather(remaining), classes.apply(rule.head), budget, fast=False)
+        if answer is not None:
+            return side, answer[0], _images(union, answer, remaining)
     raise RuntimeError("a PRIVATE verdict has a pair of subgoal sets without a homomorphism")
 
 
-def _images(union: CodedUnion, found: tuple[int, list[Fact]], rest: dict[tuple[str, Fact], int]) -> list[int]:
-    atoms = union.disjuncts[found[0]].atoms
-    return [rest[atom.relation, row] for atom, row in zip(atoms, found[1], strict=True)]
+def _images(union: CodedUnion, answer: tuple[int, list[Fact]], index_of: dict[tuple[str, Fact], int]) -> list[int]:
+    atoms = union.disjuncts[answer[0]].atoms
+    return [index_of[atom.relation, row] for atom, row in zip(atoms, answer[1], strict=True)]
 
 
-def _subsets(places: list[int]) -> list[tuple[int, ...]]:
-    return [chosen for size in range(1, len(places) + 1) for chosen in combinations(places, size)]
+def _subsets(indices: list[int]) -> list[tuple[int, ...]]:
+    return [chosen for size in range(1, len(indices) + 1) for chosen in combinations(indices, size)]

@@ -132,18 +132,21 @@ class _Values:
             for position, code in enumerate(coded.terms):
                 if code >= 0:
                     column = columns[position]
-                    seen = kinds.get((coded.relation, position), {"number"})
-                    kind = column.kind or ("text" if seen == {"text"} else "number")
+                    constant_kinds = kinds.get((coded.relation, position), {"number"})
+                    kind = column.kind or ("text" if constant_kinds == {"text"} else "number")
                     self._home.setdefault(collision.model[code], (kind, column))
 
     def row(self, terms: Fact) -> tuple[Constant, ...]:
         return tuple(self._constant(code if code < 0 else self._model[code]) for code in terms)
 
-    def database(self, query: CodedQuery, gamma: frozenset[int], without: tuple[str, tuple[Constant, ...]]) -> Database:
+    def database(
+        self, query: CodedQuery, gamma: frozenset[int], excluded: tuple[str, tuple[Constant, ...]]
+    ) -> Database:
+        """Return the rows of the other subgoals, without the row in question."""
         tables: dict[str, dict[tuple[Constant, ...], None]] = {}
         for index, atom in enumerate(query.atoms):
             row = self.row(atom.terms)
-            if index not in gamma and (atom.relation, row) != without:
+            if index not in gamma and (atom.relation, row) != excluded:
                 tables.setdefault(atom.relation, {})[row] = None
         return {relation: tuple(rows) for relation, rows in tables.items()}
 

@@ -97,19 +97,19 @@ def search(
 
 def _parents_first(relations: Sequence[Relation], schema: Schema) -> list[Relation]:
     """Return the tables and all that they reference, each after those that it references, except for cycles."""
-    found: dict[str, Relation] = {}
-    begun: set[str] = set()
+    ordered: dict[str, Relation] = {}
+    visited: set[str] = set()
 
     def add(relation: Relation) -> None:
-        if relation.name not in begun:
-            begun.add(relation.name)
+        if relation.name not in visited:
+            visited.add(relation.name)
             for link in parents_of(relation.name, schema):
                 add(schema.relation(link.parent))
-            found[relation.name] = relation
+            ordered[relation.name] = relation
 
     for relation in relations:
         add(relation)
-    return list(found.values())
+    return list(ordered.values())
 
 
 def is_repeatable(query: Query, schema: Schema) -> bool:
@@ -146,20 +146,20 @@ class _TrialValues:
         compared: dict[str, list[Constant]] = {}
         counts: list[int] = []
         for node in self.nodes:
-            for found in node.find_all(*_COMPARISONS):
+            for comparison in node.find_all(*_COMPARISONS):
                 items = [
                     item
-                    for each in found.find_all(exp.Literal, exp.Boolean, exp.Cast)
-                    if (item := fold(each)) is not None
+                    for literal in comparison.find_all(exp.Literal, exp.Boolean, exp.Cast)
+                    if (item := fold(literal)) is not None
                 ]
-                for column in found.find_all(exp.Column):
+                for column in comparison.find_all(exp.Column):
                     compared.setdefault(column.name.lower(), []).extend(items)
-                if found.find(exp.Count):
+                if comparison.find(exp.Count):
                     counts += [
                         int(item.value) for item in items if item.kind == "number" and 0 <= item.value < _LARGEST
                     ]
         object.__setattr__(self, "compared", compared)
-        object.__setattr__(self, "sizes", (*_SIZES, *(count + more for count in counts for more in (0, 1, 2))))
+        object.__setattr__(self, "sizes", (*_SIZES, *(count + step for count in counts for step in (0, 1, 2))))
 
     @property
     def repeatable(self) -> bool:
@@ -184,17 +184,17 @@ def _around(item: Constant, column: SchemaColumn, fills: Sequence[str]) -> Itera
         texts = [item.value.replace("%", filled).replace("_", "a") for filled in fills]
     else:
         texts = []
-    for each in [*(constant(text) for text in texts), item]:
+    for candidate in [*(constant(text) for text in texts), item]:
         try:
-            read = column.read(each)
+            stored = column.read(candidate)
         except ValueError:
             continue
-        beside = [read]
-        if read.kind == "number":
-            beside += [Constant("number", read.value + step) for step in (-1, 1)]
-        elif read.kind in ("date", "timestamp") and isinstance(read.value, date | datetime):
-            beside += [Constant(read.kind, read.value + timedelta(days=step)) for step in (-1, 1)]
-        yield from (one for one in beside if column.holds(one))
+        neighbours = [stored]
+        if stored.kind == "number":
+            neighbours += [Constant("number", stored.value + step) for step in (-1, 1)]
+        elif stored.kind in ("date", "timestamp") and isinstance(stored.value, date | datetime):
+            neighbours += [Constant(stored.kind, stored.value + timedelta(days=step)) for step in (-1, 1)]
+        yield from (neighbour for neighbour in neighbours if column.holds(neighbour))
 
 
 def _usual(column: SchemaColumn, rows: int) -> list[Constant]:
@@ -228,18 +228,20 @@ class _WitnessSearch:
     rng: random.Random = field(default_factory=lambda: random.Random(20))
 
     def run(self, engine: str, seconds: float) -> DatabaseWitness | None:
+        """Try random databases until rows change both answers, or the time is over."""
         deadline = time.monotonic() + seconds
         statements = [statement_for(query, self.schema, engine) for query in (self.secret, self.view)]
         with scratch_database(engine, self.relations, seconds + _GRACE) as execute:
             for _ in range(_TRIALS):
                 if time.monotonic() > deadline:
                     return None
-                found = self._tried(execute, engine, statements)
-                if found is not None:
-                    return found
+                witness = self._tried(execute, engine, statements)
+                if witness is not None:
+                    return witness
         return None
 
     def _tried(self, execute: Callable[..., Any], engine: str, statements: Sequence[str]) -> DatabaseWitness | None:
+        """Try one random database: remove its rows one by one, and record which of them change an answer."""
         database = self._database()
         for relation in self.relations:
             fill_table(execute, engine, relation, database.get(relation.name, ()))
@@ -251,27 +253,31 @@ class _WitnessSearch:
         changing: tuple[list[tuple[str, Row]], list[tuple[str, Row]]] = ([], [])
         for name, row in self.rng.sample(rows, min(len(rows), _ROWS_TRIED)):
             relation = self.schema.relation(name)
-            without = {**database, name: tuple(each for each in database[name] if each != row)}
+            without = {**database, name: tuple(kept_row for kept_row in database[name] if kept_row != row)}
             fill_table(execute, engine, relation, without[name])
             after = [_answers(execute, text) for text in statements]
             fill_table(execute, engine, relation, database[name])
-            for known, here, query, one, other in zip(
+            for critical_rows, changing_rows, query, answer_before, answer_after in zip(
                 self.critical, changing, (self.secret, self.view), before, after, strict=True
             ):
-                if (one != other) if query.duplicates else (one.keys() != other.keys()):
-                    known.setdefault((name, row), without)
-                    here.append((name, row))
-            for hidden, shown in self._meeting(name, row):
-                found = self._confirmed(name, hidden, shown)
-                if found is not None:
-                    return found
+                if (
+                    (answer_before != answer_after)
+                    if query.duplicates
+                    else (answer_before.keys() != answer_after.keys())
+                ):
+                    critical_rows.setdefault((name, row), without)
+                    changing_rows.append((name, row))
+            for secret_row, view_row in self._meeting(name, row):
+                witness = self._confirmed(name, secret_row, view_row)
+                if witness is not None:
+                    return witness
         return self._tied(database, *changing) if self.accepted is not None else None
 
     def _tied(
-        self, database: Database, hidden: Sequence[tuple[str, Row]], shown: Sequence[tuple[str, Row]]
+        self, database: Database, secret_rows: Sequence[tuple[str, Row]], view_rows: Sequence[tuple[str, Row]]
     ) -> DatabaseWitness | None:
         """Return a witness of rows of one database that change one answer each; only foreign keys may link them."""
-        for (name, row), (view_name, view_row) in zip(hidden[:1], shown[:1], strict=False):
+        for (name, row), (view_name, view_row) in zip(secret_rows[:1], view_rows[:1], strict=False):
             if self.attempts and self.accepted is not None:
                 self.attempts -= 1
                 about = (self.secret, self.view, self.schema)
@@ -287,65 +293,76 @@ class _WitnessSearch:
         def meets(other: Row) -> bool:
             return other == row or any(all(other[c] == row[c] and row[c] != NULL for c in key) for key in keys)
 
-        hidden, shown = ([each for where, each in known if where == name and meets(each)] for known in self.critical)
-        pairs = [(row, each) for each in shown if row in hidden] + [(each, row) for each in hidden if row in shown]
+        secret_rows, view_rows = (
+            [critical_row for table, critical_row in critical_rows if table == name and meets(critical_row)]
+            for critical_rows in self.critical
+        )
+        pairs = [(row, critical_row) for critical_row in view_rows if row in secret_rows] + [
+            (critical_row, row) for critical_row in secret_rows if row in view_rows
+        ]
         return list(dict.fromkeys(pairs))[:2]
 
-    def _pool(self, relation: Relation, place: int, count: int) -> list[Constant]:
+    def _pool(self, relation: Relation, position: int, count: int) -> list[Constant]:
         """Return the values of a column; in a narrow database one or two, so that groups are large and joins match, except for keys."""
-        pool = self.values.of(relation.columns[place], count)
-        if not self.narrow or any(key.columns == (place,) for key in relation.keys):
+        pool = self.values.of(relation.columns[position], count)
+        if not self.narrow or any(key.columns == (position,) for key in relation.keys):
             return pool
         return self.rng.choices(pool, k=self.rng.choice((1, 1, 2)))
 
     def _confirmed(self, name: str, row: Row, view_row: Row) -> DatabaseWitness | None:
         """Return the witness after another engine confirmed it, if one runs both texts."""
-        if any((name, each) not in known for known, each in zip(self.critical, (row, view_row), strict=True)):
+        if any(
+            (name, row_of_side) not in critical_rows
+            for critical_rows, row_of_side in zip(self.critical, (row, view_row), strict=True)
+        ):
             # It was tried together with another row, and was not a witness.
             return None
-        hidden, shown = (known[name, each] for known, each in zip(self.critical, (row, view_row), strict=True))
+        secret_database, view_database = (
+            critical_rows[name, row_of_side]
+            for critical_rows, row_of_side in zip(self.critical, (row, view_row), strict=True)
+        )
         about = (self.secret, self.view, self.schema)
-        witness = DatabaseWitness(name, row, view_row, hidden, shown, (), (), about)
+        witness = DatabaseWitness(name, row, view_row, secret_database, view_database, (), (), about)
         for engine in ("duckdb", "sqlite"):
             try:
                 replayed = replay_on(engine, witness, *about)
             except (NotReplayed, TookTooLong):
                 continue
-            found = replayed if self.accepted is None else self.accepted(replayed)
-            if found is not None:
-                return found
+            confirmed = replayed if self.accepted is None else self.accepted(replayed)
+            if confirmed is not None:
+                return confirmed
             break
-        for known, each in zip(self.critical, (row, view_row), strict=True):
-            known.pop((name, each), None)
+        for critical_rows, row_of_side in zip(self.critical, (row, view_row), strict=True):
+            critical_rows.pop((name, row_of_side), None)
         return None
 
     def _database(self) -> Database:
         """Return random rows of every table that both queries read, each key once, and rows that changed one of the answers before."""
         count = self.rng.choice(self.values.sizes if self.accepted is None else _SMALL)
         self.narrow = self.rng.random() < _NARROW
-        found: Database = {}
+        database: Database = {}
         for relation in self.relations:
-            pools = [self._pool(relation, place, count) for place in range(len(relation.columns))]
+            pools = [self._pool(relation, position, count) for position in range(len(relation.columns))]
             rows = [tuple(map(self.rng.choice, pools)) for _ in range(count)]
             if self.accepted is not None:
-                rows = [self._naming(row, relation, found) for row in rows]
-            found = {**found, relation.name: tuple(_keyed(rows, relation))}
-        remembered = [pair for known in self.critical for pair in islice(known, _REMEMBERED)]
+                rows = [self._naming(row, relation, database) for row in rows]
+            database = {**database, relation.name: tuple(_keyed(rows, relation))}
+        remembered = [pair for critical_rows in self.critical for pair in islice(critical_rows, _REMEMBERED)]
         for name, row in self.rng.sample(remembered, min(len(remembered), 2)):
             relation = self.schema.relation(name)
-            found = {**found, name: tuple(_keyed([row, *found[name]], relation))}
-        return found
+            database = {**database, name: tuple(_keyed([row, *database[name]], relation))}
+        return database
 
     def _naming(self, row: Row, relation: Relation, database: Database) -> Row:
         """Return the row with its references replaced by values of existing rows."""
-        named = list(row)
+        values = list(row)
         for link in parents_of(relation.name, self.schema):
             parents = database.get(self.schema.relation(link.parent).name, ())
             if parents:
                 parent = self.rng.choice(parents)
-                for place, referred in zip(link.columns, link.references, strict=True):
-                    named[place] = parent[referred]
-        return tuple(named)
+                for position, referred in zip(link.columns, link.references, strict=True):
+                    values[position] = parent[referred]
+        return tuple(values)
 
 
 def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:
@@ -354,15 +371,15 @@ def _answers(execute: Callable[..., Any], statement: str) -> Counter[str]:
 
 def _keyed(rows: Sequence[Row], relation: Relation) -> list[Row]:
     """Return rows of which no two agree on a key."""
-    kept: list[Row] = []
-    seen: set[tuple[int, Row]] = set()
+    distinct_rows: list[Row] = []
+    used_keys: set[tuple[int, Row]] = set()
     for row in dict.fromkeys(rows):
         keys = [
-            (number, tuple(row[place] for place in key.columns))
+            (number, tuple(row[position] for position in key.columns))
             for number, key in enumerate(relation.keys)
-            if NULL not in [row[place] for place in key.columns]
+            if NULL not in [row[position] for position in key.columns]
         ]
-        if not any(each in seen for each in keys):
-            seen.update(keys)
-            kept.append(row)
-    return kept
+        if not any(key_values in used_keys for key_values in keys):
+            used_keys.update(keys)
+            distinct_rows.append(row)
+    return distinct_rows

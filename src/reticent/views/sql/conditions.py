@@ -65,33 +65,33 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 def _tied(node: exp.Expr, by: type[exp.Connector]) -> list[exp.Expr]:
     """Return the operands of a chain of one connector, from left to right; without recursion, for chains of thousands."""
-    found, waiting = [], [node]
+    operands, waiting = [], [node]
     while waiting:
         node = waiting.pop().unnest()
         if isinstance(node, by):
             waiting += [node.right, node.left]
         else:
-            found.append(node)
-    return found
+            operands.append(node)
+    return operands
 
 
-def alternatives(node: exp.Expr, scope: Scope, wanted: bool = True) -> tuple[Alternative, ...]:
-    """Return the ways in which the condition evaluates to ``wanted`` (not to unknown); Unsupported if that is not exact."""
+def alternatives(node: exp.Expr, scope: Scope, is_true: bool = True) -> tuple[Alternative, ...]:
+    """Return the ways in which the condition evaluates to ``is_true`` (not to unknown); Unsupported if that is not exact."""
     node = node.unnest()
     if isinstance(node, exp.Not):
-        return alternatives(node.this, scope, not wanted)
+        return alternatives(node.this, scope, not is_true)
     if isinstance(node, exp.And | exp.Or):
-        together = isinstance(node, exp.And) == wanted
-        found: tuple[Alternative, ...] = ALWAYS if together else NEVER
+        is_conjunction = isinstance(node, exp.And) == is_true
+        combined: tuple[Alternative, ...] = ALWAYS if is_conjunction else NEVER
         for side in _tied(node, type(node)):
-            ways = alternatives(side, scope, wanted)
-            found = both(found, ways) if together else capped([*found, *ways])
-        return found
+            side_alternatives = alternatives(side, scope, is_true)
+            combined = both(combined, side_alternatives) if is_conjunction else capped([*combined, *side_alternatives])
+        return combined
     handler = _HANDLERS.get(type(node))
     if handler is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
     try:
-        return handler(node, scope, wanted)
+        return handler(node, scope, is_true)
     except UnknownType:
         raise Unsupported("a comparison of values whose type is not known here", node, scope.text) from None
 
@@ -138,9 +138,9 @@ def operand(node: exp.Expr, scope: Scope) -> Term:
     """Return the term on one side of a comparison."""
     node = node.unnest()
     if isinstance(node, exp.Column):
-        found = scope.column(node)
-        if isinstance(found, Variable | Constant):
-            return found
+        column_term = scope.column(node)
+        if isinstance(column_term, Variable | Constant):
+            return column_term
         raise Unsupported(f"a condition on the computed column {node.sql()}", node, scope.text)
     item = fold(node)
     if item is not None:
@@ -162,21 +162,21 @@ def _keeps_value(column: SchemaColumn, to: exp.DataType, scope: Scope) -> bool:
     return column.kind not in ("timestamp", "moment") or to.this != exp.DataType.Type.DATE
 
 
-def _comparison(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _comparison(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     operator = _OPERATORS[type(node)]
     right = node.args["expression"].unnest()
     left = node.this.unnest()
-    if isinstance(right, exp.Any) and wanted:
+    if isinstance(right, exp.Any) and is_true:
         return _any(left, operator, right, scope)
-    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator == "=" and wanted:
+    if isinstance(left, exp.Tuple) and isinstance(right, exp.Tuple) and operator == "=" and is_true:
         return _tuple_equal(left.expressions, right.expressions, node, scope)
-    return compare(operand(left, scope), operator if wanted else _OPPOSITE[operator], operand(right, scope), scope)
+    return compare(operand(left, scope), operator if is_true else _OPPOSITE[operator], operand(right, scope), scope)
 
 
-def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _like(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     """Translate LIKE with a prefix, ``'ab%'``, to the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
     # The parser's representation of NOT LIKE.
-    wanted = wanted != bool(node.args.get("negate"))
+    is_true = is_true != bool(node.args.get("negate"))
     term, pattern = operand(node.this, scope), fold(node.args["expression"].unnest())
     column = scope.column_type(term) if isinstance(term, Variable) else None
     if (
@@ -192,19 +192,19 @@ def _like(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
     if column.loose or column.domain is not None or any(sign in prefix for sign in "%_\\"):
         raise Unsupported("LIKE in a condition", node, scope.text)
     if prefix == pattern.value:
-        return compare(term, "=" if wanted else "!=", pattern, scope)
+        return compare(term, "=" if is_true else "!=", pattern, scope)
     known = frozenset((term,)) if isinstance(term, Variable) else frozenset()
     if not prefix:
-        return (Alternative(known=known),) if wanted else NEVER
+        return (Alternative(known=known),) if is_true else NEVER
     following = chr(ord(prefix[-1]) + 1)
     if "\ud800" <= following <= "\udfff" or not prefix.isascii():
         raise Unsupported("LIKE in a condition", node, scope.text)
     low, high = Constant("text", prefix), Constant("text", prefix[:-1] + following)
     at_least, below = TermComparison(low, "<=", term, True), TermComparison(term, "<", high, True)
-    if wanted:
+    if is_true:
         return (Alternative(comparisons=(at_least, below), known=known),)
     under, beyond = TermComparison(term, "<", low, True), TermComparison(high, "<=", term, True)
-    return tuple(Alternative(comparisons=(each,), known=known) for each in (under, beyond))
+    return tuple(Alternative(comparisons=(comparison_side,), known=known) for comparison_side in (under, beyond))
 
 
 def _tuple_equal(
@@ -212,48 +212,50 @@ def _tuple_equal(
 ) -> tuple[Alternative, ...]:
     if len(left) != len(right):
         raise Unsupported("a comparison of tuples of different lengths", node, scope.text)
-    found: tuple[Alternative, ...] = ALWAYS
+    combined: tuple[Alternative, ...] = ALWAYS
     for first, second in zip(left, right, strict=True):
-        found = both(found, compare(operand(first, scope), "=", operand(second, scope), scope))
-    return found
+        combined = both(combined, compare(operand(first, scope), "=", operand(second, scope), scope))
+    return combined
 
 
-def _between(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _between(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     term = operand(node.this, scope)
     low, high = operand(node.args["low"], scope), operand(node.args["high"], scope)
     if node.args.get("symmetric"):
         raise Unsupported("BETWEEN SYMMETRIC", node, scope.text)
-    if wanted:
+    if is_true:
         return both(compare(term, ">=", low, scope), compare(term, "<=", high, scope))
     return capped([*compare(term, "<", low, scope), *compare(term, ">", high, scope)])
 
 
-def _in(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _in(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     inner = node.args.get("query")
     if inner is not None:
-        if not wanted:
+        if not is_true:
             raise Unsupported("NOT IN with a subquery", node, scope.text)
         return _any(node.this.unnest(), "=", inner, scope)
     left = node.this.unnest()
-    found: tuple[Alternative, ...] = NEVER if wanted else ALWAYS
+    combined: tuple[Alternative, ...] = NEVER if is_true else ALWAYS
     for item in node.expressions:
         if isinstance(left, exp.Tuple) and isinstance(item, exp.Tuple):
-            if not wanted:
+            if not is_true:
                 raise Unsupported("NOT IN with tuples", node, scope.text)
-            found = capped([*found, *_tuple_equal(left.expressions, item.expressions, node, scope)])
+            combined = capped([*combined, *_tuple_equal(left.expressions, item.expressions, node, scope)])
             continue
-        one = compare(operand(left, scope), "=" if wanted else "!=", operand(item, scope), scope)
-        found = capped([*found, *one]) if wanted else both(found, one)
-    return found
+        item_alternatives = compare(operand(left, scope), "=" if is_true else "!=", operand(item, scope), scope)
+        combined = capped([*combined, *item_alternatives]) if is_true else both(combined, item_alternatives)
+    return combined
 
 
 def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[Alternative, ...]:
     """Translate ``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, not counted in the head."""
     inner = node.find(exp.Select, exp.SetOperation)
-    listed = node.find(exp.Array)
-    if inner is None and listed is not None:
-        values = [operand(item, scope) for item in listed.expressions]
-        return capped([way for value in values for way in compare(operand(left, scope), operator, value, scope)])
+    array = node.find(exp.Array)
+    if inner is None and array is not None:
+        values = [operand(item, scope) for item in array.expressions]
+        return capped(
+            [alternative for value in values for alternative in compare(operand(left, scope), operator, value, scope)]
+        )
     if inner is None:
         raise Unsupported(f"{_describe(node)} in a condition", node, scope.text)
     sides = left.expressions if isinstance(left, exp.Tuple) else [left]
@@ -262,18 +264,18 @@ def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[A
     def matches(disjunct: Disjunct) -> tuple[Alternative, ...]:
         if len(disjunct.outputs) != len(terms):
             raise Unsupported("IN with a different number of columns", node, scope.text)
-        found: tuple[Alternative, ...] = (disjunct.when,)
+        combined: tuple[Alternative, ...] = (disjunct.when,)
         for term, output in zip(terms, disjunct.outputs, strict=True):
             if not isinstance(output, Variable | Constant):
                 raise Unsupported("IN with a computed column", node, scope.text)
-            found = both(found, compare(term, operator, output, scope))
-        return found
+            combined = both(combined, compare(term, operator, output, scope))
+        return combined
 
     return _semijoin(inner, scope, node, matches)
 
 
-def _exists(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
-    if not wanted:
+def _exists(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    if not is_true:
         raise Unsupported("NOT EXISTS", node, scope.text)
     inner = node.this.unnest()
     limit = inner.args.get("limit")
@@ -296,35 +298,35 @@ def _semijoin(
     table = scope.subquery(inner)
     if table.inexact:
         raise Unsupported(f"a subquery with {table.inexact[0]},", node, scope.text)
-    return capped([found for part in table.parts for disjunct in part for found in matches(disjunct)])
+    return capped([alternative for part in table.parts for disjunct in part for alternative in matches(disjunct)])
 
 
-def _is(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _is(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     right = node.args["expression"].unnest()
     if node.args.get("negate"):
-        wanted = not wanted
+        is_true = not is_true
     if isinstance(right, exp.Null):
-        return _is_null(operand(node.this, scope), wanted)
+        return _is_null(operand(node.this, scope), is_true)
     if isinstance(right, exp.Boolean):
         truth = bool(right.this)
-        if wanted:
+        if is_true:
             return alternatives(node.this, scope, truth)
         if not isinstance(node.this.unnest(), exp.Column):
             raise Unsupported(f"IS NOT {str(truth).upper()} of an expression", node, scope.text)
         return capped([*alternatives(node.this, scope, not truth), *_is_null(operand(node.this, scope), True)])
-    return _same(node, scope, wanted)
+    return _same(node, scope, is_true)
 
 
-def _is_null(term: Term, wanted: bool) -> tuple[Alternative, ...]:
+def _is_null(term: Term, is_null: bool) -> tuple[Alternative, ...]:
     if isinstance(term, Constant):
-        return ALWAYS if (term == NULL) == wanted else NEVER
-    return (Alternative(equal=((term, NULL),)) if wanted else Alternative(known=frozenset({term})),)
+        return ALWAYS if (term == NULL) == is_null else NEVER
+    return (Alternative(equal=((term, NULL),)) if is_null else Alternative(known=frozenset({term})),)
 
 
-def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _same(node: exp.Expr, scope: Scope, is_equal: bool) -> tuple[Alternative, ...]:
     """Translate IS NOT DISTINCT FROM, or negated IS DISTINCT FROM: NULL is an ordinary value."""
     if isinstance(node, exp.NullSafeNEQ):
-        wanted = not wanted
+        is_equal = not is_equal
     left, right = operand(node.this, scope), operand(node.args["expression"], scope)
     if any(isinstance(term, Constant) and term.kind == "boolean" for term in (left, right)) and "boolean" not in {
         column.kind for term in (left, right) if isinstance(term, Variable) and (column := scope.column_type(term))
@@ -334,22 +336,22 @@ def _same(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]
     if NULL not in (left, right):
         compare(left, "=", right, scope)
     left, right = _typed(left, right, scope), _typed(right, left, scope)
-    if wanted:
+    if is_equal:
         return (Alternative(equal=((left, right),)),)
     return NEVER if left == right else (Alternative(comparisons=(comparison(left, "!=", right),)),)
 
 
-def _truth_value(node: exp.Expr, scope: Scope, wanted: bool) -> tuple[Alternative, ...]:
+def _truth_value(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
     if isinstance(node, exp.Column):
         term = operand(node, scope)
         column = scope.column_type(term) if isinstance(term, Variable) else None
         if column is not None and column.kind not in (None, "boolean"):
             raise UnknownType
-        return compare(term, "=", Constant("boolean", wanted), scope)
+        return compare(term, "=", Constant("boolean", is_true), scope)
     item = fold(node)
     if item is None or item.kind not in ("boolean", "null", "number"):
         raise Unsupported(f"{_describe(node)} as a condition", node, scope.text)
-    return ALWAYS if item != NULL and bool(item.value) == wanted else NEVER
+    return ALWAYS if item != NULL and bool(item.value) == is_true else NEVER
 
 
 def _typed(term: Term, other: Term, scope: Scope, operator: str = "=") -> Term:

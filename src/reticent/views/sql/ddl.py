@@ -108,8 +108,8 @@ def _collated(dialect: str, collation: str, folding_type: bool) -> _Texts:
         return _Texts(loose=dialect in _FOLDING_DIALECTS)
     if dialect in _FOLDING_DIALECTS and _CASE_SENSITIVE.search(collation):
         return _Texts(loose=True, by_code_point=False)
-    known = not collation or (dialect not in _BINARY_DIALECTS and _EXACT_COLLATION.search(collation))
-    return _Texts(by_code_point=False, readable=bool(known))
+    is_readable = not collation or (dialect not in _BINARY_DIALECTS and _EXACT_COLLATION.search(collation))
+    return _Texts(by_code_point=False, readable=bool(is_readable))
 
 
 def _looks_different(type_: object, kind: str | None, form: str, limited: bool, dialect: str) -> bool:
@@ -179,8 +179,10 @@ class _SchemaReader:
             raise self._unread(statement, f"DROP {kind}")
         elif isinstance(statement, exp.Command) and (security := _policy(statement)) is not None:
             self._secured(*security)
-        elif isinstance(statement, exp.Command) and (made := _COLLATION.match(str(statement.expression))) is not None:
-            self.collations.add(made["name"].rsplit(".", 1)[-1].strip('"').lower())
+        elif (
+            isinstance(statement, exp.Command) and (created := _COLLATION.match(str(statement.expression))) is not None
+        ):
+            self.collations.add(created["name"].rsplit(".", 1)[-1].strip('"').lower())
         elif isinstance(statement, exp.Command) and _changes_tables(statement):
             raise self._unread(statement, f"{statement.this} {str(statement.expression)[:60].strip()}")
 
@@ -238,6 +240,7 @@ class _SchemaReader:
             self.enums[statement.this.name.lower()] = tuple(constant(item.name) for item in body.expressions)
 
     def _table(self, statement: exp.Create) -> None:
+        """Read a CREATE TABLE statement; refused if it declares no columns of its own or repeats a table."""
         if not isinstance(statement.this, exp.Schema):
             if isinstance(statement.expression, exp.Query):
                 raise PolicyError(
@@ -261,6 +264,7 @@ class _SchemaReader:
                 self._constraint(draft, item)
 
     def _column(self, draft: _Draft, item: exp.ColumnDef) -> None:
+        """Read a column definition: its type, domain, collation and constraints, as the dialect stores and compares them."""
         declared = item.args.get("kind")
         kind, whole = kind_of(declared)
         if whole and self._numbers_rows(item.name):
@@ -276,21 +280,23 @@ class _SchemaReader:
             kind = "other" if kind in ("date", "timestamp", "moment") else kind
         if self.dialect == "tsql" and kind in ("timestamp", "moment"):
             kind = "other"
-        type_, given = (declared.this, declared.expressions) if isinstance(declared, exp.DataType) else (None, [])
+        type_, type_arguments = (
+            (declared.this, declared.expressions) if isinstance(declared, exp.DataType) else (None, [])
+        )
         if type_ == _TYPE.BIT and self.dialect != "tsql":
             kind, whole = "other", False
         domain: tuple[Constant, ...] | None = None
         if kind == "boolean":
             domain = (constant(False), constant(True))
-        named = ""
+        type_name = ""
         if type_ == _TYPE.USERDEFINED and declared is not None:
-            named = str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1]
+            type_name = str(declared.args.get("kind")).lower().strip('"').rsplit(".", 1)[-1]
         if type_ == _TYPE.ENUM:
-            domain = tuple(constant(value.name) for value in given)
-        elif named in self.enums:
-            kind, domain = "text", self.enums[named]
+            domain = tuple(constant(value.name) for value in type_arguments)
+        elif type_name in self.enums:
+            kind, domain = "text", self.enums[type_name]
         enumerated = kind == "text" and domain is not None
-        if named == "citext":
+        if type_name == "citext":
             kind = "text"
         collation = next(
             (
@@ -300,7 +306,7 @@ class _SchemaReader:
             ),
             "",
         )
-        texts = _collated(self.dialect, collation, named == "citext") if kind == "text" else _Texts()
+        texts = _collated(self.dialect, collation, type_name == "citext") if kind == "text" else _Texts()
         if collation.lower() in self.collations:
             texts = _Texts(by_code_point=False, readable=False)
         if not texts.readable:
@@ -312,7 +318,7 @@ class _SchemaReader:
         loose = loose or (
             kind == "number" and (self.dialect == "mysql" or (self.dialect in _ROUNDING_DIALECTS and not whole))
         )
-        coarse = texts.folds or _looks_different(type_, kind, form, bool(given), self.dialect)
+        coarse = texts.folds or _looks_different(type_, kind, form, bool(type_arguments), self.dialect)
         nullable = True
         for holder in item.args.get("constraints") or []:
             constraint = holder.kind
@@ -347,6 +353,7 @@ class _SchemaReader:
         )
 
     def _constraint(self, draft: _Draft, item: exp.Expr) -> None:
+        """Read a table constraint: a key, a foreign key, a check, or a constraint that links rows otherwise."""
         if isinstance(item, exp.Constraint):
             for inner in item.expressions:
                 self._constraint(draft, inner)
@@ -437,24 +444,25 @@ class _SchemaReader:
 
 
 def _finished(draft: _Draft, notes: list[str], dialect: str) -> Relation:
-    places = {column.name.lower(): place for place, column in enumerate(draft.columns)}
+    """Return a table under construction as a relation; columns of a primary key are not nullable."""
+    position_of = {column.name.lower(): position for position, column in enumerate(draft.columns)}
     columns = list(draft.columns)
     for primary, names in draft.keys:
         for name in names:
-            if name.lower() not in places:
+            if name.lower() not in position_of:
                 raise PolicyError(
                     f"A key of {draft.name} names the column {name!r}, which the table does not have."
-                    f"{did_you_mean(name, places)}"
+                    f"{did_you_mean(name, position_of)}"
                 )
             if primary:
-                place = places[name.lower()]
-                columns[place] = replace(columns[place], nullable=False)
-    checks = [check for check in draft.checks if not _narrow(check, columns, places)]
+                position = position_of[name.lower()]
+                columns[position] = replace(columns[position], nullable=False)
+    checks = [check for check in draft.checks if not _narrow(check, columns, position_of)]
     notes += [f"CHECK ({check.sql()}) of {draft.name}" for check in checks]
     keys = []
     for _, names in draft.keys:
-        positions = tuple(sorted({places[name.lower()] for name in names}))
-        key = Key(positions, partial=any(columns[place].nullable for place in positions))
+        positions = tuple(sorted({position_of[name.lower()] for name in names}))
+        key = Key(positions, partial=any(columns[position].nullable for position in positions))
         if key not in keys:
             keys.append(key)
     return Relation(
@@ -468,7 +476,9 @@ def _finished(draft: _Draft, notes: list[str], dialect: str) -> Relation:
 
 
 def _place(draft: _Draft, name: str) -> int | None:
-    return next((place for place, column in enumerate(draft.columns) if column.name.lower() == name.lower()), None)
+    return next(
+        (position for position, column in enumerate(draft.columns) if column.name.lower() == name.lower()), None
+    )
 
 
 def _ruled(relation: Relation, dialect: str) -> Relation:
@@ -491,51 +501,53 @@ def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
     )
 
 
-def _narrow(check: exp.Expr, columns: list[SchemaColumn], places: dict[str, int]) -> bool:
+def _narrow(check: exp.Expr, columns: list[SchemaColumn], position_of: dict[str, int]) -> bool:
     """Use a CHECK that lists values, or a short range of integers, as the column's domain."""
     check = check.unnest()
     column = check.this.unnest() if isinstance(check, exp.In | exp.Between | exp.EQ) else None
-    if not isinstance(column, exp.Column) or column.name.lower() not in places:
+    if not isinstance(column, exp.Column) or column.name.lower() not in position_of:
         return False
-    place = places[column.name.lower()]
-    found: Iterable[Constant | None]
+    position = position_of[column.name.lower()]
+    listed: Iterable[Constant | None]
     if isinstance(check, exp.In) and check.expressions and not check.args.get("query"):
-        found = [fold(item) for item in check.expressions]
+        listed = [fold(item) for item in check.expressions]
     elif isinstance(check, exp.EQ):
         right = check.expression.unnest()
         array = right.find(exp.Array) if isinstance(right, exp.Any) else None
-        found = [fold(item) for item in array.expressions] if array is not None else [fold(right)]
-    elif isinstance(check, exp.Between) and columns[place].whole:
+        listed = [fold(item) for item in array.expressions] if array is not None else [fold(right)]
+    elif isinstance(check, exp.Between) and columns[position].whole:
         low, high = fold(check.args["low"]), fold(check.args["high"])
         if low is None or high is None or low.kind != "number" or high.kind != "number":
             return False
         if high.value - low.value >= _SMALL_RANGE:
             return False
-        found = [constant(value) for value in range(int(low.value), int(high.value) + 1)]
+        listed = [constant(value) for value in range(int(low.value), int(high.value) + 1)]
     else:
         return False
-    values = list(found)
+    values = list(listed)
     if any(item is None or item.kind == "null" for item in values):
         # Another column or NULL in the list allows more than its constants.
         return False
     try:
-        domain = tuple(dict.fromkeys(columns[place].read(item) for item in values if item is not None))
+        domain = tuple(dict.fromkeys(columns[position].read(item) for item in values if item is not None))
     except ValueError:
         return False
     if not domain:
         return False
-    old = columns[place].domain
-    columns[place] = replace(columns[place], domain=domain if old is None else tuple(v for v in old if v in domain))
+    old = columns[position].domain
+    columns[position] = replace(
+        columns[position], domain=domain if old is None else tuple(v for v in old if v in domain)
+    )
     return True
 
 
 def _policy(statement: exp.Command) -> tuple[str, str] | None:
     """Return the table of a row-level security policy, and its condition on visible rows."""
-    found = _POLICY.match(str(statement.expression))
-    if found is None or str(statement.this).upper() not in ("CREATE", "ALTER"):
+    policy = _POLICY.match(str(statement.expression))
+    if policy is None or str(statement.this).upper() not in ("CREATE", "ALTER"):
         return None
-    table = ".".join(part.strip('"') for part in found["table"].split(".")).lower()
-    return table.removeprefix("public."), found["using"] or "TRUE"
+    table = ".".join(part.strip('"') for part in policy["table"].split(".")).lower()
+    return table.removeprefix("public."), policy["using"] or "TRUE"
 
 
 def _changes_tables(statement: exp.Command) -> bool:

@@ -45,7 +45,7 @@ class Unsupported(Exception):
 def parse_statements(text: str, dialect: str, what: str) -> list[exp.Expr]:
     """Return all statements of an SQL text, or raise an error with the position that cannot be parsed."""
     try:
-        found = sqlglot.parse(text, read=dialect or None)
+        statements = sqlglot.parse(text, read=dialect or None)
     except SqlglotError as error:
         raise PolicyError(
             f"{what} cannot be read as SQL{_error_place(error)}. Check the text, or set the dialect (--dialect)."
@@ -54,7 +54,7 @@ def parse_statements(text: str, dialect: str, what: str) -> list[exp.Expr]:
         raise PolicyError(f"{what} is nested too deeply to be read as SQL; split it into views.") from None
     except ValueError as error:
         raise PolicyError(f"{what} cannot be read as SQL ({error}).") from None
-    return [statement for statement in found if isinstance(statement, exp.Expression)]
+    return [statement for statement in statements if isinstance(statement, exp.Expression)]
 
 
 def _error_place(error: SqlglotError) -> str:
@@ -79,9 +79,9 @@ def where(node: exp.Expr, text: str) -> str:
     """Return `` at line 2, column 7``, or nothing if the parser kept no position."""
     probe: exp.Expr | None = node
     while probe is not None:
-        found = place(probe, text)
-        if found is not None:
-            return f" at line {found[0]}, column {found[1]}"
+        location = place(probe, text)
+        if location is not None:
+            return f" at line {location[0]}, column {location[1]}"
         probe = probe.parent
     return ""
 
@@ -111,8 +111,8 @@ def literal(node: exp.Expr) -> Constant | None:
 
 def _spelled(text: str) -> Constant:
     """Return a number as SQL spells it; with an exponent most databases read it as a double."""
-    found = number(text)
-    return Constant("double", found.value) if "e" in text.lower() else found
+    value = number(text)
+    return Constant("double", value.value) if "e" in text.lower() else value
 
 
 def fold(node: exp.Expr) -> Constant | None:
@@ -121,9 +121,9 @@ def fold(node: exp.Expr) -> Constant | None:
     None for what databases compute differently: quotients of integers, arithmetic on fractions, casts that truncate or
     round, timestamps with an offset.
     """
-    found = literal(node)
-    if found is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
-        return found
+    plain = literal(node)
+    if plain is not None or not all(isinstance(child, _FOLDABLE) for child in node.walk()):
+        return plain
     if any(_cuts(cast) for cast in node.find_all(exp.Cast)) or _computes_with_fractions(node):
         return None
     import duckdb
@@ -181,11 +181,11 @@ def split_statements(text: str, dialect: str, what: str) -> list[str]:
     except SqlglotError as error:
         raise PolicyError(f"{what} cannot be read as SQL{_error_place(error)}.") from None
     ends = [token.start for token in tokens if token.token_type == TokenType.SEMICOLON]
-    found = []
+    statements = []
     for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True):
         if any(start <= token.start < end for token in tokens):
-            found.append("\n" * text[:start].count("\n") + text[start:end])
-    return found
+            statements.append("\n" * text[:start].count("\n") + text[start:end])
+    return statements
 
 
 def relation_name(table: exp.Table) -> str:
@@ -214,9 +214,9 @@ def _dates_as_texts(query: exp.Expr) -> exp.Expr:
 
     def convert(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Cast | exp.Add | exp.Sub | exp.Date | exp.DateAdd | exp.DateSub):
-            found = fold(node)
-            if found is not None and found.kind in ("date", "timestamp"):
-                return exp.Literal.string(found.value.isoformat(*([" "] if found.kind == "timestamp" else [])))
+            value = fold(node)
+            if value is not None and value.kind in ("date", "timestamp"):
+                return exp.Literal.string(value.value.isoformat(*([" "] if value.kind == "timestamp" else [])))
         return node
 
     return query.transform(convert)

@@ -27,25 +27,28 @@ _MOST_ALIASES = 8
 _SHOWN = ("expressions", "order", "limit", "offset", "distinct", "having", "group")
 
 
-def may_fail(query: exp.Expr, text: str, dialect: str, schema: Schema, shown: bool = True) -> list[str]:
+def may_fail(query: exp.Expr, text: str, dialect: str, schema: Schema, output_shown: bool = True) -> list[str]:
     """Return expressions over columns that raise an error for some values: ``1 / b``, a cast, an overflow, a subquery
     of several rows.
 
     A database may evaluate a condition on rows that other conditions exclude, and an inner block before the conditions
-    around it; an error then discloses such a row. The output of the outermost block (unless not ``shown``) is computed
+    around it; an error then discloses such a row. The output of the outermost block (unless not ``output_shown``) is computed
     for the remaining rows only.
     """
-    found = [node for part in _evaluated_early(query, shown) for node in part.walk() if _fails(node, dialect, schema)]
-    return [f"the expression {node.sql()[:60]}, which may raise an error{where(node, text)}" for node in found[:1]]
+    failing = [
+        node for part in _evaluated_early(query, output_shown) for node in part.walk() if _fails(node, dialect, schema)
+    ]
+    return [f"the expression {node.sql()[:60]}, which may raise an error{where(node, text)}" for node in failing[:1]]
 
 
-def _evaluated_early(query: exp.Expr, shown: bool) -> Iterator[exp.Expr]:
-    if shown and isinstance(query, exp.SetOperation):
-        yield from _evaluated_early(query.this, shown)
-        yield from _evaluated_early(query.expression, shown)
+def _evaluated_early(query: exp.Expr, output_shown: bool) -> Iterator[exp.Expr]:
+    """Yield the parts of a query that may be evaluated on rows that the answer excludes."""
+    if output_shown and isinstance(query, exp.SetOperation):
+        yield from _evaluated_early(query.this, output_shown)
+        yield from _evaluated_early(query.expression, output_shown)
         with_clause = query.args.get("with_") or query.args.get("with")
         yield from [with_clause] if with_clause is not None else []
-    elif shown and isinstance(query, exp.Select):
+    elif output_shown and isinstance(query, exp.Select):
         for name, value in query.args.items():
             children = value if isinstance(value, list) else [value]
             for child in children:
@@ -57,6 +60,7 @@ def _evaluated_early(query: exp.Expr, shown: bool) -> Iterator[exp.Expr]:
 
 
 def _fails(node: exp.Expr, dialect: str, schema: Schema) -> bool:
+    """True if evaluating this node alone may raise an error for some values of its columns."""
     if isinstance(node, _COMPARES) and dialect in _CONVERTS_COLUMNS:
         return _converts(node, schema)
     if isinstance(node, exp.Subquery | exp.Select) and _is_scalar(node):
@@ -79,23 +83,26 @@ def _widens(cast: exp.Cast, schema: Schema) -> bool:
     column = cast.this.unnest()
     if cast.to.this != exp.DataType.Type.DECIMAL or not isinstance(column, exp.Column):
         return False
-    places = [(relation, relation.position(column.name)) for relation in schema.relations.values()]
-    return all(relation.columns[place].kind == "number" for relation, place in places if place is not None)
+    columns_of_name = [(relation, relation.position(column.name)) for relation in schema.relations.values()]
+    return all(
+        relation.columns[position].kind == "number" for relation, position in columns_of_name if position is not None
+    )
 
 
 def _converts(node: exp.Expr, schema: Schema) -> bool:
     """True if a comparison may convert a column to a type that not all of its values fit: texts to numbers, integers to decimals."""
     sides = [node.this, *(node.args.get(name) for name in ("expression", "low", "high", "query")), *node.expressions]
     operands = [
-        found
+        operand
         for side in sides
         if isinstance(side, exp.Expression)
-        for found in _operands(side.unnest(), schema, node.root())
+        for operand in _operands(side.unnest(), schema, node.root())
     ]
     return any(not _compares_as_they_are(first, second) for first, second in combinations(operands, 2))
 
 
 def _compares_as_they_are(first: SchemaColumn | Constant | None, second: SchemaColumn | Constant | None) -> bool:
+    """True if two operands are compared without converting a column."""
     if isinstance(first, Constant) and isinstance(second, Constant):
         return True
     if isinstance(second, SchemaColumn) and not isinstance(first, SchemaColumn):
@@ -112,10 +119,10 @@ def _compares_as_they_are(first: SchemaColumn | Constant | None, second: SchemaC
     if second.kind not in (first.kind, "text", "string", "double"):
         return False
     try:
-        found = first.read(second)
+        stored = first.read(second)
     except ValueError:
         return False
-    return found.kind != "number" or first.form != "" or (not first.wide and _is_short(Fraction(found.value)))
+    return stored.kind != "number" or first.form != "" or (not first.wide and _is_short(Fraction(stored.value)))
 
 
 def _is_short(value: Fraction) -> bool:
@@ -131,20 +138,22 @@ def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) ->
         return _operands(node.this.unnest(), schema, root, depth + 1)
     if isinstance(node, exp.Select | exp.Tuple | exp.Array):
         return [
-            found for item in node.expressions for found in _operands(item.unalias().unnest(), schema, root, depth + 1)
+            operand
+            for item in node.expressions
+            for operand in _operands(item.unalias().unnest(), schema, root, depth + 1)
         ]
     if isinstance(node, exp.Column):
         declared = [
-            relation.columns[place]
+            relation.columns[position]
             for relation in schema.relations.values()
-            if (place := relation.position(node.name)) is not None
+            if (position := relation.position(node.name)) is not None
         ]
-        named = [item.this.unnest() for item in root.find_all(exp.Alias) if item.alias.lower() == node.name.lower()]
+        aliased = [item.this.unnest() for item in root.find_all(exp.Alias) if item.alias.lower() == node.name.lower()]
         renamed = [
-            found
-            for item in named
+            operand
+            for item in aliased
             if not (isinstance(item, exp.Column) and item.name.lower() == node.name.lower())
-            for found in _operands(item, schema, root, depth + 1)
+            for operand in _operands(item, schema, root, depth + 1)
         ]
         return [*declared, *renamed] or [None]
     return [fold(node)]

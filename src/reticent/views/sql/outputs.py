@@ -14,15 +14,16 @@ _ONE_TO_ONE = (exp.Neg, exp.Paren)
 def select_list(
     node: exp.Select, sources: Sources, owner: TranslatorProtocol, outer: RowScope | None
 ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
+    """Return the names of the SELECT list, and for each part and disjunct its outputs."""
     names: list[str] = []
     pickers: list[exp.Expr] = []
     for expression in node.expressions:
         star = expression if isinstance(expression, exp.Star) else expression.this
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and isinstance(star, exp.Star)):
-            left_out = {item.name.lower() for item in star.args.get("except_") or star.args.get("except") or []}
+            excluded = {item.name.lower() for item in star.args.get("except_") or star.args.get("except") or []}
             alias = expression.table if isinstance(expression, exp.Column) else ""
             for item, _, name in sources.visible(alias):
-                if name.lower() not in left_out:
+                if name.lower() not in excluded:
                     names.append(name)
                     pickers.append(exp.column(name, item.alias))
         else:
@@ -39,20 +40,20 @@ def select_list(
 def beyond_positive(node: exp.Select, text: str) -> str | None:
     """Return what in the block, beyond FROM and WHERE, is outside the exact fragment."""
     for expression in [*node.expressions, node.args.get("having")]:
-        for found in outside_subqueries(expression):
-            if isinstance(found, exp.Window):
-                return f"a window function{where(found, text)}"
-            if isinstance(found, exp.AggFunc):
-                return f"the aggregate {found.sql_name()}{where(found, text)}"
-            if isinstance(found, exp.Query):
-                return f"a scalar subquery{where(found, text)}"
-            if isinstance(found, exp.Explode | exp.Unnest | exp.UDTF):
-                return f"a set-returning function{where(found, text)}"
+        for part in outside_subqueries(expression):
+            if isinstance(part, exp.Window):
+                return f"a window function{where(part, text)}"
+            if isinstance(part, exp.AggFunc):
+                return f"the aggregate {part.sql_name()}{where(part, text)}"
+            if isinstance(part, exp.Query):
+                return f"a scalar subquery{where(part, text)}"
+            if isinstance(part, exp.Explode | exp.Unnest | exp.UDTF):
+                return f"a set-returning function{where(part, text)}"
     group = node.args.get("group")
     if group is not None and any(value for key, value in group.args.items() if key != "expressions"):
         return f"GROUPING SETS, ROLLUP or CUBE{where(group, text)}"
     for name, expression in _around(node):
-        if any(isinstance(found, exp.Query) for found in outside_subqueries(expression)):
+        if any(isinstance(part, exp.Query) for part in outside_subqueries(expression)):
             return f"a nested query in {name}{where(expression, text)}"
     if _orders_by_more(node):
         return f"ORDER BY on columns that are not shown{where(node.args['order'], text)}"
@@ -64,8 +65,8 @@ def beyond_positive(node: exp.Select, text: str) -> str | None:
         ("pivots", "PIVOT"),
     ):
         if node.args.get(clause):
-            found = node.args[clause]
-            return f"{name}{where(found, text)}" if isinstance(found, exp.Expression) else name
+            part = node.args[clause]
+            return f"{name}{where(part, text)}" if isinstance(part, exp.Expression) else name
     return f"DISTINCT ON{where(distinct_on, text)}" if distinct_on else None
 
 
@@ -88,21 +89,22 @@ def _orders_by_more(node: exp.Select) -> bool:
     order, group = node.args.get("order"), node.args.get("group")
     if order is None or not (group or node.args.get("distinct")):
         return False
-    if any(isinstance(found, exp.AggFunc | exp.Window | exp.Anonymous) for found in order.walk()):
+    if any(isinstance(part, exp.AggFunc | exp.Window | exp.Anonymous) for part in order.walk()):
         return True
-    known = [*node.expressions, *(group.expressions if group else [])]
-    names = {item.alias_or_name.lower() for item in known}
-    names |= {found.name.lower() for item in known for found in [item.unalias()] if isinstance(found, exp.Column)}
+    listed = [*node.expressions, *(group.expressions if group else [])]
+    names = {item.alias_or_name.lower() for item in listed}
+    names |= {part.name.lower() for item in listed for part in [item.unalias()] if isinstance(part, exp.Column)}
     if any(item.find(exp.Star) for item in node.expressions):
         return False
-    return any(found.name.lower() not in names for found in order.find_all(exp.Column))
+    return any(part.name.lower() not in names for part in order.find_all(exp.Column))
 
 
 def _output(node: exp.Expr, scope: RowScope) -> Output:
+    """Return what an output expression reveals: a constant, a column, a function of columns, or nothing known."""
     node = node.unnest()
-    found = None if isinstance(node, exp.Column) else fold(node)
-    if found is not None:
-        return found
+    constant_value = None if isinstance(node, exp.Column) else fold(node)
+    if constant_value is not None:
+        return constant_value
     inputs: list[Output] = []
     for column in [node] if isinstance(node, exp.Column) else _columns_of(node):
         try:
@@ -120,17 +122,17 @@ def _output(node: exp.Expr, scope: RowScope) -> Output:
 
 def outside_subqueries(node: exp.Expr | None) -> list[exp.Expr]:
     """Return the nodes of an expression, including nested queries but not their contents."""
-    found, waiting = [], [] if node is None else [node]
+    nodes, waiting = [], [] if node is None else [node]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         if not isinstance(node, exp.Query):
             waiting += reversed(list(node.iter_expressions()))
-    return found
+    return nodes
 
 
 def _columns_of(node: exp.Expr) -> list[exp.Column]:
-    return [found for found in outside_subqueries(node) if isinstance(found, exp.Column)]
+    return [node_found for node_found in outside_subqueries(node) if isinstance(node_found, exp.Column)]
 
 
 def _is_one_to_one(node: exp.Expr, scope: RowScope) -> bool:

@@ -28,16 +28,17 @@ def read_queries(path: Path, dialect: str) -> dict[str, str]:
     files = sorted(item for item in path.rglob("*") if item.suffix in SUFFIXES) if path.is_dir() else [path]
     if not files:
         raise PolicyError(f"{path} holds no query files; they end in {', '.join(SUFFIXES)}.")
-    found: dict[str, str] = {}
+    queries: dict[str, str] = {}
     for file in files:
         for name, text in _read(file, dialect).items():
-            if name in found:
+            if name in queries:
                 raise PolicyError(f"{file}: the query {name!r} was defined before; give it another name.")
-            found[name] = text
-    return found
+            queries[name] = text
+    return queries
 
 
 def _read(file: Path, dialect: str) -> Mapping[str, str]:
+    """Return the queries of one file by name."""
     from reticent.views.datalog import looks_like_datalog
 
     text = without_templates(read_text(file), str(file))
@@ -47,7 +48,7 @@ def _read(file: Path, dialect: str) -> Mapping[str, str]:
 
     from reticent.views.sql.dialect import parse_statements, split_statements
 
-    found: dict[str, str] = {}
+    query_texts: dict[str, str] = {}
     queries = []
     for part in split_statements(text, dialect, str(file)):
         (statement,) = parse_statements(part, dialect, str(file))
@@ -56,14 +57,20 @@ def _read(file: Path, dialect: str) -> Mapping[str, str]:
     if not queries:
         raise PolicyError(f"{file} holds no SELECT and no CREATE VIEW.")
     for number, (part, statement) in enumerate(queries, start=1):
-        named = _NAME.search(part)
-        name = statement.this.find(exp.Table).name if _is_view(statement) else named["name"] if named else None
+        name_comment = _NAME.search(part)
+        name = (
+            statement.this.find(exp.Table).name
+            if _is_view(statement)
+            else name_comment["name"]
+            if name_comment
+            else None
+        )
         if name is None:
             name = file.stem if len(queries) == 1 else f"{file.stem}-{number}"
-        if name in found:
+        if name in query_texts:
             raise PolicyError(f"{file}: the query {name!r} is defined twice; give one another name.")
-        found[name] = part
-    return found
+        query_texts[name] = part
+    return query_texts
 
 
 def _is_view(statement: object) -> bool:

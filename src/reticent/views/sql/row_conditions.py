@@ -70,10 +70,10 @@ def both(left: Iterable[Alternative], right: Iterable[Alternative]) -> tuple[Alt
 
 def capped(items: Iterable[Alternative]) -> tuple[Alternative, ...]:
     """Return the distinct alternatives if there are not too many."""
-    found = tuple(dict.fromkeys(items))
-    if len(found) > CAP:
+    distinct = tuple(dict.fromkeys(items))
+    if len(distinct) > CAP:
         raise TooManyAlternatives
-    return found
+    return distinct
 
 
 @dataclass(frozen=True)
@@ -150,22 +150,22 @@ def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
     hidden = tuple(Hidden(why) for _ in table.columns)
     parts = tuple(
         tuple(replace(disjunct, outputs=hidden) for disjunct in part)
-        for found in (table, *others)
-        for part in found.parts
+        for table_read in (table, *others)
+        for part in table_read.parts
     )
-    reasons = (why, *(reason for found in (table, *others) for reason in found.inexact))
+    reasons = (why, *(reason for table_read in (table, *others) for reason in table_read.inexact))
     return NamedRows(table.columns, parts, tuple(dict.fromkeys(reasons)), opaque=True)
 
 
 def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
     """Return the terms that outputs can reveal."""
-    found: list[Term] = []
+    terms: list[Term] = []
     for item in outputs:
         if isinstance(item, Computed):
-            found += item.inputs
+            terms += item.inputs
         elif not isinstance(item, Hidden):
-            found.append(item)
-    return tuple(found)
+            terms.append(item)
+    return tuple(terms)
 
 
 def as_unions(table: NamedRows) -> tuple[Union, ...]:
@@ -196,8 +196,8 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
         if isinstance(low, Constant):
             low, high = high, low
         parent[low] = high
-    known = {find(variable) for variable in disjunct.when.known}
-    if NULL in known:
+    filled = {find(variable) for variable in disjunct.when.known}
+    if NULL in filled:
         return None
     body = tuple(
         Atom(atom.relation, tuple(find(term) for term in atom.terms), atom.alias) for atom in disjunct.when.atoms
@@ -208,7 +208,7 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
         tuple(find(term) for term in disjunct.counted),
         tuple(dict.fromkeys(body)),
         tuple(replace(item, left=find(item.left), right=find(item.right)) for item in disjunct.when.comparisons),
-        frozenset(term for term in known if isinstance(term, Variable)),
+        frozenset(term for term in filled if isinstance(term, Variable)),
     )
 
 

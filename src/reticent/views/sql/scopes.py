@@ -92,45 +92,51 @@ class Sources:
         order = [piece, *(number for number in range(len(self.pieces)) if number != piece)]
         self.pieces = [self.pieces[number] for number in order]
         self.supplied = [self.supplied[number] for number in order]
-        place = {old: new for new, old in enumerate(order)} | {-1: -1}
-        self.items = [Item(item.alias, item.columns, place[item.piece], item.start) for item in self.items]
+        new_index = {old: new for new, old in enumerate(order)} | {-1: -1}
+        self.items = [Item(item.alias, item.columns, new_index[item.piece], item.start) for item in self.items]
 
     def find(self, node: exp.Column) -> tuple[Item, int] | None:
         """Return the item and column of a reference; None if this block has no such column."""
         alias, name = node.table.lower(), node.name.lower()
-        found: list[tuple[Item, int]] = []
+        candidates: list[tuple[Item, int]] = []
         for item in self.items:
             if alias and item.alias.lower() != alias:
                 continue
             if item.columns is None:
-                found.append((item, -1))
+                candidates.append((item, -1))
             else:
-                found += [(item, place) for place, column in enumerate(item.columns) if column.lower() == name]
-        if alias and not found and any(item.alias.lower() == alias for item in self.items):
+                candidates += [
+                    (item, column_index) for column_index, column in enumerate(item.columns) if column.lower() == name
+                ]
+        if alias and not candidates and any(item.alias.lower() == alias for item in self.items):
             names = [column for item in self.items if item.alias.lower() == alias for column in item.columns or ()]
             raise PolicyError(
                 f"{node.table} has no column {node.name!r}{where(node, self.text)}.{did_you_mean(node.name, names)} "
                 f"Its columns are {', '.join(names)}."
             )
-        if len(found) > 1 and not alias:
-            kept = [(item, place) for item, place in found if (item.alias.lower(), name) not in self.merged]
-            named = [(item, place) for item, place in kept if place >= 0]
-            if len(named) > 1:
+        if len(candidates) > 1 and not alias:
+            unmerged = [
+                (item, column_index)
+                for item, column_index in candidates
+                if (item.alias.lower(), name) not in self.merged
+            ]
+            explicit = [(item, column_index) for item, column_index in unmerged if column_index >= 0]
+            if len(explicit) > 1:
                 raise PolicyError(
                     f"The column {node.name!r}{where(node, self.text)} is ambiguous; it may belong to "
-                    f"{' or '.join(item.alias for item, _ in named)}. Put the table's name before it."
+                    f"{' or '.join(item.alias for item, _ in explicit)}. Put the table's name before it."
                 )
-            found = named or kept
-        return found[0] if found else None
+            candidates = explicit or unmerged
+        return candidates[0] if candidates else None
 
     def visible(self, alias: str = "") -> Iterator[tuple[Item, int, str]]:
         """Yield the columns of ``*`` or ``alias.*``."""
         for item in self.items:
             if alias and item.alias.lower() != alias.lower():
                 continue
-            for place, name in enumerate(item.columns or ()):
+            for column_index, name in enumerate(item.columns or ()):
                 if alias or (item.alias.lower(), name.lower()) not in self.merged:
-                    yield item, place, name
+                    yield item, column_index, name
 
     def keep(self, piece: int, chosen: list[list[tuple[Alternative, ...]]]) -> None:
         """Restrict a piece: for each disjunct of each part, the alternatives under which its rows are kept."""
@@ -138,9 +144,9 @@ class Sources:
         parts = []
         for part, of_part in zip(table.parts, chosen, strict=True):
             rows = tuple(
-                Disjunct(disjunct.when & way, disjunct.outputs, disjunct.counted)
-                for disjunct, ways in zip(part, of_part, strict=True)
-                for way in ways
+                Disjunct(disjunct.when & alternative, disjunct.outputs, disjunct.counted)
+                for disjunct, alternatives_of_row in zip(part, of_part, strict=True)
+                for alternative in alternatives_of_row
             )
             if len(rows) > 128:
                 raise TooManyAlternatives
@@ -173,8 +179,8 @@ class RowScope:
 
     def column(self, node: exp.Column) -> Output:
         """Return the output of a column reference; :class:`OtherPiece` if it is in another piece."""
-        found = self._sources.find(node)
-        if found is None:
+        reference = self._sources.find(node)
+        if reference is None:
             if self._outer is not None:
                 return self._outer.column(node)
             names = [column for item in self._sources.items for column in item.columns or ()]
@@ -183,12 +189,12 @@ class RowScope:
                 f"There is no column {table}{node.name}{where(node, self.text)}.{did_you_mean(node.name, names)} "
                 "Correct the name, or declare the table's columns in the schema."
             )
-        item, place = found
-        if item.piece < 0 or place < 0:
+        item, column_index = reference
+        if item.piece < 0 or column_index < 0:
             raise Unsupported(f"a condition on {node.sql()}, a column of an opaque table,", node, self.text)
         if self._disjunct is None or item.piece != self._piece:
             raise OtherPiece
-        return self._disjunct.outputs[item.start + place]
+        return self._disjunct.outputs[item.start + column_index]
 
     def column_type(self, variable: Variable) -> SchemaColumn | None:
         """Return the base column behind a variable."""
@@ -237,10 +243,10 @@ def filter_by(
                 for part in table.parts
             ]
             if sources.supplied[piece] and not all(
-                way.known & _own(row)
-                for part, ways in zip(table.parts, chosen, strict=True)
-                for row, of_row in zip(part, ways, strict=True)
-                for way in of_row
+                alternative.known & _own(row)
+                for part, part_alternatives in zip(table.parts, chosen, strict=True)
+                for row, row_alternatives in zip(part, part_alternatives, strict=True)
+                for alternative in row_alternatives
             ):
                 continue
             sources.keep(piece, chosen)

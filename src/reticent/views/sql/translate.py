@@ -70,9 +70,9 @@ def _removes_duplicates(node: exp.Expr) -> bool:
 
 
 def _keeping_duplicates(node: exp.Expr) -> exp.Expr:
-    found = node.copy()
-    if isinstance(found, exp.Select):
-        found.set("distinct", None)
-    elif isinstance(found, exp.Union):
-        found.set("distinct", False)
-    return found
+    copied = node.copy()
+    if isinstance(copied, exp.Select):
+        copied.set("distinct", None)
+    elif isinstance(copied, exp.Union):
+        copied.set("distinct", False)
+    return copied

@@ -43,7 +43,7 @@ class _Cte:
 
 def unknown_functions(node: exp.Expr, text: str) -> list[str]:
     """Return functions that are not built in: what they read is not in the text."""
-    return [f"the function {found.name}(){where(found, text)}" for found in node.find_all(exp.Anonymous)]
+    return [f"the function {function.name}(){where(function, text)}" for function in node.find_all(exp.Anonymous)]
 
 
 class Translator(TranslatorProtocol):
@@ -89,13 +89,14 @@ class Translator(TranslatorProtocol):
         raise PolicyError(f"{node.key.upper()}{where(node, self._text)} is not supported; write a SELECT.")
 
     def _with(self, node: exp.Expr, environment: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
+        """Return the environment extended by the common table expressions of a query."""
         clause = node.args.get("with_") or node.args.get("with")
         if clause is None:
             return environment
         extended = dict(environment)
         for cte in clause.expressions:
-            named = cte.args["alias"].args.get("columns") or []
-            columns = tuple(column.name for column in named)
+            column_list = cte.args["alias"].args.get("columns") or []
+            columns = tuple(column.name for column in column_list)
             recursive = bool(clause.args.get("recursive")) and any(
                 table.name.lower() == cte.alias.lower() for table in cte.this.find_all(exp.Table)
             )
@@ -105,6 +106,7 @@ class Translator(TranslatorProtocol):
     def _set_operation(
         self, node: exp.SetOperation, environment: Mapping[str, _Cte], outer: RowScope | None
     ) -> NamedRows:
+        """Translate UNION and INTERSECT exactly; any other set operation by its footprint."""
         left, right = (self.query(side, environment, outer) for side in (node.this, node.expression))
         if left.columns and right.columns and len(left.columns) != len(right.columns):
             raise PolicyError(
@@ -112,10 +114,10 @@ class Translator(TranslatorProtocol):
                 f"{len(right.columns)} columns; they must have the same number."
             )
         if isinstance(node, exp.Union):
-            both = NamedRows(
+            combined = NamedRows(
                 left.columns, left.parts + right.parts, left.inexact + right.inexact, left.opaque or right.opaque
             )
-            return self.distinct(both, same_select=False) if node.args.get("distinct") else both
+            return self.distinct(combined, same_select=False) if node.args.get("distinct") else combined
         if isinstance(node, exp.Intersect) and node.args.get("distinct") and not (left.opaque or right.opaque):
             joined = intersection(left, right) if self._are_alike(left, right) and not self._coarse(left) else None
             if joined is not None:
@@ -136,8 +138,8 @@ class Translator(TranslatorProtocol):
         """True if the columns of two tables represent equal values in the same way, position by position."""
         rows = [row.outputs for table in (left, right) for part in table.parts for row in part]
         return all(
-            alike([self._columns[item] for item in place if isinstance(item, Variable) and item in self._columns])
-            for place in zip(*rows, strict=False)
+            alike([self._columns[item] for item in outputs if isinstance(item, Variable) and item in self._columns])
+            for outputs in zip(*rows, strict=False)
         )
 
     def _limited(
@@ -145,29 +147,30 @@ class Translator(TranslatorProtocol):
     ) -> NamedRows:
         """Return the table restricted by LIMIT, OFFSET and ORDER BY; what these read counts as read."""
         for clause in ("limit", "offset", "order"):
-            found = node.args.get(clause)
-            if found is None or (clause == "order" and isinstance(node, exp.Select)):
+            argument = node.args.get(clause)
+            if argument is None or (clause == "order" and isinstance(node, exp.Select)):
                 continue
-            nested = self._read_by(found, environment, outer)
+            nested = self._read_by(argument, environment, outer)
             if nested or clause != "order":
-                table = opaque(table, f"{clause.upper()}{where(found, self._text)}", *nested)
+                table = opaque(table, f"{clause.upper()}{where(argument, self._text)}", *nested)
         return table
 
     def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[NamedRows]:
         """Return what the queries nested in an expression read; nothing else is known about them."""
-        before, self._nesting = self._nesting, environment
+        enclosing, self._nesting = self._nesting, environment
         try:
-            found = [
+            queries = [
                 child
                 for item in ([node] if not isinstance(node, exp.Query) else node.iter_expressions())
                 for child in outside_subqueries(item)
                 if isinstance(child, exp.Query)
             ]
-            return [opaque(self.query(child, environment, outer), "a nested query") for child in found]
+            return [opaque(self.query(child, environment, outer), "a nested query") for child in queries]
         finally:
-            self._nesting = before
+            self._nesting = enclosing
 
     def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
+        """Translate a SELECT: FROM, WHERE and outputs; what lies beyond positive SQL makes it a footprint."""
         sources = self._from(node, environment, outer)
         condition = node.args.get("where")
         for conjunct in conjuncts(condition.this) if condition is not None else []:
@@ -189,10 +192,11 @@ class Translator(TranslatorProtocol):
         outputs: list[list[tuple[Output, ...]]],
         blocking: str | None,
     ) -> NamedRows:
+        """Return the table of a SELECT, or only its footprint if something blocks an exact translation."""
         if blocking is None and not sources.extras and len(sources.pieces) == 1:
             (piece,) = sources.pieces
             parts = tuple(
-                tuple(replace(row, outputs=found) for row, found in zip(part, of_part, strict=True))
+                tuple(replace(row, outputs=row_outputs) for row, row_outputs in zip(part, of_part, strict=True))
                 for part, of_part in zip(piece.parts, outputs, strict=True)
             )
             reasons = (*piece.inexact, *sources.reasons)
@@ -200,10 +204,10 @@ class Translator(TranslatorProtocol):
             if node.args.get("distinct"):
                 return self.distinct(table)
             return table if node.args.get("group") is None else self._grouped(node, sources, table)
-        first, *others = [*sources.pieces, *sources.extras] or [NamedRows((), ())]
-        why = blocking or (sources.reasons[0] if sources.reasons else "an outer join")
-        footprint = opaque(replace(first, columns=columns), why, *others)
-        return replace(footprint, inexact=tuple(dict.fromkeys((why, *sources.reasons, *footprint.inexact))))
+        first, *other_pieces = [*sources.pieces, *sources.extras] or [NamedRows((), ())]
+        reason = blocking or (sources.reasons[0] if sources.reasons else "an outer join")
+        footprint = opaque(replace(first, columns=columns), reason, *other_pieces)
+        return replace(footprint, inexact=tuple(dict.fromkeys((reason, *sources.reasons, *footprint.inexact))))
 
     def _grouped(self, node: exp.Select, sources: Sources, table: NamedRows) -> NamedRows:
         """Translate GROUP BY without aggregates: each combination of the grouping columns is counted once."""
@@ -217,10 +221,12 @@ class Translator(TranslatorProtocol):
         for part, shown_part in zip(piece.parts, table.parts, strict=True):
             for row, output in zip(part, shown_part, strict=True):
                 scope = RowScope(self, sources, 0, row, None)
-                found = [scope.column(key) for key in keys if isinstance(key, exp.Column)]
-                if len(found) < len(keys) or not all(isinstance(item, Variable | Constant) for item in found):
+                key_columns = [scope.column(key) for key in keys if isinstance(key, exp.Column)]
+                if len(key_columns) < len(keys) or not all(
+                    isinstance(item, Variable | Constant) for item in key_columns
+                ):
                     return opaque(table, f"GROUP BY with a computed key{where(node.args['group'], self._text)}")
-                rows.append(replace(output, counted=shown(found)))
+                rows.append(replace(output, counted=shown(key_columns)))
         return replace(table, parts=(tuple(rows),) if rows else ())
 
     def _group_key(self, item: exp.Expr, node: exp.Select) -> exp.Expr:
@@ -230,6 +236,7 @@ class Translator(TranslatorProtocol):
         return item.unnest()
 
     def _from(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> Sources:
+        """Return the FROM items of a SELECT, joined from left to right."""
         sources = Sources(self._text)
         clause = node.args.get("from_") or node.args.get("from")
         if clause is not None:
@@ -249,24 +256,26 @@ class Translator(TranslatorProtocol):
         node: exp.Expr,
         environment: Mapping[str, _Cte],
         outer: RowScope | None,
-        apart: bool = False,
+        nullable: bool = False,
     ) -> None:
+        """Add a FROM item and the joins nested in it; ``nullable`` if an outer join may replace its columns by NULL."""
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             inner = [*(node.this.args.get("joins") or []), *(node.args.get("joins") or [])]
-            if apart and inner:
+            if nullable and inner:
                 raise PolicyError(
                     f"A parenthesised join on the optional side of an outer join{where(node, self._text)} is not supported; write it as a subquery with its own SELECT."
                 )
-            self._add(sources, node.this, environment, outer, apart)
+            self._add(sources, node.this, environment, outer, nullable)
             for join in inner:
                 self._join(sources, join, environment, outer)
             return
         alias, table, wildcard = self._item(sources, node, environment, outer)
-        sources.add(alias, table, wildcard, apart)
+        sources.add(alias, table, wildcard, nullable)
 
     def _item(
         self, sources: Sources, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None
     ) -> tuple[str, NamedRows, bool]:
+        """Return the alias, the rows, and whether any column name is accepted, of one FROM item."""
         alias = node.alias_or_name
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             table = self._named(node, environment, outer)
@@ -295,6 +304,7 @@ class Translator(TranslatorProtocol):
         return alias, table, False
 
     def _named(self, node: exp.Table, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
+        """Return the rows of a table, view or common table expression that the FROM clause names."""
         name = relation_name(node)
         cte = environment.get(name.lower())
         if cte is not None:
@@ -304,9 +314,9 @@ class Translator(TranslatorProtocol):
             return self._scan(relation, node)
         stored = self._schema.find_view(name)
         if stored is None:
-            known = [*(item.name for item in self._schema.relations.values()), *self._schema.views, *environment]
+            known_names = [*(item.name for item in self._schema.relations.values()), *self._schema.views, *environment]
             raise PolicyError(
-                f"There is no table or view {name!r}{where(node, self._text)}.{did_you_mean(name, known)} "
+                f"There is no table or view {name!r}{where(node, self._text)}.{did_you_mean(name, known_names)} "
                 "Declare it in the schema, or correct the name."
             )
         return self._stored(name, stored)
@@ -333,17 +343,18 @@ class Translator(TranslatorProtocol):
         return opaque(table, reasons[0], *everything)
 
     def _stored(self, name: str, text: str) -> NamedRows:
+        """Translate a stored view, with its own text for error positions."""
         (statement,) = parse_statements(text, self.dialect, f"The view {name}")
         inner = Translator(self._schema, text, self.dialect)
         inner._columns, inner._scans, inner.scanned = self._columns, self._scans, self.scanned
         table = inner.query(body_of(statement), {}, None)
         self._scans = inner._scans
-        found = (*unknown_functions(statement, text), *inner.boundless)
-        self.boundless += [f"{reason} of the view {name}" for reason in found]
-        failing = (*may_fail(body_of(statement), text, self.dialect, self._schema, shown=False), *inner.failing)
+        unknown = (*unknown_functions(statement, text), *inner.boundless)
+        self.boundless += [f"{reason} of the view {name}" for reason in unknown]
+        failing = (*may_fail(body_of(statement), text, self.dialect, self._schema, output_shown=False), *inner.failing)
         self.failing += [f"{reason} of the view {name}" for reason in failing]
-        named = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
-        columns = tuple(item.name for item in named) or table.columns
+        declared_columns = statement.this.expressions if isinstance(statement.this, exp.Schema) else []
+        columns = tuple(item.name for item in declared_columns) or table.columns
         reasons = tuple(f"{reason} of the view {name}" for reason in table.inexact)
         return replace(table, columns=columns, inexact=reasons)
 
@@ -362,6 +373,7 @@ class Translator(TranslatorProtocol):
         return NamedRows(tuple(column.name for column in relation.columns), ((row,),))
 
     def _join(self, sources: Sources, join: exp.Join, environment: Mapping[str, _Cte], outer: RowScope | None) -> None:
+        """Add a join to the sources: outer joins make a side nullable, and conditions restrict the rows."""
         side = (join.side or "").upper()
         kind = (join.kind or "").upper()
         before = set(range(len(sources.pieces)))
@@ -371,7 +383,7 @@ class Translator(TranslatorProtocol):
             sources.reasons.append(f"a {kind or 'ASOF'} join{where(join, self._text)}")
         if side in ("RIGHT", "FULL"):
             sources.supply_everything()
-        self._add(sources, join.this, environment, outer, apart=bool(side))
+        self._add(sources, join.this, environment, outer, nullable=bool(side))
         added = set(range(len(sources.pieces))) - before
         if side:
             sources.reasons.append(f"a {side} outer join{where(join, self._text)}")
@@ -395,7 +407,7 @@ class Translator(TranslatorProtocol):
     def _footprint_of_subqueries(self, sources: Sources, node: exp.Expr | None, outer: RowScope | None) -> None:
         """Record that this query may depend on whatever a nested query reads."""
         scope = RowScope(self, sources, -2, None, outer)
-        for found in outside_subqueries(node):
-            if isinstance(found, exp.Query):
-                table = self.query(found, self._nesting, scope)
+        for nested in outside_subqueries(node):
+            if isinstance(nested, exp.Query):
+                table = self.query(nested, self._nesting, scope)
                 sources.extras.append(opaque(table, "a nested query"))
