@@ -84,13 +84,13 @@ def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np
     # Blocks of about equally many rows, except for a row that is repeated more often.
     block = (np.cumsum(times) - times) // _ROWS_IN_BLOCK
     for start, end in itertools.pairwise([0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(times)]):
-        part, often = rows[start:end], times[start:end]
+        part, multiplicities = rows[start:end], times[start:end]
         text = _lines(part)
         if text.count(b"\n") == part.height:
-            yield b"".join(map(mul, io.BytesIO(text).readlines(), often.tolist()))
+            yield b"".join(map(mul, io.BytesIO(text).readlines(), multiplicities.tolist()))
         else:
             # A value contains line breaks.
-            yield _lines(part[np.repeat(np.arange(part.height), often)])
+            yield _lines(part[np.repeat(np.arange(part.height), multiplicities)])
 
 
 def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:

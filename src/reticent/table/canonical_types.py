@@ -68,8 +68,8 @@ def real(series: pl.Series) -> pl.Series:
     """Floats in 64 bits, with NaN as null and one zero: -0.0 equals 0.0 but is written differently."""
     # Via text, so a single-precision 0.1 stays 0.1.
     wide = series if series.dtype == pl.Float64 else series.cast(pl.String).cast(pl.Float64)
-    known = wide.fill_nan(None)
-    return known.set(known == 0, 0.0)
+    without_nan = wide.fill_nan(None)
+    return without_nan.set(without_nan == 0, 0.0)
 
 
 def clock_text(series: pl.Series) -> pl.Series:

@@ -185,10 +185,10 @@ class Bins(Coarsening):
     def of(self, values: pl.Series) -> pl.Series:
         points: list[Fraction | None] = [None, *(exact(edge, "edges") for edge in self.edges), None]
         texts = [Interval(plain_number(low), plain_number(high)).text for low, high in itertools.pairwise(points)]
-        filled = values.is_not_null()
-        places = np.searchsorted([float(exact(e, "edges")) for e in self.edges], _floats(values), side="right")
-        named = pl.Series(texts, dtype=pl.String).gather(places)
-        return pl.select(pl.when(filled).then(named)).to_series().alias(values.name)
+        is_filled = values.is_not_null()
+        bin_indices = np.searchsorted([float(exact(e, "edges")) for e in self.edges], _floats(values), side="right")
+        labels = pl.Series(texts, dtype=pl.String).gather(bin_indices)
+        return pl.select(pl.when(is_filled).then(labels)).to_series().alias(values.name)
 
     def type_of(self, dtype: pl.DataType) -> pl.DataType:
         return pl.String()
@@ -283,10 +283,10 @@ class Microaggregation(Coarsening):
         starts = _stretches(ordered, self.size)
         ends = [*starts[1:], len(ordered)]
         middles = np.array([ordered[(start + end - 1) // 2] for start, end in zip(starts, ends, strict=True)])
-        shown = _significant(middles, 3)
+        rounded = _significant(middles, 3)
         if values.dtype.is_integer():
-            shown = np.rint(shown)
-        return Steps(tuple(ordered[starts[1:]].tolist()), tuple(shown.tolist()), self.size)
+            rounded = np.rint(rounded)
+        return Steps(tuple(ordered[starts[1:]].tolist()), tuple(rounded.tolist()), self.size)
 
     def of(self, values: pl.Series) -> pl.Series:
         return self.fitted(values).of(values)
@@ -350,22 +350,22 @@ def coarsening_from(description: Any, where: str = "coarsen") -> Coarsening:
             f"{where}: kind must be one of {', '.join(_KINDS)}, but it is {kind!r}.{did_you_mean(kind, _KINDS)}",
             setting=("kind",),
         )
-    made, known = _KINDS[kind]
-    given = {
+    coarsening_class, fields = _KINDS[kind]
+    arguments = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in description.items()
         if name != "kind"
     }
-    for name in given:
-        if name not in known:
+    for name in arguments:
+        if name not in fields:
             raise PolicyError(
-                f"{where}: kind {kind!r} has no field {name!r}.{did_you_mean(name, known)} It has: {', '.join(known)}.",
+                f"{where}: kind {kind!r} has no field {name!r}.{did_you_mean(name, fields)} It has: {', '.join(fields)}.",
                 setting=(name,),
             )
     try:
-        return made(**given)
+        return coarsening_class(**arguments)
     except TypeError:
-        raise PolicyError(f"{where}: kind {kind!r} needs the field {known[0]!r}.", setting=("kind",)) from None
+        raise PolicyError(f"{where}: kind {kind!r} needs the field {fields[0]!r}.", setting=("kind",)) from None
 
 
 def coarse_rows(rows: Rows, chosen: Mapping[str, Coarsening]) -> Rows:
@@ -392,9 +392,9 @@ def _whole_type(dtype: pl.DataType) -> pl.DataType:
 def _typed(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     """``values`` as ``dtype``; a number rounded beyond the range of an integer type is clipped."""
     if dtype.is_integer() and values.dtype.is_float():
-        least, largest = pl.select(least=dtype.min(), largest=dtype.max()).row(0)  # type: ignore[attr-defined]
+        lowest, largest = pl.select(least=dtype.min(), largest=dtype.max()).row(0)  # type: ignore[attr-defined]
         nearest = float(largest)
-        values = values.clip(float(least), nearest if nearest <= largest else float(np.nextafter(nearest, 0.0)))
+        values = values.clip(float(lowest), nearest if nearest <= largest else float(np.nextafter(nearest, 0.0)))
     return values.cast(dtype)
 
 
@@ -415,9 +415,9 @@ def _floats(values: pl.Series) -> NDArray[np.float64]:
 
 def _on_numbers(values: pl.Series, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> pl.Series:
     """Apply a function to each distinct number; nulls stay null."""
-    known = values.fill_nan(None) if values.dtype.is_float() else values
-    changed = pl.Series(values.name, change(_floats(known)))
-    return pl.select(pl.when(known.is_not_null()).then(changed)).to_series().alias(values.name)
+    numbers = values.fill_nan(None) if values.dtype.is_float() else values
+    changed = pl.Series(values.name, change(_floats(numbers)))
+    return pl.select(pl.when(numbers.is_not_null()).then(changed)).to_series().alias(values.name)
 
 
 def _clamped(numbers: NDArray[np.float64], bottom: float | str | None, top: float | str | None) -> NDArray[np.float64]:
@@ -430,9 +430,9 @@ def _multiples(numbers: NDArray[np.float64], step: Fraction) -> NDArray[np.float
     """The nearest multiples of ``step``, each the float nearest to its decimal, so it prints short."""
     if max(step.numerator, step.denominator) >= 2**1000:
         return numbers  # Almost no float is between such multiples, or every float is one.
-    times = np.rint(numbers / float(step))
-    scaled = times * step.numerator
-    rounded = np.where(np.abs(scaled) < _LARGEST_EXACT, scaled / step.denominator, times * float(step))
+    multipliers = np.rint(numbers / float(step))
+    scaled = multipliers * step.numerator
+    rounded = np.where(np.abs(scaled) < _LARGEST_EXACT, scaled / step.denominator, multipliers * float(step))
     return rounded + 0.0
 
 
@@ -443,8 +443,8 @@ def _significant(numbers: NDArray[np.float64], digits: int) -> NDArray[np.float6
         exponents = np.where(size > 0, np.floor(np.log10(np.where(size > 0, size, 1.0))), 0.0) - digits + 1
     rounded = np.empty_like(numbers)
     for exponent in np.unique(exponents):
-        here = exponents == exponent
-        rounded[here] = _multiples(numbers[here], Fraction(10) ** int(exponent))
+        has_exponent = exponents == exponent
+        rounded[has_exponent] = _multiples(numbers[has_exponent], Fraction(10) ** int(exponent))
     return rounded
 
 

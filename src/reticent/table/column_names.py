@@ -8,26 +8,26 @@ from typing import Any
 from reticent.errors import PolicyError
 
 
-def column_names(given: Any, setting: str) -> tuple[str, ...]:
+def column_names(argument: Any, setting: str) -> tuple[str, ...]:
     """The names given by an argument; a single name counts as a list of one. Raises naming the argument otherwise."""
-    if isinstance(given, str):
-        return (given,)
-    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else None
-    if listed is not None and all(isinstance(name, str) for name in listed):
-        return listed
+    if isinstance(argument, str):
+        return (argument,)
+    names = tuple(argument) if isinstance(argument, Iterable) and not isinstance(argument, bytes) else None
+    if names is not None and all(isinstance(name, str) for name in names):
+        return names
     raise PolicyError(
-        f"{setting} must list columns by their names, such as {setting}=['age', 'town'], but it is {given!r}.",
+        f"{setting} must list columns by their names, such as {setting}=['age', 'town'], but it is {argument!r}.",
         setting=(setting,),
-        value=given,
+        value=argument,
     )
 
 
-def column_name_sets(given: Any, setting: str) -> tuple[tuple[str, ...], ...]:
+def column_name_sets(argument: Any, setting: str) -> tuple[tuple[str, ...], ...]:
     """The sets of names given by an argument."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(argument, str) or not isinstance(argument, Iterable):
         raise PolicyError(
-            f"{setting} must list sets of columns, such as {setting}=[['age', 'town'], ['town', 'job']], but it is {given!r}.",
+            f"{setting} must list sets of columns, such as {setting}=[['age', 'town'], ['town', 'job']], but it is {argument!r}.",
             setting=(setting,),
-            value=given,
+            value=argument,
         )
-    return tuple(column_names(each, setting) for each in given)
+    return tuple(column_names(names, setting) for names in argument)

@@ -50,12 +50,12 @@ class Meaning(ABC):
     __slots__ = ()
 
     @staticmethod
-    def read(given: Any, kind: ValueType, where: str) -> Meaning:
+    def read(payload: Any, kind: ValueType, where: str) -> Meaning:
         """Parse :meth:`as_json` with values of type ``kind``. Raises :class:`DataError`, starting with ``where``, otherwise."""
         try:
-            return _read(given, kind)
+            return _read(payload, kind)
         except (DataError, TypeError, KeyError, ValueError):
-            raise DataError(f"{where} is not a known meaning: {given!r}.") from None
+            raise DataError(f"{where} is not a known meaning: {payload!r}.") from None
 
     @abstractmethod
     def covers(self, index: LeafIndex) -> NDArray[np.int64]:
@@ -143,8 +143,8 @@ class Values(Meaning):
     def words(self) -> str:
         """The first few values."""
         texts = [str(value) for value in self.values]
-        shown = ", ".join(texts[:_SHOWN])
-        return shown if len(texts) == 1 else f"in {{{shown}{', ...' if len(texts) > _SHOWN else ''}}}"
+        first_values = ", ".join(texts[:_SHOWN])
+        return first_values if len(texts) == 1 else f"in {{{first_values}{', ...' if len(texts) > _SHOWN else ''}}}"
 
     def listed(self, kind: ValueType) -> list[Any]:
         """The values."""
@@ -399,11 +399,11 @@ class LeafIndex:
 
     def within(self, part: LineSegment) -> NDArray[np.int64]:
         """The indices of the leaves in an interval."""
-        order, places = self._line
-        low = 0 if part.low is None else np.searchsorted(places, part.low, "left" if part.low_closed else "right")
-        high = len(places)
+        order, coordinates = self._line
+        low = 0 if part.low is None else np.searchsorted(coordinates, part.low, "left" if part.low_closed else "right")
+        high = len(coordinates)
         if part.high is not None:
-            high = int(np.searchsorted(places, part.high, "right" if part.high_closed else "left"))
+            high = int(np.searchsorted(coordinates, part.high, "right" if part.high_closed else "left"))
         positions: NDArray[np.int64] = order[low:high]
         return positions
 
@@ -417,8 +417,8 @@ class LeafIndex:
         order = self.leaves.arg_sort(nulls_last=True).to_numpy().astype(np.int64)
         order = order[: len(self.leaves) - self.leaves.null_count()]
         leaves = self.leaves.gather(order).to_physical()
-        places = leaves.to_numpy() if leaves.dtype != pl.Int128 else np.array(leaves.to_list(), dtype=object)
-        return order, places + _FIRST_DAY if self.kind is ValueType.DATE else places
+        coordinates = leaves.to_numpy() if leaves.dtype != pl.Int128 else np.array(leaves.to_list(), dtype=object)
+        return order, coordinates + _FIRST_DAY if self.kind is ValueType.DATE else coordinates
 
 
 def texts_of(meanings: Sequence[Meaning], kind: ValueType) -> list[str | None]:
@@ -439,29 +439,29 @@ def covers_missing(meaning: Meaning) -> bool:
             return False
 
 
-def are_disjoint(one: Meaning, other: Meaning) -> bool:
+def are_disjoint(first: Meaning, second: Meaning) -> bool:
     """True if two labels certainly represent different values; False if that is unknown."""
-    if covers_missing(one) and covers_missing(other):
+    if covers_missing(first) and covers_missing(second):
         return False
-    match one, other:
+    match first, second:
         case (Missing(), _) | (_, Missing()):
             return True
         case (Value() | Values(), Value() | Values()):
-            written = [*one.written(), *other.written()]
-            return len(set(map(type, written))) == 1 and not set(one.written()) & set(other.written())
+            written = [*first.written(), *second.written()]
+            return len(set(map(type, written))) == 1 and not set(first.written()) & set(second.written())
         case (Interval(), Interval()):
-            return _ends_before(one, other) or _ends_before(other, one)
-        case (Prefix(), Prefix()) if one.length == other.length:
-            return not (one.prefix.startswith(other.prefix) or other.prefix.startswith(one.prefix))
+            return _ends_before(first, second) or _ends_before(second, first)
+        case (Prefix(), Prefix()) if first.length == second.length:
+            return not (first.prefix.startswith(second.prefix) or second.prefix.startswith(first.prefix))
         case _:
             return False
 
 
-def _ends_before(one: Interval, other: Interval) -> bool:
-    if one.high is None or other.low is None:
+def _ends_before(first: Interval, second: Interval) -> bool:
+    if first.high is None or second.low is None:
         return False
-    touch = one.closed in ("right", "both") and other.closed in ("left", "both")
-    return bool(one.high < other.low or (one.high == other.low and not touch))
+    share_end = first.closed in ("right", "both") and second.closed in ("left", "both")
+    return bool(first.high < second.low or (first.high == second.low and not share_end))
 
 
 def null_label(meanings: Mapping[str, Meaning]) -> str:
@@ -472,27 +472,32 @@ def null_label(meanings: Mapping[str, Meaning]) -> str:
 _NUMBERS = {"weekday": range(1, 8), "hour_of_day": range(24)}
 
 
-def _read(given: Mapping[str, Any], kind: ValueType) -> Meaning:
-    shape = set(given) if isinstance(given, Mapping) else set()
+def _read(payload: Mapping[str, Any], kind: ValueType) -> Meaning:
+    """Parse the JSON form of a meaning, recognised by its fields."""
+    shape = set(payload) if isinstance(payload, Mapping) else set()
     if shape == {"value"}:
-        return Value(kind.read(given["value"]))
-    if shape == {"values"} and isinstance(given["values"], list) and given["values"]:
-        return Values(tuple(kind.read(value) for value in given["values"]))
-    if shape == {"interval", "closed"} and isinstance(given["interval"], list) and given["closed"] in get_args(Closed):
-        low, high = (kind.read(bound) for bound in given["interval"])
+        return Value(kind.read(payload["value"]))
+    if shape == {"values"} and isinstance(payload["values"], list) and payload["values"]:
+        return Values(tuple(kind.read(value) for value in payload["values"]))
+    if (
+        shape == {"interval", "closed"}
+        and isinstance(payload["interval"], list)
+        and payload["closed"] in get_args(Closed)
+    ):
+        low, high = (kind.read(bound) for bound in payload["interval"])
         if low is None or high is None or low <= high:
-            return Interval(low, high, given["closed"])
-    if shape == {"interval", "closed", "null"} and given["null"] is True:
-        of = _read({name: given[name] for name in ("interval", "closed")}, kind)
-        if isinstance(of, Interval):
-            return OrMissing(of)
-    if shape == {"prefix", "length"} and isinstance(given["prefix"], str) and type(given["length"]) is int:
-        if not len(given["prefix"]) <= given["length"] <= _LONGEST_CODE:
+            return Interval(low, high, payload["closed"])
+    if shape == {"interval", "closed", "null"} and payload["null"] is True:
+        interval = _read({name: payload[name] for name in ("interval", "closed")}, kind)
+        if isinstance(interval, Interval):
+            return OrMissing(interval)
+    if shape == {"prefix", "length"} and isinstance(payload["prefix"], str) and type(payload["length"]) is int:
+        if not len(payload["prefix"]) <= payload["length"] <= _LONGEST_CODE:
             raise DataError(f"The length of a code must be at most {_LONGEST_CODE:,} and longer than its prefix.")
-        return Prefix(given["prefix"], given["length"])
-    unit, number = next(iter(given.items()), ("", None)) if len(shape) == 1 else ("", None)
+        return Prefix(payload["prefix"], payload["length"])
+    unit, number = next(iter(payload.items()), ("", None)) if len(shape) == 1 else ("", None)
     if unit in _NUMBERS and type(number) is int and number in _NUMBERS[unit]:
         return Recurring(unit, number)
-    if given in ({"null": True}, {"all": True}):
-        return Missing() if "null" in given else Anything()
+    if payload in ({"null": True}, {"all": True}):
+        return Missing() if "null" in payload else Anything()
     raise DataError("It has none of the known forms.")

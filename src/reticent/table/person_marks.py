@@ -46,35 +46,35 @@ def marks_of_people(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
 
     For a table that is not in memory only identifying columns are marked.
     """
-    named = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
-    columns = [name for name in named if name in table.schema]
+    identifying_names = dict.fromkeys((*((table.key,) if table.key is not None else ()), *table.identifiers))
+    columns = [name for name in identifying_names if name in table.schema]
     identifying: list[pl.Series] = []
     if columns and table.rows <= _MOST_PEOPLE:
         parts = [[chunk[name] for chunk in table.held.chunks([name])] for name in columns]
-        identifying = [pl.concat(each) for each in parts if each]
-    here = not table.streamed and table.rows <= _MOST_ROWS
+        identifying = [pl.concat(chunks) for chunks in parts if chunks]
+    is_scanned = not table.streamed and table.rows <= _MOST_ROWS
     return marks_of_columns(
-        identifying, [table.frame[name] for name in (*table.quasi, *table.sensitive)] if here else [], key
+        identifying, [table.frame[name] for name in (*table.quasi, *table.sensitive)] if is_scanned else [], key
     )
 
 
 def marks_of_columns(
-    identifying: Sequence[pl.Series], others: Sequence[pl.Series], key: bytes
+    identifying: Sequence[pl.Series], value_columns: Sequence[pl.Series], key: bytes
 ) -> tuple[PersonFingerprints, ...]:
     """The marks of the people in some columns, which ``Ledger.record(people=)``, ``know`` and ``about`` compare with those
     of every data set.
 
-    ``identifying`` are keys and identifiers, ``others`` the columns of values, row-aligned. Two tables are about the
+    ``identifying`` are keys and identifiers, ``value_columns`` the columns of values, row-aligned. Two tables are about the
     same people if any identifying column, the row numbers combined with some common columns, or the rows over such
     columns agree: further columns, other identifiers and other names of the data set do not hide them.
     """
     marks = [people_marks(values, key) for values in identifying]
-    if others:
-        hashed = _hashed_columns(others, key)
+    if value_columns:
+        hashed = _hashed_columns(value_columns, key)
         numbers = [values for values in identifying if _only_numbers(values.drop_nulls().unique())]
         marks += [numbered_marks(values, hashed, key) for values in numbers[:_MOST_NUMBERED]]
-        marks += [rows_marks(pl.DataFrame(others), key), column_marks(hashed, key)]
-    return tuple(each for each in marks if each is not None)
+        marks += [rows_marks(pl.DataFrame(value_columns), key), column_marks(hashed, key)]
+    return tuple(fingerprint for fingerprint in marks if fingerprint is not None)
 
 
 def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
@@ -87,8 +87,8 @@ def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
         32
     )
     level, levels = _sampled(spread)
-    kept = np.flatnonzero(levels >= level)
-    return _marks("people", level, levels[kept], _hashes([texts[place] for place in kept.tolist()], key))
+    sampled = np.flatnonzero(levels >= level)
+    return _marks("people", level, levels[sampled], _hashes([texts[index] for index in sampled.tolist()], key))
 
 
 def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
@@ -98,22 +98,22 @@ def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: byte
     Other people with the same number agree as often as two rows of the table do, or as two neighbours if rows are
     sorted: sets in which that is frequent identify nobody.
     """
-    mine = _value_hashes(numbers, key)
-    level, levels = _sampled(mixed(mine), _PEOPLE_COMPARED)
-    kept = np.flatnonzero(levels >= level)
-    order = kept[np.argsort(numbers.cast(pl.Float64, strict=False).to_numpy()[kept], kind="stable")]
+    number_hashes = _value_hashes(numbers, key)
+    level, levels = _sampled(mixed(number_hashes), _PEOPLE_COMPARED)
+    sampled = np.flatnonzero(levels >= level)
+    order = sampled[np.argsort(numbers.cast(pl.Float64, strict=False).to_numpy()[sampled], kind="stable")]
     compared = {name: values[order] for name, values in columns.items()}
     sets: dict[tuple[str, ...], _Hashes] = {}
     rare: list[set[str]] = []
     for names in _sets_of(compared, len(order), smallest=1):
-        if any(known <= set(names) for known in rare):
+        if any(rare_set <= set(names) for rare_set in rare):
             continue
         values = _combined(compared, names)
         chance = _agreement(values)
         if chance <= _RARELY_ALIKE:
             rare.append(set(names))
         if chance <= _ALIKE_BY_CHANCE:
-            sets[names] = mixed(mine[order] * _SALT + values)
+            sets[names] = mixed(number_hashes[order] * _SALT + values)
     return _sketch("numbered columns", sets, key)
 
 
@@ -127,7 +127,7 @@ def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprin
     sets: dict[tuple[str, ...], _Hashes] = {}
     fine: list[set[str]] = []
     for names in _sets_of(columns, rows, smallest=2):
-        if any(known < set(names) for known in fine):
+        if any(fine_set < set(names) for fine_set in fine):
             continue
         combined = _combined(columns, names)
         # A sample of many combinations suffices, chosen by the combination alone.
@@ -194,9 +194,9 @@ def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
     if len(distinct) < _FEWEST_ROWS:
         return None
     level, levels = _sampled(distinct)
-    kept = levels >= level
-    hashes = mixed(distinct[kept] + counts[kept].astype(np.uint64))
-    return _marks("rows", level, levels[kept], hashes)
+    is_sampled = levels >= level
+    hashes = mixed(distinct[is_sampled] + counts[is_sampled].astype(np.uint64))
+    return _marks("rows", level, levels[is_sampled], hashes)
 
 
 def contents_marks(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
@@ -213,8 +213,8 @@ def contents_marks(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
 def _distinct_rows(frame: pl.DataFrame, key: bytes) -> tuple[_Hashes, NDArray[np.intp]]:
     """Keyed hashes of the distinct rows, and their multiplicities."""
     combined = np.zeros(frame.height, dtype=np.uint64)
-    for place, name in enumerate(sorted(frame.columns)):
-        combined = mixed(combined * _SALT + _value_hashes(frame[name], key, place))
+    for index, name in enumerate(sorted(frame.columns)):
+        combined = mixed(combined * _SALT + _value_hashes(frame[name], key, index))
     return np.unique(combined, return_counts=True)
 
 
@@ -224,10 +224,10 @@ def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) ->
     return PersonFingerprints(kind, level, tuple(np.unique(marks).tolist()))
 
 
-def _sampled(spread: _Hashes, kept: int = MARKS_KEPT) -> tuple[int, NDArray[np.int64]]:
+def _sampled(spread: _Hashes, limit: int = MARKS_KEPT) -> tuple[int, NDArray[np.int64]]:
     """The lowest level at which few enough values are kept, and the level of each value."""
     level, levels = 0, _levels(spread)
-    while np.count_nonzero(levels >= level) > kept:
+    while np.count_nonzero(levels >= level) > limit:
         level += 1
     return level, levels
 
@@ -240,20 +240,20 @@ def _levels(spread: _Hashes) -> NDArray[np.int64]:
 
 def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _Hashes:
     """A hash per row; each distinct value is hashed once. Without a ``place`` equal readings are equal: 7, 7.0 and '7'."""
-    before = "" if place is None else f"{place}"
+    prefix = "" if place is None else f"{place}"
     if len(values) <= _SHORT and (values.dtype == pl.String or values.dtype.is_integer()):
         listed = values.to_list()
-        places = {value: number for number, value in enumerate(dict.fromkeys(listed))}
-        shown = places if place is not None else _plain(pl.Series(list(places), dtype=values.dtype))
-        texts = [before if value is None else f"{before} {value}" for value in shown]
-        return _hashes(texts, key)[np.fromiter(map(places.__getitem__, listed), dtype=np.intp, count=len(listed))]
+        index_of = {value: number for number, value in enumerate(dict.fromkeys(listed))}
+        texts_shown = index_of if place is not None else _plain(pl.Series(list(index_of), dtype=values.dtype))
+        texts = [prefix if value is None else f"{prefix} {value}" for value in texts_shown]
+        return _hashes(texts, key)[np.fromiter(map(index_of.__getitem__, listed), dtype=np.intp, count=len(listed))]
     coded = values.cast(pl.Categorical) if values.dtype == pl.String else values
     present = coded.drop_nulls()
     distinct = present.unique()
-    shown = distinct.cast(pl.String) if place is not None else _plain(distinct)
-    hashes = _hashes([f"{before} {text}" for text in shown], key)
+    texts_shown = distinct.cast(pl.String) if place is not None else _plain(distinct)
+    hashes = _hashes([f"{prefix} {text}" for text in texts_shown], key)
     numbers, rows = distinct.to_physical().to_numpy(), present.to_physical().to_numpy()
-    row_hashes = np.full(len(values), _hashes([before], key)[0], dtype=np.uint64)
+    row_hashes = np.full(len(values), _hashes([prefix], key)[0], dtype=np.uint64)
     if not len(distinct):
         return row_hashes
     low, high = numbers.min(), numbers.max()
@@ -286,7 +286,7 @@ def _hashes(texts: Sequence[str], key: bytes) -> _Hashes:
     keyed, digests = hashlib.blake2b(key=key, digest_size=8), []
     for text in texts:
         # A copied hash state starts behind the key, which need not be hashed again.
-        one = keyed.copy()
-        one.update(text.encode())
-        digests.append(one.digest())
+        state = keyed.copy()
+        state.update(text.encode())
+        digests.append(state.digest())
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)

@@ -37,17 +37,20 @@ def _hashed(
     rows: Rows, labels: Columns, sets: Sequence[Columns], seeds: tuple[int, int]
 ) -> dict[Columns, tuple[_Hashes, _Hashes]]:
     """Two hashes of every row for each set of columns."""
-    read = list(dict.fromkeys([*labels, *(name for columns in sets for name in columns)]))
-    name, nothing = unused("hash", read), pl.Series(dtype=pl.UInt64)
-    parts: dict[Columns, tuple[list[pl.Series], list[pl.Series]]] = {each: ([nothing], [nothing]) for each in sets}
-    for chunk in rows.chunks(read):
-        counted = chunk if read else pl.DataFrame({name: pl.repeat(0, rows.height, eager=True)})
-        for place, seed in enumerate(seeds):
+    names = list(dict.fromkeys([*labels, *(name for columns in sets for name in columns)]))
+    name, empty = unused("hash", names), pl.Series(dtype=pl.UInt64)
+    parts: dict[Columns, tuple[list[pl.Series], list[pl.Series]]] = {columns: ([empty], [empty]) for columns in sets}
+    for chunk in rows.chunks(names):
+        counted = chunk if names else pl.DataFrame({name: pl.repeat(0, rows.height, eager=True)})
+        for index, seed in enumerate(seeds):
             shared = counted.select(labels or pl.repeat(0, pl.len())).hash_rows(seed).alias(name)
             for columns, hashes in parts.items():
-                own = pl.DataFrame([shared, *counted.select(columns)])
-                hashes[place].append(own.hash_rows(seed).alias(""))
-    return {each: (pl.concat(one).to_numpy(), pl.concat(two).to_numpy()) for each, (one, two) in parts.items()}
+                key_columns = pl.DataFrame([shared, *counted.select(columns)])
+                hashes[index].append(key_columns.hash_rows(seed).alias(""))
+    return {
+        columns: (pl.concat(first).to_numpy(), pl.concat(second).to_numpy())
+        for columns, (first, second) in parts.items()
+    }
 
 
 def _sizes(first: _Hashes, second: _Hashes) -> NDArray[np.int64] | None:

@@ -42,14 +42,14 @@ def _keys(columns: Sequence[pl.Series], rows: int) -> tuple[NDArray[Any], int]:
 def _codes(column: pl.Series) -> tuple[NDArray[Any], int]:
     """A rank for every value of a column, nulls last, and the number of ranks."""
     if isinstance(column.dtype, pl.Enum) and is_sorted(column.dtype.categories):
-        size, places = len(column.dtype.categories), column.to_physical()
-        return (places.fill_null(size) if places.null_count() else places).to_numpy(), size + 1
+        size, ranks = len(column.dtype.categories), column.to_physical()
+        return (ranks.fill_null(size) if ranks.null_count() else ranks).to_numpy(), size + 1
     if column.dtype.is_integer() and len(column) and not column.null_count():
         low, high = cast(int, column.min()), cast(int, column.max())
         if high - low < len(column):
             # Numbers in a range this narrow serve as ranks themselves.
-            wide = np.uint64 if column.dtype == pl.UInt64 else np.int64
-            places = np.subtract(column.to_numpy(), wide(low), dtype=wide, casting="unsafe")
-            return places.astype(np.int64, copy=False), high - low + 1
+            dtype = np.uint64 if column.dtype == pl.UInt64 else np.int64
+            ranks = np.subtract(column.to_numpy(), dtype(low), dtype=dtype, casting="unsafe")
+            return ranks.astype(np.int64, copy=False), high - low + 1
     values = sorted_values(column)
     return encode(column, values, column.name, len(values) - 1 if values.null_count() else None), len(values)

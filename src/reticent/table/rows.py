@@ -135,13 +135,13 @@ class _CountedRows(ABC):
 
     def counted(self, columns: Sequence[str]) -> Counted:
         """The distinct rows of some columns, and their multiplicities."""
-        times = self._times
+        count_column = self._times
         if set(columns) <= set(self.judged):
             grouped = self._judged_in(tuple(columns))
         else:
             grouped = self._grouped(columns)
         distinct = pl.DataFrame([grouped[name] for name in columns]) if columns else grouped.select(columns)
-        return distinct, grouped[times].to_numpy()
+        return distinct, grouped[count_column].to_numpy()
 
     @cached_property
     def _judged(self) -> pl.DataFrame:
@@ -243,8 +243,8 @@ class CodedRows(FrameRows):
         return self.held[column].unique().cast(self.schema[column])
 
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
-        wanted = self.held if columns is None else self.held.select(columns)
-        for part in wanted.iter_slices(_ROWS_OF_TEXT):
+        selected = self.held if columns is None else self.held.select(columns)
+        for part in selected.iter_slices(_ROWS_OF_TEXT):
             yield self.shown(part)
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows:
@@ -283,11 +283,11 @@ class RepeatedRows(_CountedRows):
         return self.distinct.values(column)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
-        wanted = self.distinct.held if columns is None else self.distinct.held.select(columns)
+        selected = self.distinct.held if columns is None else self.distinct.held.select(columns)
         ends = np.cumsum(self.times)
         for start in range(0, self.height, _ROWS_OF_TEXT):
-            places = np.arange(start, min(start + _ROWS_OF_TEXT, self.height))
-            yield self.distinct.shown(wanted[np.searchsorted(ends, places, side="right")])
+            row_numbers = np.arange(start, min(start + _ROWS_OF_TEXT, self.height))
+            yield self.distinct.shown(selected[np.searchsorted(ends, row_numbers, side="right")])
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows | RepeatedRows:
         if needs:
@@ -304,8 +304,8 @@ class RepeatedRows(_CountedRows):
     def ordered(self) -> RepeatedRows:
         """The rows sorted by all columns, nulls last."""
         order = order_of(self.distinct.held)
-        held = type(self.distinct)(self.distinct.held[order])
-        return RepeatedRows(held, self.times[order], self.judged)
+        sorted_rows = type(self.distinct)(self.distinct.held[order])
+        return RepeatedRows(sorted_rows, self.times[order], self.judged)
 
     def csv_blocks(self) -> Iterator[bytes]:
         """The rows as CSV."""
@@ -369,17 +369,17 @@ class StreamRows:
 
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
         """The rows of some columns (or all), in chunks as large as memory allows."""
-        wanted = self.columns if columns is None else list(columns)
-        for chunk in self.make(wanted):
-            yield from chunk.iter_slices(rows_at_once(len(wanted))) if chunk.height else ()
+        names = self.columns if columns is None else list(columns)
+        for chunk in self.make(names):
+            yield from chunk.iter_slices(rows_at_once(len(names))) if chunk.height else ()
 
     def counted(self, columns: Sequence[str]) -> Counted:
-        times = unused("times", self.schema)
-        added = pl.DataFrame(schema={**{name: self.schema[name] for name in columns}, times: pl.Int64()})
+        count_column = unused("times", self.schema)
+        added = pl.DataFrame(schema={**{name: self.schema[name] for name in columns}, count_column: pl.Int64()})
         for chunk in self.chunks(columns):
-            grouped = chunk.group_by(columns).agg(pl.len().cast(pl.Int64).alias(times))
-            added = pl.concat([added, grouped]).group_by(columns).agg(pl.col(times).sum())
-        return added.select(columns), added[times].to_numpy()
+            grouped = chunk.group_by(columns).agg(pl.len().cast(pl.Int64).alias(count_column))
+            added = pl.concat([added, grouped]).group_by(columns).agg(pl.col(count_column).sum())
+        return added.select(columns), added[count_column].to_numpy()
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> StreamRows:
         def make(columns: Sequence[str]) -> Chunks:
@@ -461,6 +461,7 @@ class StoredRows(_CountedRows):
             self._check_file(path)
 
     def _check_file(self, path: Path) -> None:
+        """Check that a stored file has the columns and types of the schema."""
         try:
             if path.suffix == ".parquet":
                 check_parquet(path, path.name)

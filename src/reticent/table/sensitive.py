@@ -126,6 +126,7 @@ def bind_sensitive(name: str, kind: SensitiveKind, series: pl.Series) -> Sensiti
 
 
 def _declared(name: str, values: Sequence[Any], series: pl.Series, missing: list[None]) -> pl.Series:
+    """Return the declared values of a sensitive column as a series of its type; refused if they repeat or do not fit."""
     dtype = pl.String() if series.dtype == pl.Categorical or series.dtype == pl.Enum else series.dtype
     try:
         labels = pl.Series([*values, *missing], dtype=dtype, strict=True)

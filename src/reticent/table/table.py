@@ -136,7 +136,8 @@ class Table(ShownAsCard):
         self.prepared_by: tuple[Any, ...] = ()
         self.first_row: int | None = 0
         self.coarsen: Mapping[str, Coarsening] = {
-            name: coarsening_from(given, f"coarsen, column {name!r}") for name, given in _by_column(coarsen).items()
+            name: coarsening_from(description, f"coarsen, column {name!r}")
+            for name, description in _by_column(coarsen).items()
         }
         opened = self._opened(frame, engine)
         self._check_roles(opened.schema.names())
@@ -160,9 +161,11 @@ class Table(ShownAsCard):
             "private": self.private,
             "not published": self.unpublished,
         }
-        said = {role: ", ".join(names) for role, names in roles.items() if names}
-        named = {"data set": self.dataset, "unit": None if self.unit == "row" else self.unit, "key": self.key}
-        return Card("Table", {"rows": self.rows, **{name: given for name, given in named.items() if given}, **said})
+        names_by_role = {role: ", ".join(names) for role, names in roles.items() if names}
+        settings = {"data set": self.dataset, "unit": None if self.unit == "row" else self.unit, "key": self.key}
+        return Card(
+            "Table", {"rows": self.rows, **{name: value for name, value in settings.items() if value}, **names_by_role}
+        )
 
     @property
     def streamed(self) -> bool:
@@ -368,27 +371,27 @@ class Table(ShownAsCard):
         if engine == "streaming" and not isinstance(source, pl.LazyFrame | Rows):
             source = StreamRows.of_frame(as_polars(source))
         if isinstance(source, pl.LazyFrame):
-            wanted = self._wanted(source.collect_schema())
-            rows = source.select(wanted)
+            names = self._wanted(source.collect_schema())
+            rows = source.select(names)
             if engine is None:
                 counted = int(source.select(pl.len()).collect(engine="streaming").item())
-                engine = "local" if fits(counted, len(wanted)) else "streaming"
+                engine = "local" if fits(counted, len(names)) else "streaming"
             return StreamRows.of_lazy(rows) if engine == "streaming" else FrameRows(self._collected(rows))
         if isinstance(source, StreamRows):
-            wanted = self._wanted(source.schema)
+            names = self._wanted(source.schema)
             if engine == "local":
-                nothing = pl.DataFrame(schema=source.schema).select(wanted)
-                return FrameRows(pl.concat([nothing, *source.chunks(wanted)]))
-            return StreamRows(pl.Schema({name: source.schema[name] for name in wanted}), source.make)
+                empty = pl.DataFrame(schema=source.schema).select(names)
+                return FrameRows(pl.concat([empty, *source.chunks(names)]))
+            return StreamRows(pl.Schema({name: source.schema[name] for name in names}), source.make)
         return source if isinstance(source, Rows) else FrameRows(as_polars(source))
 
     def _wanted(self, available: Collection[str]) -> list[str]:
         """The columns with a role. Others are not read."""
         self._check_roles(list(available))
-        named = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, *self._beside)
-        wanted = list(dict.fromkeys(named))
-        self.left_out = (*self.left_out, *(name for name in available if name not in wanted))
-        return wanted
+        with_role = (*self.quasi, *self.sensitive, *self.declared, *self.identifiers, *self.private, *self._beside)
+        names = list(dict.fromkeys(with_role))
+        self.left_out = (*self.left_out, *(name for name in available if name not in names))
+        return names
 
     def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
         """A query's rows, streamed into memory, with repeated text stored as codes: a fifth of the memory, or less."""
@@ -403,15 +406,16 @@ class Table(ShownAsCard):
             )
 
     def _check_roles(self, columns: Sequence[str]) -> None:
+        """Check that every column has one role and exists, and that the settings that name columns fit these roles."""
         roles: dict[str, str] = {}
-        named = [
+        columns_by_role = [
             *((name, "quasi") for name in self.quasi),
             *((name, "sensitive") for name in self.sensitive),
             *((name, "identifier") for name in self.identifiers),
             *((name, "declared") for name in self.declared),
             *((name, "private") for name in self.private),
         ]
-        for name, role in named:
+        for name, role in columns_by_role:
             if name in roles:
                 raise PolicyError(
                     f"Column {name!r} is {roles[name]} and {role} at once. Give it one role.", column=name
@@ -471,12 +475,12 @@ class Table(ShownAsCard):
         for name in [*self.quasi, *self.sensitive]:
             dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
-                way = {
+                advice = {
                     pl.Duration: "Convert it to a number, such as days or hours",
                     pl.Binary: "Convert it to text",
                 }.get(dtype.base_type(), "Convert it to plain columns first")
                 raise DataError(
-                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. {way}, or drop it.",
+                    f"Column {name!r} has type {dtype}, whose values cannot be compared or generalized. {advice}, or drop it.",
                     column=name,
                 )
 
@@ -499,9 +503,9 @@ class Table(ShownAsCard):
         if self.nulls == "refuse":
             for name in (name for name in judged if name in missing):
                 count, first = missing[name]
-                place = "" if first is None else f", the first in row {first + 1}"
+                location = "" if first is None else f", the first in row {first + 1}"
                 raise DataError(
-                    f"Column {name!r} has {count} missing values{place}. Use nulls='drop' to drop "
+                    f"Column {name!r} has {count} missing values{location}. Use nulls='drop' to drop "
                     "such rows, or nulls='category' to treat 'missing' as a value of its own.",
                     setting=("nulls",),
                     column=name,
@@ -527,6 +531,7 @@ class Table(ShownAsCard):
         return rows.profiled(profile) if isinstance(rows, StreamRows | DistantRows) else rows, profile.missing
 
     def _check_unit(self) -> None:
+        """Check that the unit of protection and the columns that identify people or households fit together."""
         if self.unit not in get_args(Unit):
             raise PolicyError(
                 f"unit must be 'row', 'person' or 'household', but it is {self.unit!r}.",
@@ -546,14 +551,14 @@ class Table(ShownAsCard):
         if self.rows_per_person is not None:
             whole(self.rows_per_person, "rows_per_person", low=1)
 
-    def _settle_people(self, asked: Unit | None) -> None:
+    def _settle_people(self, requested: Unit | None) -> None:
         """Determine the owners of rows: the key and the unit, if not given, and whether an owner has several rows."""
         _ = self.weights
-        if self.key is None and asked != "row":
+        if self.key is None and requested != "row":
             self._find_key()
         self._leave_out_ownerless()
         repeats = self._repeats(self.key) if self.key is not None else False
-        if asked is None and repeats and self.unit == "row":
+        if requested is None and repeats and self.unit == "row":
             self.unit = "person"
         if self.unit == "person" and self.key is None:
             raise PolicyError("unit='person' needs key=, the column that identifies people.", setting=("unit",))
@@ -617,9 +622,9 @@ class Table(ShownAsCard):
         """The number of values of an identifier, if it has duplicates."""
         values, repeats = 0, False
         for rows in by_person(self.held, [name], name):
-            known = rows[name].drop_nulls()
-            distinct = known.n_unique()
-            values, repeats = values + distinct, repeats or distinct < len(known)
+            present = rows[name].drop_nulls()
+            distinct = present.n_unique()
+            values, repeats = values + distinct, repeats or distinct < len(present)
         return values if repeats else None
 
     def _check_rows_are_people(self, repeats: bool) -> None:
@@ -643,13 +648,13 @@ class Table(ShownAsCard):
                 column=self.pseudonyms[0],
             )
 
-    def _keep_some_rows(self, most: int) -> None:
-        """Keep at most ``most`` rows of an owner, evenly spread over the rows in order."""
+    def _keep_some_rows(self, limit: int) -> None:
+        """Keep at most ``limit`` rows of an owner, evenly spread over the rows in order."""
         self._refuse_streamed("rows_per_person=")
         owner = pl.col(self.key if self.key is not None else str(self.household))
-        place, count = pl.int_range(pl.len()).over(owner), pl.len().over(owner)
-        kept = (count <= most) | ((place + 1) * most // count > place * most // count)
-        rows = self.frame.filter(kept)
+        rank, count = pl.int_range(pl.len()).over(owner), pl.len().over(owner)
+        is_kept = (count <= limit) | ((rank + 1) * limit // count > rank * limit // count)
+        rows = self.frame.filter(is_kept)
         self.rows_left_out += self.rows - rows.height
         self.held = FrameRows(rows)
 

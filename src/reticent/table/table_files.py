@@ -133,35 +133,37 @@ class LossyTable(TableFile):
     """A format that cannot hold every value unchanged. A column that would change is written as text, and refused if that changes too."""
 
     def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
-        whole = frame.cast(schema)
-        self.check_size(whole)
-        as_text: list[str] = [name for name in whole.columns if not self.holds(whole[name])]
+        typed = frame.cast(schema)
+        self.check_size(typed)
+        as_text: list[str] = [name for name in typed.columns if not self.holds(typed[name])]
         for _ in range(2):
-            content = self.encoded(whole, as_text)
+            content = self.encoded(typed, as_text)
             read_back = self.read(content, schema, f"the {self.name} file")
-            if read_back.height != whole.height:
+            if read_back.height != typed.height:
                 raise DataError(
                     f"The table ends with rows that have no value at all, which a file of kind {self.name!r} cannot represent. Choose csv or parquet.",
                     setting=("files",),
                 )
-            changed = _changed(whole, read_back)
+            changed = _changed(typed, read_back)
             if not changed:
                 yield content
                 return
             as_text += [name for name in changed if name not in as_text]
         raise DataError(
-            f"Column {changed[0]!r} cannot be written as {self.name} without loss: {_reason(whole[changed[0]])}. Choose csv or parquet, or clean the "
+            f"Column {changed[0]!r} cannot be written as {self.name} without loss: {_reason(typed[changed[0]])}. Choose csv or parquet, or clean the "
             "column.",
             setting=("files",),
             column=changed[0],
         )
 
-    def again(self, rows: TableRows, found: pl.DataFrame) -> bytes:
-        """The bytes of the rows written again, with those columns as text that a reader ``found`` as text."""
-        whole = rows.frame()
-        typed = zip(whole, found, strict=True)
-        as_text = [own.name for own, held in typed if held.dtype == pl.String and own.dtype != pl.String]
-        return self.encoded(whole, as_text)
+    def again(self, rows: TableRows, as_read: pl.DataFrame) -> bytes:
+        """The bytes of the rows written again, with those columns as text that a reader ``as_read`` as text."""
+        written = rows.frame()
+        pairs = zip(written, as_read, strict=True)
+        as_text = [
+            column.name for column, read_column in pairs if read_column.dtype == pl.String and column.dtype != pl.String
+        ]
+        return self.encoded(written, as_text)
 
     @abstractmethod
     def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
@@ -187,8 +189,8 @@ def write_frame(frame: pl.DataFrame, path: str | Path, format: str | None = None
     target = Path(path)
     kind = format if format is not None else target.suffix.lower().lstrip(".")
     if kind not in TABLE_FILES:
-        known = ", ".join(TABLE_FILES)
-        raise DataError(f"{target}: cannot write {kind!r}.{did_you_mean(kind, TABLE_FILES)} Choose one of {known}.")
+        formats = ", ".join(TABLE_FILES)
+        raise DataError(f"{target}: cannot write {kind!r}.{did_you_mean(kind, TABLE_FILES)} Choose one of {formats}.")
     if kind != "parquet":
         refuse_nested(frame.schema, kind)
     write_whole(target, table_file(kind).write(frame, frame.schema))
@@ -205,18 +207,18 @@ def plain_names(
     columns: Sequence[str], longest: int, *, ascii_only: bool = False, reserved: Sequence[str] = ()
 ) -> list[str]:
     """Names that statistics packages accept, one per column: letters, digits and ``_``, at most ``longest`` bytes, unique without case."""
-    taken: set[str] = set(reserved)
-    made = []
+    used: set[str] = set(reserved)
+    names = []
     for column in columns:
         plain = re.sub(r"\W", "_", column, flags=re.ASCII if ascii_only else re.UNICODE)
         plain = plain if re.match(r"[^\W\d_]", plain) else f"v{plain}"
         name, number = _cut(plain, longest), 1
-        while name.lower() in taken:
+        while name.lower() in used:
             number += 1
             name = _cut(plain, longest - len(str(number)) - 1) + f"_{number}"
-        taken.add(name.lower())
-        made.append(name)
-    return made
+        used.add(name.lower())
+        names.append(name)
+    return names
 
 
 def conformed(column: pl.Series, dtype: pl.DataType, file: str) -> pl.Series:
@@ -253,8 +255,8 @@ def _of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     return column.cast(dtype)
 
 
-def _changed(written: pl.DataFrame, found: pl.DataFrame) -> list[str]:
-    return [name for name in written.columns if not written[name].equals(found[name], null_equal=True)]
+def _changed(written: pl.DataFrame, read_back: pl.DataFrame) -> list[str]:
+    return [name for name in written.columns if not written[name].equals(read_back[name], null_equal=True)]
 
 
 def _reason(column: pl.Series) -> str:

@@ -23,12 +23,15 @@ def relations_in(table: Table, derived: Sequence[str], sources: Sequence[str]) -
     """
     detected = find_relations(_some_rows(table, table.held, [*sources, *derived]), derived, sources)
     coarse = [name for name in derived if name in table.coarsen]
-    known = [name for name in sources if name not in table.sensitive]
-    if table.exact_rows is not None and coarse and known:
-        exact = find_relations(_some_rows(table, table.exact_rows, [*known, *coarse]), coarse, known)
-        stated = {(each.derived, frozenset(each.sources)) for each in exact}
-        detected = (*exact, *(each for each in detected if (each.derived, frozenset(each.sources)) not in stated))
-    return tuple(each for each in detected if each.kind != "missing")
+    known_sources = [name for name in sources if name not in table.sensitive]
+    if table.exact_rows is not None and coarse and known_sources:
+        exact = find_relations(_some_rows(table, table.exact_rows, [*known_sources, *coarse]), coarse, known_sources)
+        exact_keys = {(relation.derived, frozenset(relation.sources)) for relation in exact}
+        detected = (
+            *exact,
+            *(relation for relation in detected if (relation.derived, frozenset(relation.sources)) not in exact_keys),
+        )
+    return tuple(relation for relation in detected if relation.kind != "missing")
 
 
 def _some_rows(table: Table, held: Rows, names: Sequence[str]) -> pl.DataFrame:

@@ -190,8 +190,8 @@ class ValueType(StrEnum):
 
     def series(self, values: Sequence[Any]) -> pl.Series:
         """Values as a column; integers get the width that they need."""
-        wide = self.is_whole and any(value is not None and value >= 2**63 for value in values)
-        return pl.Series(values, dtype=pl.Int128() if wide else self.dtype, strict=True)
+        needs_128_bits = self.is_whole and any(value is not None and value >= 2**63 for value in values)
+        return pl.Series(values, dtype=pl.Int128() if needs_128_bits else self.dtype, strict=True)
 
     def texts(self, values: Sequence[Any]) -> list[str | None]:
         """Values as written in a published column of labels."""

@@ -36,22 +36,23 @@ class Weights:
         if not dtype.is_numeric():
             raise DataError(f"The weight column {column!r} must be numeric, but it is {dtype}.")
         if isinstance(rows, DistantRows):
-            distinct, times = rows.counted([column])
+            distinct, counts = rows.counted([column])
             _check(distinct[column], None)
-            total = float((distinct[column].cast(pl.Float64) * pl.Series(times)).sum())
-            return cls._of(column, total, _decimals(distinct[column]), len(times))
-        seen, total, decimals = 0, 0.0, 0
+            total = float((distinct[column].cast(pl.Float64) * pl.Series(counts)).sum())
+            return cls._of(column, total, _decimals(distinct[column]), len(counts))
+        rows_read, total, decimals = 0, 0.0, 0
         for chunk in rows.chunks([column]):
             series = chunk[column]
-            _check(series, seen)
+            _check(series, rows_read)
             total += float(series.cast(pl.Float64).sum())
             decimals = max(decimals, _decimals(series))
-            seen += len(series)
-        return cls._of(column, total, decimals, seen)
+            rows_read += len(series)
+        return cls._of(column, total, decimals, rows_read)
 
     @classmethod
-    def _of(cls, column: str, total: float, decimals: int, seen: int) -> Weights:
-        if not total > 0 and seen:
+    def _of(cls, column: str, total: float, decimals: int, row_count: int) -> Weights:
+        """Return the weights in the finest decimal unit in which their sum can be counted exactly."""
+        if not total > 0 and row_count:
             raise DataError(f"All weights in column {column!r} are zero, so the rows represent no population.")
         if total >= MOST_PEOPLE:
             raise DataError(f"The weights in column {column!r} add up to {total:g}, more than can be counted exactly.")
@@ -72,17 +73,18 @@ class Weights:
 
 
 def _check(series: pl.Series, first_row: int | None) -> None:
+    """Raise for the first weight that is missing, not a number, or negative."""
     plain = series.cast(pl.Float64)
-    for wrong, what in (
+    for is_wrong, problem in (
         (plain.is_null(), "no weight"),
         (~plain.is_finite(), "a weight that is not a number"),
         (plain < 0, "a negative weight"),
     ):
-        if wrong.any():
-            row = int(wrong.arg_max() or 0)
-            place = "" if first_row is None else f" in row {first_row + row + 1}"
+        if is_wrong.any():
+            row = int(is_wrong.arg_max() or 0)
+            location = "" if first_row is None else f" in row {first_row + row + 1}"
             raise DataError(
-                f"The weight column {series.name!r} has {what}{place} ({series[row]!r}). A weight is the number of people "
+                f"The weight column {series.name!r} has {problem}{location} ({series[row]!r}). A weight is the number of people "
                 "that a row represents; correct it, or drop the row."
             )
 

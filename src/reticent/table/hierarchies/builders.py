@@ -47,11 +47,11 @@ class OrderGroups(Hierarchy):
     def _check_labels(self, labels: Sequence[Sequence[str]]) -> None:
         if self.values is None:
             raise PolicyError("order: labels name groups of values, so values must be given too.", setting=("labels",))
-        wanted = [-(-len(self.values) // size) for size in self.sizes]
-        given = [len(level) for level in labels]
-        if given != wanted or any(len(set(level)) != len(level) for level in labels):
+        expected = [-(-len(self.values) // size) for size in self.sizes]
+        counts = [len(level) for level in labels]
+        if counts != expected or any(len(set(level)) != len(level) for level in labels):
             raise PolicyError(
-                f"order: labels must name every group of every level once. The levels have {wanted} groups, but there are {given} labels.",
+                f"order: labels must name every group of every level once. The levels have {expected} groups, but there are {counts} labels.",
                 setting=("labels",),
             )
 
@@ -63,7 +63,7 @@ class OrderGroups(Hierarchy):
             parts = (np.arange(len(leaves)) // size).astype(np.int32)
             count = -(-len(leaves) // size)
             names = _runs(texts, size) if self.labels is None else list(self.labels[number])
-            levels.append(Level(parts, _told_apart(names), values_of(parts, count, leaves)))
+            levels.append(Level(parts, _made_distinct(names), values_of(parts, count, leaves)))
         levels.append(suppressed(leaves))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.values is None or self.from_data)
 
@@ -83,16 +83,16 @@ class PriorityList(Hierarchy):
     from_data: bool = False
 
     def __post_init__(self) -> None:
-        kept = [whole(number, "priority: keep", low=1) for number in self.keep]
-        if not kept or kept != sorted(set(kept), reverse=True):
+        sizes = [whole(number, "priority: keep", low=1) for number in self.keep]
+        if not sizes or sizes != sorted(set(sizes), reverse=True):
             raise PolicyError(
                 f"priority: keep must be descending, such as [8, 4, 2], but it is {list(self.keep)}.", setting=("keep",)
             )
-        if kept[0] >= len(self.values):
+        if sizes[0] >= len(self.values):
             raise PolicyError(
-                f"priority: keep begins with {kept[0]}, but there are {len(self.values)} values; fewer must remain at the first level.",
+                f"priority: keep begins with {sizes[0]}, but there are {len(self.values)} values; fewer must remain at the first level.",
                 setting=("keep",),
-                value=kept[0],
+                value=sizes[0],
             )
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
@@ -100,8 +100,8 @@ class PriorityList(Hierarchy):
         texts = leaves.cast(pl.String).to_list()
         other = unused(self.other, texts)
         levels = [identity(leaves)]
-        for kept in self.keep:
-            labels, parts = group([text if place < kept else other for place, text in enumerate(texts)])
+        for size in self.keep:
+            labels, parts = group([text if rank < size else other for rank, text in enumerate(texts)])
             levels.append(Level(parts, tuple(labels), values_of(parts, len(labels), leaves)))
         levels.append(suppressed(leaves))
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.from_data)
@@ -117,9 +117,9 @@ def _runs(texts: Sequence[str], size: int) -> list[str]:
     return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
-def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:
+def _made_distinct(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels made distinct: a value may be spelled like a group of others."""
-    taken: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for label in labels:
-        taken[unused(label, taken)] = None
-    return tuple(taken)
+        distinct[unused(label, distinct)] = None
+    return tuple(distinct)

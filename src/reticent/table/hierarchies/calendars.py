@@ -58,13 +58,13 @@ class Dates(Hierarchy):
 
     def _check_nesting(self) -> None:
         coarse = [unit for unit in self.units if unit not in _WITHIN_DAYS]
-        apart = [unit for unit in coarse if unit not in _MONTHS]
-        if apart and len(coarse) > 1:
-            other = next(unit for unit in coarse if unit != apart[0])
+        outside_months = [unit for unit in coarse if unit not in _MONTHS]
+        if outside_months and len(coarse) > 1:
+            other = next(unit for unit in coarse if unit != outside_months[0])
             raise PolicyError(
-                f"dates: {apart[0]!r} and {other!r} do not nest: one {apart[0]} can belong to more than one {other}. Choose one of them.",
+                f"dates: {outside_months[0]!r} and {other!r} do not nest: one {outside_months[0]} can belong to more than one {other}. Choose one of them.",
                 setting=("levels",),
-                value=apart[0],
+                value=outside_months[0],
             )
         if "hour_of_day" in coarse and "day" in self.units:
             raise PolicyError(
@@ -125,6 +125,7 @@ class Dates(Hierarchy):
 
 
 def _unit_level(local: pl.Series, unit: str) -> Level:
+    """Return the level of a calendar unit: the part of each date, with the labels and meanings of the parts."""
     if unit in RECURRING:
         recurring, parts = group(RECURRING[unit](local).to_list())
         meanings = tuple(Recurring(unit, number) for number in recurring)

@@ -89,12 +89,12 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
             setting=("kind",),
         )
     kind = _KINDS[name]
-    known = (*kind.needed, *kind.optional, *_LIMITS)
+    fields_known = (*kind.needed, *kind.optional, *_LIMITS)
     for field in description:
-        if field != "kind" and field not in known:
+        if field != "kind" and field not in fields_known:
             raise PolicyError(
-                f"{where}: a hierarchy of kind {name!r} has no field {field!r}.{did_you_mean(field, known)} "
-                f"It has: {', '.join(known) or 'none'}.",
+                f"{where}: a hierarchy of kind {name!r} has no field {field!r}.{did_you_mean(field, fields_known)} "
+                f"It has: {', '.join(fields_known) or 'none'}.",
                 setting=(field,),
             )
     for field in kind.needed:
@@ -102,9 +102,9 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
             raise PolicyError(f"{where}: a hierarchy of kind {name!r} needs the field {field!r}.", setting=("kind",))
     try:
         fields = _Fields(description, where, Path(base))
-        made = kind.make(fields)
+        hierarchy = kind.make(fields)
         limits = {name: fields.whole(name) for name in _LIMITS if name in fields}
-        return made.limited(**limits) if limits else made
+        return hierarchy.limited(**limits) if limits else hierarchy
     except PolicyError as error:
         message = str(error)
         if message.startswith(where):

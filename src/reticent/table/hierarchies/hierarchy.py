@@ -108,13 +108,13 @@ class BoundHierarchy:
             and all(np.array_equal(a.parts, b.parts) for a, b in zip(self.levels, other.levels, strict=True))
         )
 
-    def codes(self, series: pl.Series, found: pl.Series | None = None, first_row: int | None = 0) -> Codes:
+    def codes(self, series: pl.Series, looked_up: pl.Series | None = None, first_row: int | None = 0) -> Codes:
         """The leaf code of every value. Raises :class:`DataError` naming a value that is not a leaf.
 
-        ``found`` is the result of :func:`reticent.base.encoding.looked_up` for the column, if already computed;
+        ``looked_up`` is the result of :func:`reticent.base.encoding.looked_up` for the column, if already computed;
         messages count rows from ``first_row``.
         """
-        return encode(series, self.leaves, self.column, self.null_leaf, found, first_row)
+        return encode(series, self.leaves, self.column, self.null_leaf, looked_up, first_row)
 
     def numbers(self) -> NDArray[np.float64]:
         """Leaves as numbers (days for dates), NaN for the null leaf; only if :attr:`is_numeric`."""

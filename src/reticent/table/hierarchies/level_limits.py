@@ -38,6 +38,7 @@ class LimitedLevels(Hierarchy):
         return self.inner.unlimited
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Bind the inner hierarchy, and keep its levels up to the coarsest publishable one."""
         bound = self.inner.bind(series, column)
         for name, level in (("min_level", self.min_level), ("max_level", self.max_level)):
             if level is not None and level > bound.height:
@@ -65,8 +66,8 @@ def beyond_limits(hierarchy: BoundHierarchy, labels: Mapping[str, Meaning]) -> s
     cover = hierarchy.cover(hierarchy.lowest)
     for label, meaning in labels.items():
         leaves = index.under(meaning)
-        parts, held = np.unique(finest[leaves], return_counts=True)
-        if (held < cover[parts]).any():
+        parts, leaf_counts = np.unique(finest[leaves], return_counts=True)
+        if (leaf_counts < cover[parts]).any():
             return label
         if hierarchy.capped and len(np.unique(coarsest[leaves])) > 1:
             return label

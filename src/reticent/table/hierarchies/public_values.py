@@ -157,11 +157,11 @@ _NUTS = "AT BE BG CY CZ DE DK EE EL ES FI FR HR HU IE IT LT LU LV MT NL PL PT RO
 def public_paths(name: str) -> tuple[GroupPath, ...]:
     """Every value of a domain with its groups, nearest first."""
     if name.startswith("us-states"):
-        place = ("us-states", "us-states-fips", "us-states-names").index(name)
-        return _listed(_STATES, lambda item: item.split(" ", 2)[place])
+        field_index = ("us-states", "us-states-fips", "us-states-names").index(name)
+        return _listed(_STATES, lambda item: item.split(" ", 2)[field_index])
     if name.startswith("iso-3166"):
-        place = ("iso-3166-2", "iso-3166-3").index(name)
-        return _listed(_COUNTRIES, lambda item: item.split(" ")[place])
+        field_index = ("iso-3166-2", "iso-3166-3").index(name)
+        return _listed(_COUNTRIES, lambda item: item.split(" ")[field_index])
     if name == "icd-10":
         return tuple((code, chapter) for first, last, chapter in _ICD for code in _categories(first, last))
     if name == "isco-08":
@@ -182,15 +182,18 @@ class LongerCodes:
     listed: int
     starred: bool = False
 
-    def path(self, code: str, known: Mapping[str, GroupPath]) -> GroupPath | None:
+    def path(self, code: str, paths: Mapping[str, GroupPath]) -> GroupPath | None:
         """A code with its groups, nearest first; None if it is not in the domain."""
-        plain = code.replace(".", "")
-        above = known.get(plain[: self.listed])
-        if above is None or not re.fullmatch(self.pattern, code):
+        code_without_dots = code.replace(".", "")
+        groups = paths.get(code_without_dots[: self.listed])
+        if groups is None or not re.fullmatch(self.pattern, code):
             return None
-        longer = [length for length in self.lengths if self.listed <= length < len(plain)]
-        stars = [plain[:length] + ("*" * (len(plain) - length) if self.starred else "") for length in longer]
-        return (code, *stars, *above)
+        longer = [length for length in self.lengths if self.listed <= length < len(code_without_dots)]
+        stars = [
+            code_without_dots[:length] + ("*" * (len(code_without_dots) - length) if self.starred else "")
+            for length in longer
+        ]
+        return (code, *stars, *groups)
 
 
 LONGER: Mapping[str, LongerCodes] = {
@@ -217,10 +220,10 @@ def _zip_areas() -> dict[int, GroupPath]:
         for item in items.split("|")
     }
     paths: dict[int, GroupPath] = {}
-    for stretch in _ZIP.split("|"):
-        first, last, state = stretch.split(" ")
-        above = divisions.get(state, ("Territories and military",) * 2)
-        paths.update(dict.fromkeys(range(int(first), int(last) + 1), (state, *above)))
+    for range_text in _ZIP.split("|"):
+        first, last, state = range_text.split(" ")
+        groups = divisions.get(state, ("Territories and military",) * 2)
+        paths.update(dict.fromkeys(range(int(first), int(last) + 1), (state, *groups)))
     return paths
 
 

@@ -54,17 +54,17 @@ class Listed(Hierarchy):
         if not self.rows:
             raise DataError(f"{self.source} has no rows. A hierarchy needs one row for each value of the column.")
         width = len(self.rows[0])
-        seen: set[str] = set()
+        values: set[str] = set()
         for number, row in enumerate(self.rows, start=1):
             if len(row) != width:
                 raise DataError(
                     f"{self.source}, line {number}: {len(row)} levels where line 1 has {width}. Every value needs a label at each level."
                 )
-            if row[0] in seen:
+            if row[0] in values:
                 raise DataError(
                     f"{self.source}, line {number}: the value {row[0]!r} is listed a second time. Keep one of the two."
                 )
-            seen.add(row[0])
+            values.add(row[0])
 
     @classmethod
     def read(cls, path: Path, separator: str) -> Listed:
@@ -121,10 +121,10 @@ class Masking(Hierarchy):
 
     def __post_init__(self) -> None:
         whole(self.digits, "masking: digits", low=1, high=_LONGEST_CODE)
-        kept = [whole(length, "masking: keep", low=0) for length in self.kept]
-        if kept != sorted(set(kept), reverse=True) or not kept or kept[0] != self.digits:
+        lengths = [whole(length, "masking: keep", low=0) for length in self.kept]
+        if lengths != sorted(set(lengths), reverse=True) or not lengths or lengths[0] != self.digits:
             raise PolicyError(
-                f"masking: keep must be descending, below {self.digits} and at least 0, but it is {kept}.",
+                f"masking: keep must be descending, below {self.digits} and at least 0, but it is {lengths}.",
                 setting=("keep",),
             )
 
@@ -146,12 +146,12 @@ class Masking(Hierarchy):
                 value=wrong[0],
             )
         levels = [identity(leaves)]
-        for kept in self.kept[1:]:
-            if kept == 0:
+        for length in self.kept[1:]:
+            if length == 0:
                 levels.append(suppressed(leaves))
                 continue
-            prefixes = texts.str.slice(0, kept)
-            stars = SUPPRESSED * (self.digits - kept)
+            prefixes = texts.str.slice(0, length)
+            stars = SUPPRESSED * (self.digits - length)
             labels, parts = group(prefixes.to_list())
             meanings = tuple(Prefix(prefix, self.digits) for prefix in labels)
             levels.append(Level(parts, tuple(prefix + stars for prefix in labels), meanings))
@@ -173,13 +173,13 @@ class Taxonomy(Hierarchy):
     from_data: bool = False
 
     def __post_init__(self) -> None:
-        seen: set[str] = set()
+        values: set[str] = set()
         for path in self.paths:
-            if path[0] in seen:
+            if path[0] in values:
                 raise DataError(
                     f"In {self.source} the value {path[0]!r} occurs twice. Every value must occur once in the tree."
                 )
-            seen.add(path[0])
+            values.add(path[0])
         if not self.paths:
             raise DataError(f"{self.source} has no leaves.")
 
@@ -316,8 +316,8 @@ class Intervals(Hierarchy):
         leaves = numeric_leaves(series, self.domain, column)
         origin, whole = exact(self.origin, "origin"), leaves.dtype.is_integer()
         levels = [identity(leaves)]
-        for given in self.widths:
-            width = exact(given, "widths")
+        for width_given in self.widths:
+            width = exact(width_given, "widths")
             numbers = _floor_divide(leaves, origin, width)
             levels.append(level_by_number(numbers, lambda i, w=width: (origin + i * w, origin + (i + 1) * w)))
         levels.append(suppressed(leaves))
@@ -362,8 +362,8 @@ class Cuts(Hierarchy):
         leaves = numeric_leaves(series, self.domain, column)
         whole = leaves.dtype.is_integer()
         levels = [identity(leaves)]
-        for given in self.points:
-            cuts = [exact(point, "cuts") for point in given]
+        for points_given in self.points:
+            cuts = [exact(point, "cuts") for point in points_given]
             edges: list[Fraction | None] = [None, *cuts, None]
             numbers = _count_below(leaves, cuts)
             levels.append(level_by_number(numbers, lambda i, e=edges: (e[i], e[i + 1])))
@@ -414,9 +414,9 @@ def _count_below(leaves: pl.Series, cuts: Sequence[Fraction]) -> NDArray[Any]:
     """The number of ascending ``cuts`` at or below each leaf, exact."""
     if leaves.dtype.is_integer():
         # An integer reaches a cut when it reaches the next integer.
-        rising = [-((-cut) // 1) for cut in cuts]
-        if all(-(2**63) <= cut < 2**63 for cut in rising) and leaves.dtype not in (pl.UInt64, pl.Int128):
-            return np.searchsorted(np.array(rising, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
+        thresholds = [-((-cut) // 1) for cut in cuts]
+        if all(-(2**63) <= cut < 2**63 for cut in thresholds) and leaves.dtype not in (pl.UInt64, pl.Int128):
+            return np.searchsorted(np.array(thresholds, dtype=np.int64), leaves.cast(pl.Int64).to_numpy(), side="right")
     return _integers([bisect.bisect_right(cuts, exact(value, "value")) for value in leaves.to_list()])
 
 

@@ -33,26 +33,26 @@ class OrderedNumbers:
         often than necessary (with ``exact``, no more often), and far less often than by chance.
         """
         known, rows = codes > 0, len(self._numbers)
-        many, counts = int(known.sum()), np.bincount(codes[known])
-        shares = counts / max(many, 1)
+        count, counts = int(known.sum()), np.bincount(codes[known])
+        shares = counts / max(count, 1)
         distinct, changing = int((shares > 0).sum()), 1 - float((shares**2).sum())
         if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 4:
             return np.zeros(rows, dtype=bool)
-        order = self._order if many == len(codes) else self._order[known[self._order]].reshape(rows, many)
-        excess = 0 if exact else min(_ALLOWED * many, _FEWER * (changing * many - distinct + 1))
-        most = distinct - 1 + excess
+        order = self._order if count == len(codes) else self._order[known[self._order]].reshape(rows, count)
+        excess = 0 if exact else min(_ALLOWED * count, _FEWER * (changing * count - distinct + 1))
+        limit = distinct - 1 + excess
         changes = np.diff(codes[order], axis=1) != 0
         # Missing numbers sort last, and at most half may be missing: too many changes before them already exclude the
         # row.
-        candidates: NDArray[np.bool_] = changes[:, : max(many // 2 - 1, 0)].sum(axis=1) <= most
-        left = np.flatnonzero(candidates)
-        numbers, changes = self._numbers[left][:, known], changes[left]
-        placed = np.take_along_axis(self._numbers[left], order[left], axis=1)
-        changes &= ~np.isnan(placed[:, 1:])
+        candidates: NDArray[np.bool_] = changes[:, : max(count // 2 - 1, 0)].sum(axis=1) <= limit
+        rows_left = np.flatnonzero(candidates)
+        numbers, changes = self._numbers[rows_left][:, known], changes[rows_left]
+        sorted_numbers = np.take_along_axis(self._numbers[rows_left], order[rows_left], axis=1)
+        changes &= ~np.isnan(sorted_numbers[:, 1:])
         scale = np.nanmax(np.abs(np.where(np.isnan(numbers), 0.0, numbers)), axis=1, keepdims=True)
-        tied = changes & (np.diff(placed, axis=1) <= _TIED * scale)
-        enough = 2 * np.isnan(numbers).sum(axis=1) <= many
-        candidates[left] = (changes.sum(axis=1) <= most) & (tied.sum(axis=1) <= _ALLOWED * many / 2) & enough
+        tied = changes & (np.diff(sorted_numbers, axis=1) <= _TIED * scale)
+        enough = 2 * np.isnan(numbers).sum(axis=1) <= count
+        candidates[rows_left] = (changes.sum(axis=1) <= limit) & (tied.sum(axis=1) <= _ALLOWED * count / 2) & enough
         return candidates
 
 
@@ -63,18 +63,18 @@ def evidence(codes: Codes) -> float:
     return lgamma(len(codes) + 1) - sum(lgamma(int(each) + 1) for each in counts) - lgamma(len(counts) + 1)
 
 
-def rows_of_rare_values(codes: Codes, few: Codes, most: int) -> Codes | None:
-    """At most ``most`` rows in which all values of a column are about equally frequent, if the ``few`` sampled rows have
+def rows_of_rare_values(codes: Codes, sampled_codes: Codes, limit: int) -> Codes | None:
+    """At most ``limit`` rows in which all values of a column are about equally frequent, if the ``sampled_codes`` sampled rows have
     too few of its rare values and all rows have enough; else None.
     """
-    known = np.flatnonzero(codes > 0)
-    if evidence(few[few > 0]) >= _EVIDENCE / 2 or evidence(codes[known]) < _EXACT_EVIDENCE:
+    known_rows = np.flatnonzero(codes > 0)
+    if evidence(sampled_codes[sampled_codes > 0]) >= _EVIDENCE / 2 or evidence(codes[known_rows]) < _EXACT_EVIDENCE:
         return None
-    drawn = np.random.default_rng(0).permutation(known)
-    by_value = drawn[np.argsort(codes[drawn], kind="stable")]
-    counts = np.bincount(codes[known])
-    place = np.arange(len(by_value)) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows: Codes = np.sort(by_value[np.argsort(place, kind="stable")[:most]])
+    shuffled = np.random.default_rng(0).permutation(known_rows)
+    by_value = shuffled[np.argsort(codes[shuffled], kind="stable")]
+    counts = np.bincount(codes[known_rows])
+    rank_in_value = np.arange(len(by_value)) - np.repeat(np.cumsum(counts) - counts, counts)
+    rows: Codes = np.sort(by_value[np.argsort(rank_in_value, kind="stable")[:limit]])
     return rows
 
 
@@ -84,21 +84,27 @@ def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
 
     A handful of rows in a band of their own are evidence only if no row is outside its band.
     """
-    known = np.flatnonzero(~np.isnan(numbers) & (codes > 0))
-    seen = evidence(codes[known])
-    if 2 * len(known) < len(codes) or seen < _EXACT_EVIDENCE:
+    known_rows = np.flatnonzero(~np.isnan(numbers) & (codes > 0))
+    evidence_found = evidence(codes[known_rows])
+    if 2 * len(known_rows) < len(codes) or evidence_found < _EXACT_EVIDENCE:
         return None
-    order = known[np.argsort(numbers[known], kind="stable")]
-    shown, placed = codes[order], numbers[order]
-    middles = {code: float(np.median(np.flatnonzero(shown == code))) for code in np.unique(shown).tolist()}
-    listed = sorted(middles, key=middles.__getitem__)
-    if len(listed) < 2 or len(listed) > MOST_BANDS:
+    order = known_rows[np.argsort(numbers[known_rows], kind="stable")]
+    sorted_codes, sorted_numbers = codes[order], numbers[order]
+    middles = {
+        code: float(np.median(np.flatnonzero(sorted_codes == code))) for code in np.unique(sorted_codes).tolist()
+    }
+    by_median = sorted(middles, key=middles.__getitem__)
+    if len(by_median) < 2 or len(by_median) > MOST_BANDS:
         return None
     # The optimal start of each band: as many as possible of its values after it, and as few as possible before.
     firsts: list[float] = []
-    for number in range(len(listed) - 1):
-        gain = np.cumsum(np.where(np.isin(shown, listed[: number + 1]), 1, -1))
-        firsts.append(float(placed[min(int(np.argmax(gain)) + 1, len(placed) - 1)]))
-    predicted = np.array(listed)[np.searchsorted(np.maximum.accumulate(firsts), placed, side="right")]
-    wrong = float((predicted != shown).mean())
-    return None if wrong and seen < _EVIDENCE else (wrong, 1 - int(np.bincount(shown).max()) / len(shown))
+    for number in range(len(by_median) - 1):
+        gain = np.cumsum(np.where(np.isin(sorted_codes, by_median[: number + 1]), 1, -1))
+        firsts.append(float(sorted_numbers[min(int(np.argmax(gain)) + 1, len(sorted_numbers) - 1)]))
+    predicted = np.array(by_median)[np.searchsorted(np.maximum.accumulate(firsts), sorted_numbers, side="right")]
+    wrong = float((predicted != sorted_codes).mean())
+    return (
+        None
+        if wrong and evidence_found < _EVIDENCE
+        else (wrong, 1 - int(np.bincount(sorted_codes).max()) / len(sorted_codes))
+    )

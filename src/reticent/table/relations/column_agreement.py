@@ -43,15 +43,17 @@ NONE = Agreement(1.0, False)
 def agreement(computed: Numbers, column: ColumnForm) -> Agreement:
     """Compare computed numbers with those of a column, where both are known."""
     assert column.numbers is not None
-    known = np.isfinite(computed) & ~np.isnan(column.numbers)
-    if int(known.sum()) < FEWEST_ROWS:
+    is_known = np.isfinite(computed) & ~np.isnan(column.numbers)
+    if int(is_known.sum()) < FEWEST_ROWS:
         return NONE
-    numbers = column.numbers[known]
-    difference = computed[known] - numbers
-    wrong = min(float((np.abs(each[known] - numbers) > column.precision).mean()) for each in column.rounded(computed))
+    numbers = column.numbers[is_known]
+    difference = computed[is_known] - numbers
+    wrong_share = min(
+        float((np.abs(rounding[is_known] - numbers) > column.precision).mean()) for rounding in column.rounded(computed)
+    )
     narrow = middle(difference) < _NARROW * middle(numbers)
-    rounded = bool(np.abs(difference).max() > column.precision) and wrong == 0
-    return Agreement(wrong, is_shown(wrong, guessing_error(numbers)) or narrow, rounded)
+    rounded = bool(np.abs(difference).max() > column.precision) and wrong_share == 0
+    return Agreement(wrong_share, is_shown(wrong_share, guessing_error(numbers)) or narrow, rounded)
 
 
 def is_shown(wrong: float, guessed_wrong: float) -> bool:

@@ -45,8 +45,8 @@ class ColumnForm:
             return np.zeros(len(self.values), dtype=np.int64)
         if self.values.dtype in _IN_NUMPY and not self.values.null_count():
             # For a few hundred numbers numpy sorts before polars has planned a query.
-            places: Codes = np.unique(self.values.to_numpy(), return_inverse=True)[1] + 1
-            return places
+            ranks: Codes = np.unique(self.values.to_numpy(), return_inverse=True)[1] + 1
+            return ranks
         codes: Codes = self.values.rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
         return codes
 
@@ -114,17 +114,17 @@ class ColumnForm:
         """The resolution: all values are multiples of it. 0 for numbers with too many digits to have one."""
         if self.numbers is None:
             return 0.0
-        known = np.unique(_known(self.numbers))
-        if len(known) < 2:
+        distinct = np.unique(_known(self.numbers))
+        if len(distinct) < 2:
             return 0.0
-        scale = float(np.abs(known).max())
+        scale = float(np.abs(distinct).max())
         for decimals in range(_DECIMALS):
-            whole = known * 10.0**decimals
-            if np.abs(whole - np.round(whole)).max() <= 1e-7 * max(scale * 10.0**decimals, 1):
+            scaled = distinct * 10.0**decimals
+            if np.abs(scaled - np.round(scaled)).max() <= 1e-7 * max(scale * 10.0**decimals, 1):
                 if scale * 10.0**decimals > 2**52:
                     return 0.0
-                parts = np.round(whole).astype(np.int64)
-                return float(np.gcd.reduce(np.diff(parts))) / 10.0**decimals
+                multiples = np.round(scaled).astype(np.int64)
+                return float(np.gcd.reduce(np.diff(multiples))) / 10.0**decimals
         return 0.0
 
     @cached_property

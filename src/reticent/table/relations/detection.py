@@ -60,35 +60,36 @@ def _varies(form: ColumnForm) -> bool:
 def _found(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], height: int, exact: bool
 ) -> Iterator[ColumnRelation]:
-    rows, more = _some(height, _SAMPLE), _some(height, _PAIRED)
-    with_parts = [*(part for each in sources for part in each.parts() if part.distinct > 1), *sources]
+    """Yield the relations of all kinds, the simplest kinds first, since a target that is already explained is skipped."""
+    sampled_rows, paired_rows = _some(height, _SAMPLE), _some(height, _PAIRED)
+    with_parts = [*(part for source in sources for part in source.parts() if part.distinct > 1), *sources]
     known: Known = set()
     for relation in (
-        *single_source_relations(with_parts, targets, rows),
-        *text_relations(sources, targets, rows),
+        *single_source_relations(with_parts, targets, sampled_rows),
+        *text_relations(sources, targets, sampled_rows),
     ):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
-    years = [each for each in with_parts if each.is_part and each.text.startswith("the year ")]
-    for relation in pair_relations([*sources, *years], targets, rows, known, exact):
+    years = [form for form in with_parts if form.is_part and form.text.startswith("the year ")]
+    for relation in pair_relations([*sources, *years], targets, sampled_rows, known, exact):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
     for relation in (
-        *total_relations(sources, targets, more, known),
-        *total_relations(sources, targets, more, known, "product"),
-        *extreme_relations(sources, targets, more, known, exact),
+        *total_relations(sources, targets, paired_rows, known),
+        *total_relations(sources, targets, paired_rows, known, "product"),
+        *extreme_relations(sources, targets, paired_rows, known, exact),
     ):
         known.add((relation.derived, frozenset(relation.sources)))
         yield relation
-    yield from sum_band_relations(sources, targets, more, known)
-    yield from lookup_relations(with_parts, targets, more, known, pairs=not exact)
+    yield from sum_band_relations(sources, targets, paired_rows, known)
+    yield from lookup_relations(with_parts, targets, paired_rows, known, pairs=not exact)
 
 
-def _some(height: int, most: int) -> Codes:
+def _some(height: int, limit: int) -> Codes:
     """A sample of rows with a fixed seed: the same table has the same relations."""
-    if height <= most:
+    if height <= limit:
         return np.arange(height)
-    return np.sort(np.random.default_rng(0).choice(height, most, replace=False))
+    return np.sort(np.random.default_rng(0).choice(height, limit, replace=False))
 
 
 def _minimal(relations: Iterable[ColumnRelation]) -> tuple[ColumnRelation, ...]:

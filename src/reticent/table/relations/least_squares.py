@@ -15,17 +15,17 @@ def weights_of(columns: Numbers, target: Numbers) -> Iterator[Numbers]:
     """Candidate weights of columns whose sum may be the target: least squares, with and without the tenth of the rows with
     the largest residuals. Empty if too few rows are known.
     """
-    known = np.flatnonzero(np.isfinite(columns).all(axis=1) & np.isfinite(target))
-    if len(known) < 3 * columns.shape[1]:
+    known_rows = np.flatnonzero(np.isfinite(columns).all(axis=1) & np.isfinite(target))
+    if len(known_rows) < 3 * columns.shape[1]:
         return
-    scale = np.maximum(np.abs(columns[known]).max(axis=0), 1e-300)
-    x, y = columns[known] / scale, target[known]
+    scale = np.maximum(np.abs(columns[known_rows]).max(axis=0), 1e-300)
+    x, y = columns[known_rows] / scale, target[known_rows]
     weights = np.linalg.lstsq(x, y, rcond=None)[0]
     yield weights / scale
-    off = np.abs(y - x @ weights)
-    near = off <= np.quantile(off, 0.9)
-    if off.max() > _PRECISE * np.abs(y).max() and int(near.sum()) >= 2 * columns.shape[1]:
-        yield np.linalg.lstsq(x[near], y[near], rcond=None)[0] / scale
+    residuals = np.abs(y - x @ weights)
+    is_close = residuals <= np.quantile(residuals, 0.9)
+    if residuals.max() > _PRECISE * np.abs(y).max() and int(is_close.sum()) >= 2 * columns.shape[1]:
+        yield np.linalg.lstsq(x[is_close], y[is_close], rcond=None)[0] / scale
 
 
 def sum_words(weighted: Sequence[tuple[float, str]], constant: float) -> str:

@@ -35,44 +35,48 @@ def lookup_relations(
     """Targets that are a function of one source, or of a pair if ``pairs``, except for one row in twenty. Candidates come
     from some ``rows``; what is already ``known`` is skipped.
     """
-    few = [each.codes[rows] for each in sources]
-    codes = np.array([each.codes[rows] for each in targets])
-    single = [_shared_agreement(each, codes) for each in few]
-    chance = np.array([_chance(each) for each in codes])
-    shown = set(known)
-    for place, (many, agreed) in enumerate(single):
-        for number in np.flatnonzero(_is_evident(many, agreed, chance)).tolist():
-            source, target = sources[place], targets[number]
-            if source.owner != target.owner and (target.owner, frozenset([source.owner])) not in shown:
+    source_codes = [form.codes[rows] for form in sources]
+    codes = np.array([form.codes[rows] for form in targets])
+    single = [_shared_agreement(ids, codes) for ids in source_codes]
+    chance = np.array([_chance(target_codes) for target_codes in codes])
+    explained = set(known)
+    for source_index, (shared, agreed) in enumerate(single):
+        for number in np.flatnonzero(_is_evident(shared, agreed, chance)).tolist():
+            source, target = sources[source_index], targets[number]
+            if source.owner != target.owner and (target.owner, frozenset([source.owner])) not in explained:
                 relation = _single(source, target)
                 if relation is not None:
-                    shown.add((target.owner, frozenset(relation.sources)))
+                    explained.add((target.owner, frozenset(relation.sources)))
                     yield relation
-    for one, other in combinations(range(len(sources)) if pairs else (), 2):
-        if sources[one].owner == sources[other].owner or sources[one].is_part or sources[other].is_part:
+    for first, second in combinations(range(len(sources)) if pairs else (), 2):
+        if sources[first].owner == sources[second].owner or sources[first].is_part or sources[second].is_part:
             continue
-        many, agreed = _shared_agreement(few[one] * (int(few[other].max(initial=0)) + 1) + few[other], codes)
-        if many.max() < _FEWEST_SHARED // 2:
+        shared, agreed = _shared_agreement(
+            source_codes[first] * (int(source_codes[second].max(initial=0)) + 1) + source_codes[second], codes
+        )
+        if shared.max() < _FEWEST_SHARED // 2:
             continue
-        alone = np.maximum(chance, np.maximum(*(_rates(*single[each], chance) for each in (one, other))))
-        for number in np.flatnonzero(_is_evident(many, agreed, alone)).tolist():
-            target, owners = targets[number], {sources[one].owner, sources[other].owner}
-            if target.owner in owners or any(name == target.owner and each <= owners for name, each in shown):
+        single_rate = np.maximum(chance, np.maximum(*(_rates(*single[index], chance) for index in (first, second))))
+        for number in np.flatnonzero(_is_evident(shared, agreed, single_rate)).tolist():
+            target, owners = targets[number], {sources[first].owner, sources[second].owner}
+            if target.owner in owners or any(
+                name == target.owner and sources_known <= owners for name, sources_known in explained
+            ):
                 continue
-            relation = _pair(sources[one], sources[other], target)
+            relation = _pair(sources[first], sources[second], target)
             if relation is not None:
-                shown.add((target.owner, frozenset(owners)))
+                explained.add((target.owner, frozenset(owners)))
                 yield relation
 
 
 def _shared_agreement(ids: Codes, codes: Counts) -> tuple[Counts, Counts]:
     """For each target, the number of adjacent rows with equal sources and known values, and how many of these have equal values."""
     order = np.argsort(ids, kind="stable")
-    same = np.flatnonzero(ids[order][1:] == ids[order][:-1])
-    placed = codes[:, order]
-    one, other = placed[:, same], placed[:, same + 1]
-    known = (one > 0) & (other > 0)
-    return known.sum(axis=1), (known & (one == other)).sum(axis=1)
+    adjacent = np.flatnonzero(ids[order][1:] == ids[order][:-1])
+    sorted_codes = codes[:, order]
+    current, following = sorted_codes[:, adjacent], sorted_codes[:, adjacent + 1]
+    is_known = (current > 0) & (following > 0)
+    return is_known.sum(axis=1), (is_known & (current == following)).sum(axis=1)
 
 
 def _chance(codes: Codes) -> float:
@@ -81,17 +85,17 @@ def _chance(codes: Codes) -> float:
     return float((counts / max(counts.sum(), 1)) @ (counts / max(counts.sum(), 1)))
 
 
-def _rates(many: Counts, agreed: Counts, chance: Numbers) -> Numbers:
-    return np.where(many >= _FEWEST_SHARED, agreed / np.maximum(many, 1), chance)
+def _rates(shared: Counts, agreed: Counts, chance: Numbers) -> Numbers:
+    return np.where(shared >= _FEWEST_SHARED, agreed / np.maximum(shared, 1), chance)
 
 
-def _is_evident(many: Counts, agreed: Counts, expected: Numbers) -> NDArray[np.bool_]:
+def _is_evident(shared: Counts, agreed: Counts, expected: Numbers) -> NDArray[np.bool_]:
     """Mask: rows with equal sources agree too often for chance, by the Chernoff bound of a binomial distribution [Chernoff1952]."""
-    rate = agreed / np.maximum(many, 1)
+    rate = agreed / np.maximum(shared, 1)
     p = np.clip(expected, 1e-9, 1 - 1e-12)
     with np.errstate(all="ignore"):
-        gap = rate * np.log(rate / p) + np.where(rate < 1, (1 - rate) * np.log((1 - rate) / (1 - p)), 0.0)
-    return (rate >= _OFTEN) & (rate > p) & (many * gap >= _EVIDENCE)
+        divergence = rate * np.log(rate / p) + np.where(rate < 1, (1 - rate) * np.log((1 - rate) / (1 - p)), 0.0)
+    return (rate >= _OFTEN) & (rate > p) & (shared * divergence >= _EVIDENCE)
 
 
 def _single(source: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
@@ -107,19 +111,19 @@ def _single(source: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
     return ColumnRelation(target.owner, (source.owner,), words, "lookup", wrong == 0, both)
 
 
-def _pair(one: ColumnForm, other: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
-    ids = one.codes * (int(other.codes.max(initial=0)) + 1) + other.codes
+def _pair(first: ColumnForm, second: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
+    ids = first.codes * (int(second.codes.max(initial=0)) + 1) + second.codes
     shared, wrong, guessed = share_to_remove(ids, target.codes)
     if shared < _FEWEST_SHARED or not is_shown(wrong, guessed):
         return None
-    kept = np.flatnonzero(target.codes > 0)
-    kept = kept[_rows_sharing(ids[kept])]
-    alone = min(_error_by(each.codes[kept], target.codes[kept]) for each in (one, other))
-    if wrong > alone / 3:
+    usable = np.flatnonzero(target.codes > 0)
+    usable = usable[_rows_sharing(ids[usable])]
+    single_error = min(_error_by(form.codes[usable], target.codes[usable]) for form in (first, second))
+    if wrong > single_error / 3:
         return None
     nearly = "" if wrong == 0 else "nearly always "
-    words = f"has {nearly}one value for each pair of values of {one.text} and {other.text}"
-    return ColumnRelation(target.owner, (one.owner, other.owner), words, "lookup", wrong == 0)
+    words = f"has {nearly}one value for each pair of values of {first.text} and {second.text}"
+    return ColumnRelation(target.owner, (first.owner, second.owner), words, "lookup", wrong == 0)
 
 
 def share_to_remove(ids: Codes, target: Codes) -> tuple[int, float, float]:
@@ -128,16 +132,16 @@ def share_to_remove(ids: Codes, target: Codes) -> tuple[int, float, float]:
     """
     filled = target > 0
     ids, target = ids[filled], target[filled]
-    kept = _rows_sharing(ids)
-    if not len(kept):
+    usable = _rows_sharing(ids)
+    if not len(usable):
         return 0, 1.0, 0.0
-    most = int(np.bincount(target[kept]).max())
-    return len(kept), _error_by(ids[kept], target[kept]), 1 - most / len(kept)
+    most_frequent = int(np.bincount(target[usable]).max())
+    return len(usable), _error_by(ids[usable], target[usable]), 1 - most_frequent / len(usable)
 
 
 def _rows_sharing(ids: Codes) -> NDArray[np.int64]:
-    _, places, counts = np.unique(ids, return_inverse=True, return_counts=True)
-    return np.flatnonzero(counts[places] > 1)
+    _, inverse, counts = np.unique(ids, return_inverse=True, return_counts=True)
+    return np.flatnonzero(counts[inverse] > 1)
 
 
 def _error_by(ids: Codes, target: Codes) -> float:

@@ -78,7 +78,7 @@ Known = set[tuple[str, frozenset[str]]]
 
 def is_known(target: str, sources: frozenset[str], known: Known) -> bool:
     """True if a target already follows from some of the sources, or is one of them."""
-    return target in sources or any(name == target and each <= sources for name, each in known)
+    return target in sources or any(name == target and known_sources <= sources for name, known_sources in known)
 
 
 def pair_relations(
@@ -87,7 +87,7 @@ def pair_relations(
     """The relations of targets to two sources each, except what is already ``known``. Candidates come from some ``rows``,
     and are verified in all; with ``exact``, no row may contradict.
     """
-    numeric = [each for each in sources if each.numbers is not None and (each.distinct > 2 or each.is_mark)]
+    numeric = [form for form in sources if form.numbers is not None and (form.distinct > 2 or form.is_mark)]
     search = _PairSearch(numeric[:_MOST_FORMS], targets, rows, set(known), exact)
     yield from search.looked_up(banded=False)
     yield from search.explained()
@@ -101,10 +101,10 @@ class _PairSearch:
         self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
     ) -> None:
         self.numeric, self.targets, self.known, self.exact = numeric, targets, known, exact
-        self.small = [each.at(rows) for each in targets]
-        self.x = np.array([each.at(rows).numbers for each in numeric]).reshape(len(numeric), len(rows))
-        nothing = np.full(len(rows), np.nan)
-        self.y = np.array([nothing if each.numbers is None else each.numbers for each in self.small])
+        self.small = [form.at(rows) for form in targets]
+        self.x = np.array([form.at(rows).numbers for form in numeric]).reshape(len(numeric), len(rows))
+        unknown = np.full(len(rows), np.nan)
+        self.y = np.array([unknown if form.numbers is None else form.numbers for form in self.small])
         self.rare = self._rare_targets()
 
     def _rare_targets(self) -> dict[int, tuple[Codes, Numbers]]:
@@ -116,10 +116,10 @@ class _PairSearch:
         for number, target in enumerate(self.targets):
             if not 2 <= target.distinct <= MOST_BANDS or (len(rare) + 1) * pairs > _MOST_RARE:
                 continue
-            few = self.small[number].codes[:_FIRST_BANDED]
-            rows = rows_of_rare_values(target.codes, few, _FIRST_BANDED)
+            first_codes = self.small[number].codes[:_FIRST_BANDED]
+            rows = rows_of_rare_values(target.codes, first_codes, _FIRST_BANDED)
             if rows is not None:
-                rare[number] = target.codes[rows], np.array([_numbers(each)[rows] for each in self.numeric])
+                rare[number] = target.codes[rows], np.array([_numbers(form)[rows] for form in self.numeric])
         return rare
 
     def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
@@ -132,15 +132,15 @@ class _PairSearch:
             first = OrderedNumbers(features[:, :_FIRST_BANDED])
             for number, target in enumerate(self.targets):
                 if not banded:
-                    places = self._equal(features, number)
+                    features_found = self._equal(features, number)
                     if self.exact:
-                        places = self._without_exceptions(formula, pairs, places, target)
+                        features_found = self._without_exceptions(formula, pairs, features_found, target)
                 elif number in self.rare:
-                    places = self._rare_bands(formula, pairs, number)
+                    features_found = self._rare_bands(formula, pairs, number)
                 else:
-                    places = self._bands(features, first, number)
-                for place in places:
-                    a, b = (self.numeric[each] for each in pairs[place])
+                    features_found = self._bands(features, first, number)
+                for feature in features_found:
+                    a, b = (self.numeric[index] for index in pairs[feature])
                     if not is_known(target.owner, frozenset((a.owner, b.owner)), self.known):
                         relation = _shown(formula, a, b, target)
                         if relation is not None:
@@ -149,8 +149,8 @@ class _PairSearch:
 
     def _pairs(self, formula: PairFormula) -> NDArray[np.int64]:
         """The index pairs of columns to which a formula applies."""
-        dates = [each.is_date for each in self.numeric]
-        marks_last = sorted(range(len(self.numeric)), key=lambda place: self.numeric[place].is_mark)
+        dates = [form.is_date for form in self.numeric]
+        marks_last = sorted(range(len(self.numeric)), key=lambda index: self.numeric[index].is_mark)
         listed = [
             (i, j)
             for i, j in combinations(marks_last, 2)
@@ -172,17 +172,17 @@ class _PairSearch:
         return candidates
 
     def _without_exceptions(
-        self, formula: PairFormula, pairs: NDArray[np.int64], places: Sequence[int], target: ColumnForm
+        self, formula: PairFormula, pairs: NDArray[np.int64], candidates: Sequence[int], target: ColumnForm
     ) -> list[int]:
         """The indices of features that no row of the table contradicts, for any rounding of the target."""
-        kept: list[int] = []
-        for start in range(0, len(places), _BLOCK):
-            block = np.array(places[start : start + _BLOCK])
-            known_by = np.unique(pairs[block])
-            numbers = np.array([_numbers(self.numeric[each]) for each in known_by.tolist()])
-            features = _features(formula, numbers, np.searchsorted(known_by, pairs[block]))
-            kept += block[_contradicted(features, target) == 0].tolist()
-        return kept
+        uncontradicted: list[int] = []
+        for start in range(0, len(candidates), _BLOCK):
+            block = np.array(candidates[start : start + _BLOCK])
+            columns_used = np.unique(pairs[block])
+            numbers = np.array([_numbers(self.numeric[index]) for index in columns_used.tolist()])
+            features = _features(formula, numbers, np.searchsorted(columns_used, pairs[block]))
+            uncontradicted += block[_contradicted(features, target) == 0].tolist()
+        return uncontradicted
 
     def _bands(self, features: Numbers, ordered: OrderedNumbers, number: int) -> list[int]:
         """The indices of features that may determine the bands of a target: tested in a few ``ordered`` rows, then in all sampled ones."""
@@ -230,19 +230,23 @@ def _agree(features: Numbers, target: ColumnForm, rows: slice) -> Numbers:
     """The share of known values in which each feature agrees with the target, for the best rounding."""
     assert target.numbers is not None
     numbers = target.numbers[rows]
-    many = (~np.isnan(features - numbers)).sum(axis=1)
+    known_counts = (~np.isnan(features - numbers)).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        ways = [(np.abs(each - numbers) <= target.precision).sum(axis=1) for each in target.rounded(features)]
-    share: Numbers = np.maximum.reduce(ways) / np.maximum(many, 1)
-    return np.where(2 * many >= len(numbers), share, 0.0)
+        agreements = [
+            (np.abs(rounding - numbers) <= target.precision).sum(axis=1) for rounding in target.rounded(features)
+        ]
+    share: Numbers = np.maximum.reduce(agreements) / np.maximum(known_counts, 1)
+    return np.where(2 * known_counts >= len(numbers), share, 0.0)
 
 
 def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
     """In how many rows each feature is known and differs from the target, for the best rounding."""
     assert target.numbers is not None
     with np.errstate(invalid="ignore"):
-        ways = [(np.abs(each - target.numbers) > target.precision).sum(axis=1) for each in target.rounded(features)]
-    contradictions: NDArray[np.int64] = np.minimum.reduce(ways)
+        contradicting = [
+            (np.abs(rounding - target.numbers) > target.precision).sum(axis=1) for rounding in target.rounded(features)
+        ]
+    contradictions: NDArray[np.int64] = np.minimum.reduce(contradicting)
     return contradictions
 
 
@@ -254,13 +258,13 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
     words, sources = formula.words.format(a.text, b.text), (a.owner, b.owner)
     if target.numbers is not None and not target.is_mark:
         agreed = agreement(computed, target)
-        if agreed.shown and agreed.wrong <= min(_alone(each, target) for each in (a, b)) / 3:
+        if agreed.shown and agreed.wrong <= min(_alone(form, target) for form in (a, b)) / 3:
             return ColumnRelation(target.owner, sources, f"is {_nearly(agreed)}{words}", exact=agreed.exact)
     if target.distinct <= MOST_BANDS and (errors := band_errors(computed, target.codes)) is not None:
-        wrong, alone = errors[0], min(step_error(each, target.codes) for each in (a, b))
-        if is_shown(*errors) and wrong <= alone / 3:
-            how = "follows from" if wrong == 0 else "nearly follows from"
-            return ColumnRelation(target.owner, sources, f"{how} {words}", "band", wrong == 0)
+        wrong, single_error = errors[0], min(step_error(form, target.codes) for form in (a, b))
+        if is_shown(*errors) and wrong <= single_error / 3:
+            verb = "follows from" if wrong == 0 else "nearly follows from"
+            return ColumnRelation(target.owner, sources, f"{verb} {words}", "band", wrong == 0)
     return None
 
 
@@ -270,8 +274,8 @@ def _alone(source: ColumnForm, target: ColumnForm) -> float:
     return agreement(source.numbers, target).wrong
 
 
-def _nearly(found: Agreement) -> str:
-    return "" if found.exact else "nearly "
+def _nearly(match: Agreement) -> str:
+    return "" if match.exact else "nearly "
 
 
 def step_error(source: ColumnForm, codes: Codes) -> float:
@@ -293,24 +297,24 @@ def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
     """The pairs of columns that nearly explain a target, and far better together than each alone, best first."""
     first, second = np.triu_indices(len(x), 1)
 
-    def together(some: Numbers, targets: Numbers) -> Numbers:
-        among, with_targets = correlations(some, some), correlations(some, targets)
-        r = among[..., first, second][..., None]
-        one, other = with_targets[..., first, :], with_targets[..., second, :]
+    def together(columns: Numbers, targets: Numbers) -> Numbers:
+        correlation, target_correlation = correlations(columns, columns), correlations(columns, targets)
+        r = correlation[..., first, second][..., None]
+        first_r, second_r = target_correlation[..., first, :], target_correlation[..., second, :]
         with np.errstate(all="ignore"):
-            explained = (one**2 + other**2 - 2 * one * other * r) / (1 - r**2)
-        alone = 1 - np.maximum(one**2, other**2)
-        sound = (explained <= 1 + 1e-6) & (1 - r**2 > 1e-12) & (1 - explained <= alone / 3)
-        return np.where(sound, explained, 0.0)
+            explained = (first_r**2 + second_r**2 - 2 * first_r * second_r * r) / (1 - r**2)
+        single_residual = 1 - np.maximum(first_r**2, second_r**2)
+        is_better = (explained <= 1 + 1e-6) & (1 - r**2 > 1e-12) & (1 - explained <= single_residual / 3)
+        return np.where(is_better, explained, 0.0)
 
     # Only rows with a known target: correlations over different rows would be inconsistent.
-    known = [np.flatnonzero(~np.isnan(each)) for each in y]
+    known_rows = [np.flatnonzero(~np.isnan(target)) for target in y]
     explained = np.concatenate(
-        [by_blocks(together, x[:, rows], y[[number]][:, rows]) for number, rows in enumerate(known)], axis=1
+        [by_blocks(together, x[:, rows], y[[number]][:, rows]) for number, rows in enumerate(known_rows)], axis=1
     )
-    places, targets = np.nonzero(explained >= _EXPLAINED)
-    for number in np.argsort(-explained[places, targets], kind="stable")[:_MOST_FITTED].tolist():
-        yield int(first[places[number]]), int(second[places[number]]), int(targets[number])
+    pair_indices, targets = np.nonzero(explained >= _EXPLAINED)
+    for number in np.argsort(-explained[pair_indices, targets], kind="stable")[:_MOST_FITTED].tolist():
+        yield int(first[pair_indices[number]]), int(second[pair_indices[number]]), int(targets[number])
 
 
 def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> ColumnRelation | None:

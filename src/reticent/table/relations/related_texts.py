@@ -47,15 +47,19 @@ def text_relations(
 
 def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:
     """True if in most pairs of texts the second begins or ends with the first, or the first begins with the second."""
-    meet = sum(other.startswith(one) or other.endswith(one) or one.startswith(other) for one, other in pairs)
+    meet = sum(
+        second.startswith(first) or second.endswith(first) or first.startswith(second) for first, second in pairs
+    )
     return bool(pairs) and meet >= _MEET * len(pairs)
 
 
 def _end_often(whole: Sequence[str | None], part: Sequence[str | None]) -> bool:
     """True if in most of the first rows a text ends with another."""
-    known = [(one, other) for one, other in zip(whole, part, strict=True) if one is not None and other is not None]
-    first = known[:_FIRST]
-    return bool(first) and sum(one.endswith(other) for one, other in first) >= _MEET * len(first)
+    pairs = [
+        (text, ending) for text, ending in zip(whole, part, strict=True) if text is not None and ending is not None
+    ]
+    first = pairs[:_FIRST]
+    return bool(first) and sum(text.endswith(ending) for text, ending in first) >= _MEET * len(first)
 
 
 def _joined(
@@ -65,19 +69,20 @@ def _joined(
     written: dict[str, pl.Series],
     read: Texts,
 ) -> Iterator[ColumnRelation]:
+    """Yield the relations in which a target is two other texts written together, with or without a separator."""
     for second in sources:
         if second.owner in (first.owner, target.owner) or second.owner not in written:
             continue
         if not _end_often(read[target.owner], read[second.owner]):
             continue
-        for between in _JOINED:
-            together = [
-                None if one is None or other is None else one + between + other
-                for one, other in zip(read[first.owner], read[second.owner], strict=True)
+        for separator in _JOINED:
+            concatenated = [
+                None if first_text is None or second_text is None else first_text + separator + second_text
+                for first_text, second_text in zip(read[first.owner], read[second.owner], strict=True)
             ]
-            if _share(str.__eq__, together, read[target.owner]) < _OFTEN:
+            if _share(str.__eq__, concatenated, read[target.owner]) < _OFTEN:
                 continue
-            if _is_so(written[first.owner] + between + written[second.owner], written[target.owner]):
+            if _is_so(written[first.owner] + separator + written[second.owner], written[target.owner]):
                 words = f"is {first.text} and {second.text} written together"
                 yield ColumnRelation(target.owner, (first.owner, second.owner), words)
                 break
@@ -85,28 +90,28 @@ def _joined(
 
 def _part_of(whole: pl.Series, part: pl.Series, text: str, separators: Sequence[str]) -> str | None:
     """Which part of a text another column is, if any: a number of characters, or the text before or after a separator."""
-    known = part.drop_nulls().str.len_chars()
-    length = int(known.mode()[0]) if len(known) else 0
+    lengths = part.drop_nulls().str.len_chars()
+    length = int(lengths.mode()[0]) if len(lengths) else 0
     if length and _is_so(whole.str.head(length), part):
         return f"is the first {length} characters of {text}"
     if length and _is_so(whole.str.tail(length), part):
         return f"is the last {length} characters of {text}"
     for separator in separators:
-        cut = whole.str.split(separator)
-        if _is_so(cut.list.first(), part):
+        pieces = whole.str.split(separator)
+        if _is_so(pieces.list.first(), part):
             return f"is the text before {separator!r} in {text}"
-        if _is_so(cut.list.last(), part):
+        if _is_so(pieces.list.last(), part):
             return f"is the text after {separator!r} in {text}"
     return None
 
 
 def _is_so(computed: pl.Series, target: pl.Series) -> bool:
-    known = (computed.is_not_null() & target.is_not_null()).to_numpy()
-    if int(known.sum()) < FEWEST_ROWS:
+    is_known = (computed.is_not_null() & target.is_not_null()).to_numpy()
+    if int(is_known.sum()) < FEWEST_ROWS:
         return False
-    wrong = 1 - float((computed == target).to_numpy()[known].mean())
-    most = int(target.filter(pl.Series(known)).value_counts()["count"].max() or 0)  # type: ignore[arg-type]  # counts are integers
-    return is_shown(wrong, 1 - most / int(known.sum()))
+    wrong = 1 - float((computed == target).to_numpy()[is_known].mean())
+    most_frequent = int(target.filter(pl.Series(is_known)).value_counts()["count"].max() or 0)  # type: ignore[arg-type]  # counts are integers
+    return is_shown(wrong, 1 - most_frequent / int(is_known.sum()))
 
 
 def _is_written(form: ColumnForm) -> bool:
@@ -120,9 +125,11 @@ def _written(form: ColumnForm) -> pl.Series:
     return form.values.cast(pl.String).str.strip_chars()
 
 
-def _share(holds: Callable[[str, str], bool], ones: Sequence[str | None], others: Sequence[str | None]) -> float:
+def _share(holds: Callable[[str, str], bool], first: Sequence[str | None], second: Sequence[str | None]) -> float:
     """The share of the pairs of known texts for which a predicate holds."""
     outcomes = [
-        holds(one, other) for one, other in zip(ones, others, strict=True) if one is not None and other is not None
+        holds(first_text, second_text)
+        for first_text, second_text in zip(first, second, strict=True)
+        if first_text is not None and second_text is not None
     ]
     return sum(outcomes) / len(outcomes) if outcomes else 0.0

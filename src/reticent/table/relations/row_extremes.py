@@ -24,10 +24,10 @@ def extreme_relations(
     come from some ``rows``, and are verified in all; with ``exact``, no row may contradict.
     """
     for dates in (False, True):
-        usable = [each for each in sources if each.numbers is not None and each.is_date == dates]
+        usable = [form for form in sources if form.numbers is not None and form.is_date == dates]
         if len(usable) < 2:
             continue
-        x = np.array([each.at(rows).numbers for each in usable])
+        x = np.array([form.at(rows).numbers for form in usable])
         for target in targets:
             if target.numbers is None or target.is_date != dates:
                 continue
@@ -40,29 +40,30 @@ def extreme_relations(
 def _extreme(
     usable: Sequence[ColumnForm], x: Numbers, target: ColumnForm, rows: Codes, largest: bool, exact: bool
 ) -> ColumnRelation | None:
+    """Return the relation of a target to the columns of which it is the maximum or minimum; None if there is none."""
     assert target.numbers is not None
     y = target.numbers[rows] * (1 if largest else -1)
     known_rows = np.isfinite(y)
     if not known_rows.any():
         return None
-    own = np.array([each.owner == target.owner for each in usable])
+    is_own = np.array([form.owner == target.owner for form in usable])
     # Missing values are ignored: the maximum of several columns is that of the known ones.
     beyond = np.where(np.isnan(x), False, x > y + target.precision)[:, known_rows]
     equal = np.where(np.isnan(x), False, np.abs(x - y) <= target.precision)[:, known_rows]
-    within = np.flatnonzero((beyond.mean(axis=1) <= (0 if exact else _BEYOND)) & ~own)
+    within = np.flatnonzero((beyond.mean(axis=1) <= (0 if exact else _BEYOND)) & ~is_own)
     chosen = _cover(equal, within.tolist(), 0 if exact else _UNCOVERED)
     if len(chosen) < 2:
         return None
-    forms = [usable[each] for each in sorted(chosen)]
-    together = np.fmax if largest else np.fmin
-    computed: Numbers = together.reduce([each.numbers for each in forms if each.numbers is not None])
+    forms = [usable[index] for index in sorted(chosen)]
+    reduction = np.fmax if largest else np.fmin
+    computed: Numbers = reduction.reduce([form.numbers for form in forms if form.numbers is not None])
     agreed = agreement(computed, target)
     if not agreed.shown or agreed.rounded:
         return None
-    names = [each.text for each in forms]
+    names = [form.text for form in forms]
     kind = {True: ("latest", "earliest"), False: ("largest", "smallest")}[target.is_date][0 if largest else 1]
     words = f"is {'' if agreed.exact else 'nearly '}the {kind} of {', '.join(names[:-1])} and {names[-1]}"
-    return ColumnRelation(target.owner, tuple(each.owner for each in forms), words, exact=agreed.exact)
+    return ColumnRelation(target.owner, tuple(form.owner for form in forms), words, exact=agreed.exact)
 
 
 def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> list[int]:
@@ -70,12 +71,12 @@ def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> lis
     explains hardly a row by itself.
     """
     chosen: list[int] = []
-    left = np.ones(equal.shape[1], dtype=bool)
-    while left.sum() > uncovered * len(left):
-        rest = [each for each in within if each not in chosen]
-        gains = [int((equal[each] & left).sum()) for each in rest]
-        if len(chosen) == _MOST_SOURCES or not rest or max(gains) < _FEWEST_OWN:
+    uncovered_rows = np.ones(equal.shape[1], dtype=bool)
+    while uncovered_rows.sum() > uncovered * len(uncovered_rows):
+        others = [column for column in within if column not in chosen]
+        gains = [int((equal[column] & uncovered_rows).sum()) for column in others]
+        if len(chosen) == _MOST_SOURCES or not others or max(gains) < _FEWEST_OWN:
             return []
-        chosen.append(rest[int(np.argmax(gains))])
-        left &= ~equal[chosen[-1]]
+        chosen.append(others[int(np.argmax(gains))])
+        uncovered_rows &= ~equal[chosen[-1]]
     return chosen

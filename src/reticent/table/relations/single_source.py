@@ -25,17 +25,21 @@ def single_source_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
 ) -> Iterator[ColumnRelation]:
     """The relations of every target to one source each. Candidates come from some ``rows``, and are verified in all."""
-    few_sources, few_targets = ([each.at(rows) for each in forms] for forms in (sources, targets))
-    near = _near(few_sources, few_targets)
-    ordered, nowhere = OrderedNumbers(_ranks(few_sources)), np.zeros(len(sources), dtype=bool)
-    for number, (target, few) in enumerate(zip(targets, few_targets, strict=True)):
-        banded = nowhere
+    few_sources, few_targets = ([form.at(rows) for form in forms] for forms in (sources, targets))
+    is_near = _near(few_sources, few_targets)
+    ordered, none = OrderedNumbers(_ranks(few_sources)), np.zeros(len(sources), dtype=bool)
+    for number, (target, sampled_target) in enumerate(zip(targets, few_targets, strict=True)):
+        banded = none
         if target.distinct <= MOST_BANDS:
-            own = rows_of_rare_values(target.codes, few.codes, len(rows))
-            banded = ordered.may_band(few.codes) if own is None else _orders(sources, own).may_band(target.codes[own])
-        for place, source in enumerate(sources):
+            rare_rows = rows_of_rare_values(target.codes, sampled_target.codes, len(rows))
+            banded = (
+                ordered.may_band(sampled_target.codes)
+                if rare_rows is None
+                else _orders(sources, rare_rows).may_band(target.codes[rare_rows])
+            )
+        for index, source in enumerate(sources):
             if source.owner != target.owner:
-                relation = _relation(source, target, bool(near[place, number]), bool(banded[place]))
+                relation = _relation(source, target, bool(is_near[index, number]), bool(banded[index]))
                 if relation is not None:
                     yield relation
 
@@ -51,18 +55,18 @@ def _near(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """Mask of pairs of columns that are almost perfectly correlated: as numbers, by a function of the source, or by rank."""
-    nothing = np.full(len(sources[0].codes), np.nan)
-    y = np.array([nothing if each.numbers is None else each.numbers for each in targets])
+    unknown = np.full(len(sources[0].codes), np.nan)
+    y = np.array([unknown if form.numbers is None else form.numbers for form in targets])
     best = by_blocks(_strength, _ranks(sources), _ranks(targets))
     for _, change in SHAPES.values():
         with np.errstate(all="ignore"):
-            x = np.array([nothing if each.numbers is None else change(each.numbers) for each in sources])
+            x = np.array([unknown if form.numbers is None else change(form.numbers) for form in sources])
         best = np.maximum(best, by_blocks(_strength, np.where(np.isfinite(x), x, np.nan), y))
     return best >= NEAR
 
 
-def _strength(ones: Numbers, others: Numbers) -> Numbers:
-    return np.abs(correlations(ones, others))
+def _strength(left: Numbers, right: Numbers) -> Numbers:
+    return np.abs(correlations(left, right))
 
 
 def _ranks(forms: Sequence[ColumnForm]) -> Numbers:
@@ -71,6 +75,7 @@ def _ranks(forms: Sequence[ColumnForm]) -> Numbers:
 
 
 def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) -> ColumnRelation | None:
+    """Return the simplest relation of a target to one source; None if there is none."""
     sources, both = (source.owner,), source.distinct == target.distinct
     if source.is_part and _is_same(source.numbers, target.numbers):
         return ColumnRelation(target.owner, sources, f"is {source.text}")
@@ -100,8 +105,8 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
     return None
 
 
-def _is_same(one: Numbers | None, other: Numbers | None) -> bool:
-    return one is not None and other is not None and bool(np.array_equal(one, other, equal_nan=True))
+def _is_same(first: Numbers | None, second: Numbers | None) -> bool:
+    return first is not None and second is not None and bool(np.array_equal(first, second, equal_nan=True))
 
 
 def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula, Agreement] | None:
@@ -113,13 +118,16 @@ def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula,
         if source.is_date and shape != "line":
             break
         with np.errstate(all="ignore"):
-            bent = change(source.numbers)
-        known = np.isfinite(bent) & ~np.isnan(target.numbers)
-        asked = ~(np.isnan(source.numbers) | np.isnan(target.numbers))
-        if int(known.sum()) < max(FEWEST_ROWS, (1 - _MOST_WRONG) * int(asked.sum())) or np.ptp(bent[known]) == 0:
+            shaped = change(source.numbers)
+        is_usable = np.isfinite(shaped) & ~np.isnan(target.numbers)
+        is_known = ~(np.isnan(source.numbers) | np.isnan(target.numbers))
+        if (
+            int(is_usable.sum()) < max(FEWEST_ROWS, (1 - _MOST_WRONG) * int(is_known.sum()))
+            or np.ptp(shaped[is_usable]) == 0
+        ):
             continue
-        scale = float(np.abs(target.numbers[known]).max())
-        for slope, intercept in weights_of(np.stack([bent, np.ones(len(bent))], axis=1), target.numbers):
+        scale = float(np.abs(target.numbers[is_usable]).max())
+        for slope, intercept in weights_of(np.stack([shaped, np.ones(len(shaped))], axis=1), target.numbers):
             rule = RelationFormula(shape, short_number(slope), short_number(intercept, scale))
             agreed = agreement(rule.of(source.numbers), target)
             if agreed.shown and agreed.exact and not agreed.rounded:
@@ -131,9 +139,9 @@ def formula_of(source: ColumnForm, target: ColumnForm) -> tuple[RelationFormula,
 
 def is_monotone(source: Codes, target: Codes) -> bool:
     """True if the target is a monotone function of the source wherever both are known."""
-    known = (source > 0) & (target > 0)
-    order = np.argsort(source[known], kind="stable")
-    steps, equal = np.diff(target[known][order]), np.diff(source[known][order]) == 0
+    is_known = (source > 0) & (target > 0)
+    order = np.argsort(source[is_known], kind="stable")
+    steps, equal = np.diff(target[is_known][order]), np.diff(source[is_known][order]) == 0
     if len(steps) < FEWEST_ROWS or steps[equal].any():
         return False
     return bool((steps >= 0).all()) or bool((steps <= 0).all())
@@ -141,20 +149,20 @@ def is_monotone(source: Codes, target: Codes) -> bool:
 
 def _is_nearly_monotone(source: ColumnForm, target: ColumnForm) -> bool:
     """True if hardly any row changes its rank."""
-    one, other = source.ranks, target.ranks
-    known = ~(np.isnan(one) | np.isnan(other))
-    if int(known.sum()) < FEWEST_ROWS or target.mode_error < _VARIED:
+    source_ranks, target_ranks = source.ranks, target.ranks
+    is_known = ~(np.isnan(source_ranks) | np.isnan(target_ranks))
+    if int(is_known.sum()) < FEWEST_ROWS or target.mode_error < _VARIED:
         return False
-    ranks = [pl.Series(each[known]).rank().to_numpy() for each in (one, other)]
+    ranks = [pl.Series(values[is_known]).rank().to_numpy() for values in (source_ranks, target_ranks)]
     falls = float((ranks[0] - ranks[0].mean()) @ (ranks[1] - ranks[1].mean())) < 0
-    apart = ranks[0] - (len(ranks[1]) + 1 - ranks[1] if falls else ranks[1])
-    return middle(apart) < _NARROW * middle(ranks[1])
+    differences = ranks[0] - (len(ranks[1]) + 1 - ranks[1] if falls else ranks[1])
+    return middle(differences) < _NARROW * middle(ranks[1])
 
 
 def bands(source: ColumnForm, target: ColumnForm) -> str | None:
     """Which values represent which interval of the source, if each represents one; to be read after the name of the column."""
-    filled = np.flatnonzero(source.codes > 0)
-    order = filled[np.argsort(source.codes[filled], kind="stable")]
+    known_rows = np.flatnonzero(source.codes > 0)
+    order = known_rows[np.argsort(source.codes[known_rows], kind="stable")]
     changes = np.flatnonzero(np.diff(target.codes[order])) + 1
     distinct = len(np.unique(target.codes[order]))
     if distinct < 2 or len(changes) != distinct - 1 or not (np.diff(source.codes[order])[changes - 1] > 0).all():
@@ -164,8 +172,8 @@ def bands(source: ColumnForm, target: ColumnForm) -> str | None:
     if distinct > _MOST_LISTED:
         return f"has one value for each stretch of {source.text}"
     firsts = order[np.concatenate([[0], changes])]
-    ends = [source.values[int(place)] for place in firsts[1:]]
-    names = [target.values[int(place)] for place in firsts]
+    ends = [source.values[int(row)] for row in firsts[1:]]
+    names = [target.values[int(row)] for row in firsts]
     phrases = [
         f"{names[0]} below {ends[0]}",
         *(f"{name} from {end} on" for name, end in zip(names[1:], ends, strict=True)),

@@ -34,11 +34,11 @@ def sum_band_relations(
     some ``rows``, and are verified in all.
     """
     numeric = [
-        each
-        for each in sources
-        if each.numbers is not None and not each.is_part and float(np.mean(~np.isnan(each.numbers))) >= _KNOWN
+        space
+        for space in sources
+        if space.numbers is not None and not space.is_part and float(np.mean(~np.isnan(space.numbers))) >= _KNOWN
     ]
-    spaces = [each for is_log in (False, True) if (each := _Space.of(numeric, rows, is_log)) is not None]
+    spaces = [form for is_log in (False, True) if (form := _Space.of(numeric, rows, is_log)) is not None]
     for target in targets:
         if not 2 <= target.distinct <= MOST_BANDS:
             continue
@@ -55,89 +55,89 @@ class _Space:
     def __init__(self, columns: Sequence[ColumnForm], numbers: Numbers, is_log: bool) -> None:
         self.columns, self.is_log = columns, is_log
         self.complete = np.flatnonzero(np.isfinite(numbers).all(axis=0))
-        kept = numbers[:, self.complete]
-        self.scale = kept.std(axis=1)
+        complete_numbers = numbers[:, self.complete]
+        self.scale = complete_numbers.std(axis=1)
         with np.errstate(all="ignore"):
-            self.x = (kept - kept.mean(axis=1, keepdims=True)) / self.scale[:, None]
+            self.x = (complete_numbers - complete_numbers.mean(axis=1, keepdims=True)) / self.scale[:, None]
             self.together = self.x @ self.x.T / max(self.x.shape[1], 1)
 
     @classmethod
     def of(cls, columns: Sequence[ColumnForm], rows: Codes, is_log: bool) -> _Space | None:
         """The columns that vary and, if needed, have logarithms; None if there are fewer than two, or too few complete rows."""
-        read = [_read(each, is_log)[rows] for each in columns]
+        numbers = [_read(form, is_log)[rows] for form in columns]
         usable = [
-            place
-            for place, each in enumerate(read)
-            if np.isfinite(each).mean() >= _KNOWN and np.ptp(each[np.isfinite(each)]) > 0
+            index
+            for index, row in enumerate(numbers)
+            if np.isfinite(row).mean() >= _KNOWN and np.ptp(row[np.isfinite(row)]) > 0
         ]
         if len(usable) < 2:
             return None
-        space = cls([columns[place] for place in usable], np.array([read[place] for place in usable]), is_log)
+        space = cls([columns[index] for index in usable], np.array([numbers[index] for index in usable]), is_log)
         return space if len(space.complete) >= 10 * len(usable) and bool((space.scale > 0).all()) else None
 
     def relation(self, target: ColumnForm, rows: Codes, known: Known) -> ColumnRelation | None:
         """The relation of a target to as few columns as determine its bands."""
         codes = target.codes[rows][self.complete]
-        own = [place for place, each in enumerate(self.columns) if each.owner != target.owner]
-        there = codes > 0
-        if len(own) < 2 or 2 * int(there.sum()) < len(rows) or evidence(codes[there]) < _EVIDENCE:
+        candidates = [index for index, form in enumerate(self.columns) if form.owner != target.owner]
+        known_rows = codes > 0
+        if len(candidates) < 2 or 2 * int(known_rows.sum()) < len(rows) or evidence(codes[known_rows]) < _EVIDENCE:
             return None
-        chosen = self._telling(codes, own, _TRIED)
-        if not self._may_tell(codes, chosen):
+        chosen = self._most_separating(codes, candidates, _TRIED)
+        if not self._may_separate(codes, chosen):
             return None
-        for many in range(2, min(_MOST_SOURCES, len(chosen)) + 1):
-            places = self._telling(codes, chosen, many)
-            sources = frozenset(self.columns[place].owner for place in places)
+        for size in range(2, min(_MOST_SOURCES, len(chosen)) + 1):
+            columns = self._most_separating(codes, chosen, size)
+            sources = frozenset(self.columns[index].owner for index in columns)
             if is_known(target.owner, sources, known):
                 return None
-            if self._may_tell(codes, places) and (shown := self._shown(target, codes, places)) is not None:
-                return shown
+            if self._may_separate(codes, columns) and (relation := self._shown(target, codes, columns)) is not None:
+                return relation
         return None
 
-    def _telling(self, codes: Codes, places: Sequence[int], most: int) -> list[int]:
+    def _most_separating(self, codes: Codes, places: Sequence[int], limit: int) -> list[int]:
         """The columns that separate the values of a target best, after dropping the least informative one by one."""
-        left = list(places)
-        while len(left) > most:
-            weights = np.abs(self._direction(codes, left))
-            many = max(min(len(left) - most, len(left) // 2), 1)
-            worst = set(np.argsort(weights)[:many].tolist())
-            left = [place for number, place in enumerate(left) if number not in worst]
-        return left
+        remaining = list(places)
+        while len(remaining) > limit:
+            weights = np.abs(self._direction(codes, remaining))
+            drop_count = max(min(len(remaining) - limit, len(remaining) // 2), 1)
+            worst = set(np.argsort(weights)[:drop_count].tolist())
+            remaining = [column for number, column in enumerate(remaining) if number not in worst]
+        return remaining
 
-    def _direction(self, codes: Codes, places: Sequence[int]) -> Numbers:
+    def _direction(self, codes: Codes, columns: Sequence[int]) -> Numbers:
         """The weights of some columns that maximize the distance between the means of a target's values, relative to the spread of all rows."""
-        there = codes > 0
-        x, codes = self.x[places][:, there], codes[there]
+        is_known = codes > 0
+        x, codes = self.x[columns][:, is_known], codes[is_known]
         counts = np.bincount(codes)
-        sums = np.array([np.bincount(codes, weights=each) for each in x])
+        sums = np.array([np.bincount(codes, weights=row) for row in x])
         means = sums[:, counts > 0] / np.sqrt(counts[counts > 0])
-        spread, axes = np.linalg.eigh(self.together[np.ix_(places, places)])
+        spread, axes = np.linalg.eigh(self.together[np.ix_(columns, columns)])
         usable = spread > 1e-9 * spread.max()
         whitened = axes[:, usable] / np.sqrt(spread[usable])
         directions, _, _ = np.linalg.svd(whitened.T @ means, full_matrices=False)
         direction: Numbers = whitened @ directions[:, 0]
         return direction
 
-    def _may_tell(self, codes: Codes, places: Sequence[int]) -> bool:
+    def _may_separate(self, codes: Codes, columns: Sequence[int]) -> bool:
         """True if the weighted sum of some columns may have the values of a target in bands."""
-        score = self._direction(codes, places) @ self.x[places]
+        score = self._direction(codes, columns) @ self.x[columns]
         return bool(OrderedNumbers(score[None, :]).may_band(codes)[0])
 
-    def _separating(self, codes: Codes, places: Sequence[int]) -> Numbers:
+    def _separating(self, codes: Codes, columns: Sequence[int]) -> Numbers:
         """The weights whose band boundaries separate the rows best: logistic regression with shared weights for some
         boundaries, from Fisher's direction.
         """
-        there = codes > 0
-        x, shown = self.x[places][:, there], codes[there]
-        score = self._direction(codes, places) @ x
-        present = np.unique(shown)
-        middles = np.array([np.median(score[shown == code]) for code in present])
-        place = np.empty(int(present.max()) + 1, dtype=np.int64)
-        place[present[np.argsort(middles)]] = np.arange(len(present))
+        is_known = codes > 0
+        x, known_codes = self.x[columns][:, is_known], codes[is_known]
+        score = self._direction(codes, columns) @ x
+        present = np.unique(known_codes)
+        middles = np.array([np.median(score[known_codes == code]) for code in present])
+        rank_of = np.empty(int(present.max()) + 1, dtype=np.int64)
+        rank_of[present[np.argsort(middles)]] = np.arange(len(present))
         ends = np.unique(np.linspace(0, len(present) - 2, min(len(present) - 1, _MOST_ENDS)).astype(np.int64))
-        above = np.concatenate([place[shown] > end for end in ends]).astype(np.float64)
-        own = np.repeat(np.eye(len(ends)), x.shape[1], axis=0)
-        rows = np.hstack([np.tile(x.T, (len(ends), 1)), own])
+        above = np.concatenate([rank_of[known_codes] > end for end in ends]).astype(np.float64)
+        intercepts = np.repeat(np.eye(len(ends)), x.shape[1], axis=0)
+        rows = np.hstack([np.tile(x.T, (len(ends), 1)), intercepts])
         penalty = _PENALTY * np.eye(rows.shape[1])
         weights = np.zeros(rows.shape[1])
         for _ in range(_ROUNDS):
@@ -145,17 +145,17 @@ class _Space:
             slope = rows.T @ (above - chance) - penalty @ weights
             curve = (rows * (chance * (1 - chance))[:, None]).T @ rows + penalty
             weights = weights + np.linalg.solve(curve, slope)
-        direction: Numbers = weights[: len(places)]
+        direction: Numbers = weights[: len(columns)]
         return direction
 
-    def _shown(self, target: ColumnForm, codes: Codes, places: Sequence[int]) -> ColumnRelation | None:
+    def _shown(self, target: ColumnForm, codes: Codes, indices: Sequence[int]) -> ColumnRelation | None:
         """The relation, if all rows support it, no column alone does nearly as well, and it is not a chance result of the search."""
-        columns = [self.columns[place] for place in places]
-        chances = len(places) * (log(len(self.columns)) + log(len(codes)))
+        columns = [self.columns[index] for index in indices]
+        chances = len(indices) * (log(len(self.columns)) + log(len(codes)))
         if evidence(target.codes[target.codes > 0]) < _EVIDENCE + chances:
             return None
-        weights = self._separating(codes, places) / self.scale[places]
-        numbers = np.array([_read(each, self.is_log) for each in columns])
+        weights = self._separating(codes, indices) / self.scale[indices]
+        numbers = np.array([_read(form, self.is_log) for form in columns])
         best: tuple[float, float, Numbers] | None = None
         for short in _short_weights(weights):
             errors = band_errors(short @ numbers, target.codes)
@@ -167,16 +167,16 @@ class _Space:
         if (
             not is_shown(wrong, guessed)
             or wrong > _MOST_WRONG
-            or wrong > min(step_error(each, target.codes) for each in columns) / 3
+            or wrong > min(step_error(form, target.codes) for form in columns) / 3
         ):
             return None
         words = product_words if self.is_log else sum_words
         formula = words(
-            list(zip(short.tolist(), (each.text for each in columns), strict=True)), 1.0 if self.is_log else 0.0
+            list(zip(short.tolist(), (form.text for form in columns), strict=True)), 1.0 if self.is_log else 0.0
         )
-        how = "follows from" if wrong == 0 else "nearly follows from"
-        sources = tuple(each.owner for each in columns)
-        return ColumnRelation(target.owner, sources, f"{how} {formula}", "band", wrong == 0)
+        verb = "follows from" if wrong == 0 else "nearly follows from"
+        sources = tuple(form.owner for form in columns)
+        return ColumnRelation(target.owner, sources, f"{verb} {formula}", "band", wrong == 0)
 
 
 def _read(form: ColumnForm, is_log: bool) -> Numbers:

@@ -28,24 +28,27 @@ def total_relations(
     """The targets that are sums or products of three or more sources, except what is already ``known``: sources are added
     greedily, and unnecessary ones dropped again.
     """
-    numeric = [each for each in sources if not each.is_part and _known_share(each, scale) >= _KNOWN]
+    numeric = [form for form in sources if not form.is_part and _known_share(form, scale) >= _KNOWN]
     if len(numeric) < 3:
         return
-    targets = [each for each in targets if _known_share(each, scale) > 0]
-    held = {each.owner: each for each in (*numeric, *targets)}
-    names, numbers = list(held), np.array([_on_scale(each.at(rows), scale) for each in held.values()])
+    targets = [form for form in targets if _known_share(form, scale) > 0]
+    form_of = {form.owner: form for form in (*numeric, *targets)}
+    names, numbers = list(form_of), np.array([_on_scale(form.at(rows), scale) for form in form_of.values()])
     moments = _moments(numbers[:, np.isfinite(numbers).all(axis=0)])
     if moments is None:
         return
-    own = [names.index(each.owner) for each in numeric]
+    source_indices = [names.index(form.owner) for form in numeric]
     for target in targets:
-        place = names.index(target.owner) if target.owner in held else -1
-        if place < 0 or _left(moments, place, [each for each in own if each != place]) > _LEFT:
+        target_index = names.index(target.owner) if target.owner in form_of else -1
+        if (
+            target_index < 0
+            or _unexplained(moments, target_index, [index for index in source_indices if index != target_index]) > _LEFT
+        ):
             continue
-        chosen = _chosen(moments, place, [each for each in own if each != place])
-        if len(chosen) < 3 or is_known(target.owner, frozenset(names[each] for each in chosen), known):
+        chosen = _chosen(moments, target_index, [index for index in source_indices if index != target_index])
+        if len(chosen) < 3 or is_known(target.owner, frozenset(names[index] for index in chosen), known):
             continue
-        relation = _SHOWN[scale]([held[names[each]] for each in chosen], target)
+        relation = _SHOWN[scale]([form_of[names[index]] for index in chosen], target)
         if relation is not None:
             yield relation
 
@@ -75,58 +78,62 @@ def _moments(numbers: Numbers) -> Numbers | None:
     return correlations
 
 
-def _left(moments: Numbers, target: int, sources: Sequence[int]) -> float:
+def _unexplained(moments: Numbers, target: int, sources: Sequence[int]) -> float:
     """The share of a target's variance left unexplained by some sources."""
     if not sources:
         return 1.0
-    among, with_target = moments[np.ix_(sources, sources)], moments[sources, target]
-    explained = with_target @ np.linalg.lstsq(among, with_target, rcond=1e-12)[0]
+    covariance, target_covariance = moments[np.ix_(sources, sources)], moments[sources, target]
+    explained = target_covariance @ np.linalg.lstsq(covariance, target_covariance, rcond=1e-12)[0]
     return float(np.sqrt(max(moments[target, target] - explained, 0.0)))
 
 
 def _chosen(moments: Numbers, target: int, sources: Sequence[int]) -> list[int]:
     """The sources that explain a target, added greedily by how much of the remainder each explains; empty if twelve do not suffice."""
     chosen: list[int] = []
-    while _left(moments, target, chosen) > _LEFT / 4:
+    while _unexplained(moments, target, chosen) > _LEFT / 4:
         if len(chosen) == _MOST_SOURCES:
             return []
-        among = moments[np.ix_(chosen, chosen)]
-        left = moments[target] - np.linalg.lstsq(among, moments[chosen, target], rcond=1e-12)[0] @ moments[chosen]
-        rest = [each for each in sources if each not in chosen]
-        if not rest:
+        covariance = moments[np.ix_(chosen, chosen)]
+        remaining_covariance = (
+            moments[target] - np.linalg.lstsq(covariance, moments[chosen, target], rcond=1e-12)[0] @ moments[chosen]
+        )
+        others = [index for index in sources if index not in chosen]
+        if not others:
             return []
-        chosen.append(max(rest, key=lambda each: abs(float(left[each]))))
-    for place in list(chosen):
-        rest = [each for each in chosen if each != place]
-        if _left(moments, target, rest) <= _LEFT / 4:
-            chosen = rest
+        chosen.append(max(others, key=lambda index: abs(float(remaining_covariance[index]))))
+    for source in list(chosen):
+        others = [index for index in chosen if index != source]
+        if _unexplained(moments, target, others) <= _LEFT / 4:
+            chosen = others
     return sorted(chosen)
 
 
 def _shown_sum(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
+    """Return the relation of a target to the rounded weighted sum of some columns, if all rows support it."""
     assert target.numbers is not None
-    columns = np.stack([*(each.numbers for each in sources if each.numbers is not None), np.ones(len(target.codes))], 1)
+    columns = np.stack([*(form.numbers for form in sources if form.numbers is not None), np.ones(len(target.codes))], 1)
     scale = float(np.nanmax(np.abs(target.numbers)))
     for weights in weights_of(columns, target.numbers):
-        short = [*(short_number(each, 1.0) for each in weights[:-1]), short_number(weights[-1], scale)]
+        short = [*(short_number(weight, 1.0) for weight in weights[:-1]), short_number(weights[-1], scale)]
         agreed = agreement(columns @ np.array(short), target)
         if agreed.shown and all(short[:-1]):
             break
     else:
         return None
-    owners = tuple(each.owner for each in sources)
-    if target.is_mark and all(each.is_mark for each in sources) and set(short[:-1]) == {-1.0} and short[-1] == 1:
-        words = f"is 1 exactly where none of {', '.join(each.text for each in sources)} is"
+    owners = tuple(form.owner for form in sources)
+    if target.is_mark and all(form.is_mark for form in sources) and set(short[:-1]) == {-1.0} and short[-1] == 1:
+        words = f"is 1 exactly where none of {', '.join(form.text for form in sources)} is"
     else:
-        words = f"is {'' if agreed.exact else 'nearly '}{sum_words(list(zip(short[:-1], (each.text for each in sources), strict=True)), short[-1])}"
+        words = f"is {'' if agreed.exact else 'nearly '}{sum_words(list(zip(short[:-1], (form.text for form in sources), strict=True)), short[-1])}"
     return ColumnRelation(target.owner, owners, words, exact=agreed.exact)
 
 
 def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
-    logs = [_on_scale(each, "product") for each in sources]
+    """Return the relation of a target to the rounded product of powers of some columns, if all rows support it."""
+    logs = [_on_scale(form, "product") for form in sources]
     columns = np.stack([*logs, np.ones(len(target.codes))], 1)
     for *powers, constant in weights_of(columns, _on_scale(target, "product")):
-        short = np.array([*(short_number(each, 1.0) for each in powers), constant])
+        short = np.array([*(short_number(power, 1.0) for power in powers), constant])
         with np.errstate(all="ignore"):
             agreed = agreement(np.exp(columns @ short), target)
         if agreed.shown and all(short[:-1]):
@@ -134,10 +141,10 @@ def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnR
     else:
         return None
     formula = product_words(
-        [(power, each.text) for power, each in zip(short[:-1], sources, strict=True)], float(np.exp(constant))
+        [(power, form.text) for power, form in zip(short[:-1], sources, strict=True)], float(np.exp(constant))
     )
     words = f"is {'' if agreed.exact else 'nearly '}{formula}"
-    return ColumnRelation(target.owner, tuple(each.owner for each in sources), words, exact=agreed.exact)
+    return ColumnRelation(target.owner, tuple(form.owner for form in sources), words, exact=agreed.exact)
 
 
 _SHOWN = {"sum": _shown_sum, "product": _shown_product}
