@@ -46,10 +46,10 @@ def product(first: Any, second: Any, prime: Any) -> Any:
 @compiled
 def products(first: Any, second: Any, prime: Any) -> Any:
     """Return the element-wise products of two arrays."""
-    found = np.empty_like(first)
+    result = np.empty_like(first)
     for i in range(first.size):
-        found[i] = product(first[i], second[i], prime)
-    return found
+        result[i] = product(first[i], second[i], prime)
+    return result
 
 
 @compiled
@@ -85,42 +85,44 @@ def _minus(first: Any, second: Any, prime: Any) -> Any:
 @compiled
 def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
     """Return l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
-    found = row.copy()
+    solution = row.copy()
     for j in range(row.size):
         if dense[j]:
-            found[j] = _minus(found[j], dot(found[:j], upper_columns[j, :j], prime), prime)
-    return found
+            solution[j] = _minus(solution[j], dot(solution[:j], upper_columns[j, :j], prime), prime)
+    return solution
 
 
 @compiled
 def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> Any:
     """Return u with L u = column for every row of ``columns``, L lower triangular with the given inverses of its diagonal."""
-    found = columns.copy()
+    solution = columns.copy()
     for k in range(columns.shape[1]):
         for c in range(columns.shape[0]):
-            rest = _minus(found[c, k], dot(lower_rows[k, :k], found[c, :k], prime), prime)
-            found[c, k] = product(rest, inverses[k], prime)
-    return found
+            remainder = _minus(solution[c, k], dot(lower_rows[k, :k], solution[c, :k], prime), prime)
+            solution[c, k] = product(remainder, inverses[k], prime)
+    return solution
 
 
 @compiled
 def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -> Any:
     """x with x L = row."""
-    found, size = row.copy(), row.size
+    solution, size = row.copy(), row.size
     for k in range(size - 1, -1, -1):
-        rest = _minus(found[k], dot(lower_columns[k, k + 1 : size], found[k + 1 :], prime), prime)
-        found[k] = product(rest, inverses[k], prime)
-    return found
+        remainder = _minus(solution[k], dot(lower_columns[k, k + 1 : size], solution[k + 1 :], prime), prime)
+        solution[k] = product(remainder, inverses[k], prime)
+    return solution
 
 
 @compiled
 def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
     """y with U y = column for every row of ``columns``."""
-    found, size = columns.copy(), columns.shape[1]
+    solution, size = columns.copy(), columns.shape[1]
     for k in range(size - 1, -1, -1):
         for c in range(columns.shape[0]):
-            found[c, k] = _minus(found[c, k], dot(upper_rows[k, k + 1 : size], found[c, k + 1 :], prime), prime)
-    return found
+            solution[c, k] = _minus(
+                solution[c, k], dot(upper_rows[k, k + 1 : size], solution[c, k + 1 :], prime), prime
+            )
+    return solution
 
 
 @compiled
@@ -133,10 +135,10 @@ def subtract(target: Any, source: Any, factor: Any, prime: Any) -> None:
 @compiled
 def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> Any:
     """True if ``first - ratio * second`` is 0 at some class of one person."""
-    found = False
+    vanishes = False
     for c in range(sizes.size):
-        found |= sizes[c] == 1 and first[c] == product(ratio, second[c], prime)
-    return found
+        vanishes |= sizes[c] == 1 and first[c] == product(ratio, second[c], prime)
+    return vanishes
 
 
 @compiled

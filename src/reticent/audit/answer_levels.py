@@ -32,10 +32,10 @@ class NumberedValues:
 
     def add(self, value: Fraction) -> int:
         """Return the number of ``value``, assigning one if it is new."""
-        known = self._numbers.get(value)
-        if known is not None:
-            return known
-        place = self.below(value)
-        self._sorted.insert(place, value)
-        self.rank = np.append(self.rank + (self.rank >= place), place)
+        number = self._numbers.get(value)
+        if number is not None:
+            return number
+        position = self.below(value)
+        self._sorted.insert(position, value)
+        self.rank = np.append(self.rank + (self.rank >= position), position)
         return self._numbers.setdefault(value, len(self.rank) - 1)

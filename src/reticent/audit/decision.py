@@ -60,8 +60,8 @@ def _listed(members: Iterable[int]) -> NDArray[np.int64]:
     listed = list(members)
     for kind in set(map(type, listed)):
         if kind is bool or not issubclass(kind, (int, np.integer)):
-            odd = next(member for member in listed if type(member) is kind)
-            raise PolicyError(f"A member of a query must be a whole number, but one is {odd!r}.")
+            wrong_member = next(member for member in listed if type(member) is kind)
+            raise PolicyError(f"A member of a query must be a whole number, but one is {wrong_member!r}.")
     try:
         return np.array(listed, dtype=np.int64)
     except OverflowError:
@@ -84,9 +84,9 @@ class AggregateQuery:
 
     def __post_init__(self) -> None:
         if self.function not in FAMILIES:
-            known = ", ".join(FAMILIES)
+            families = ", ".join(FAMILIES)
             raise PolicyError(
-                f"function must be one of {known}, but it is {self.function!r}.{did_you_mean(self.function, FAMILIES)}"
+                f"function must be one of {families}, but it is {self.function!r}.{did_you_mean(self.function, FAMILIES)}"
             )
         members = as_members(self.members).copy()
         members.flags.writeable = False
@@ -116,9 +116,9 @@ class AggregateQuery:
     @classmethod
     def linear(cls, coefficients: Mapping[int, int]) -> AggregateQuery:
         """Return the sum of ``coefficient * value`` over people; people with coefficient 0 are not members."""
-        kept = {person: coefficient for person, coefficient in coefficients.items() if coefficient != 0}
-        members = as_members(kept.keys())
-        weights = [kept[int(person)] for person in members]
+        nonzero = {person: coefficient for person, coefficient in coefficients.items() if coefficient != 0}
+        members = as_members(nonzero.keys())
+        weights = [nonzero[int(person)] for person in members]
         for person, weight in zip(members, weights, strict=True):
             whole(weight, f"the coefficient of person {person}", low=1 - LARGEST_COEFFICIENT)
         try:

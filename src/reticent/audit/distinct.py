@@ -63,13 +63,13 @@ class DistinctMaxima:
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """Add an answer to the synopsis. One that contradicts earlier answers raises :class:`DataError` and changes nothing."""
         members = query.members
-        mine = self._predicate[members]
-        inside = np.bincount(mine, minlength=len(self._size))
-        known = self._levels.find(answer)
+        predicate_of = self._predicate[members]
+        inside = np.bincount(predicate_of, minlength=len(self._size))
+        equal_level = self._levels.find(answer)
         # A new value falls between two ranks.
-        place = self._levels.below(answer) - (0 if known is not None else 0.5)
+        rank = self._levels.below(answer) - (0 if equal_level is not None else 0.5)
         bounds = self._levels.rank[self._bound]
-        above, same = bounds > place, (bounds == place) & self._equal
+        above, same = bounds > rank, (bounds == rank) & self._equal
         emptied = above & self._equal & (inside > 0) & (inside == self._size)
         free = int(inside[above].sum())
         if emptied.any() or (inside[same] == 0).any() or not (same.any() or free):
@@ -78,8 +78,8 @@ class DistinctMaxima:
                 "Record the answers that were given; a changed value is a new variable."
             )
         level = self._levels.add(answer)
-        self._move(members[above[mine]], level, equal=not same.any())
-        self._move(members[same[mine]], level, equal=True)
+        self._move(members[above[predicate_of]], level, equal=not same.any())
+        self._move(members[same[predicate_of]], level, equal=True)
         self._equal[np.flatnonzero(same)] = False
 
     def extend(self, n: int) -> None:
@@ -96,28 +96,29 @@ class DistinctMaxima:
             self._predicate[people] = len(self._size) - 1
 
     def _trial(self, members: Integers) -> Trial:
+        """Return the effect of every candidate answer to a maximum of ``members``: at each bound, and in each gap between bounds."""
         inside = np.bincount(self._predicate[members], minlength=len(self._size))
-        met = np.flatnonzero(inside)
-        met = met[np.argsort(self._levels.rank[self._bound[met]], kind="stable")]
+        predicates = np.flatnonzero(inside)
+        predicates = predicates[np.argsort(self._levels.rank[self._bound[predicates]], kind="stable")]
         bounds, inside, size, equal = (
-            self._levels.rank[self._bound[met]],
-            inside[met],
-            self._size[met],
-            self._equal[met],
+            self._levels.rank[self._bound[predicates]],
+            inside[predicates],
+            self._size[predicates],
+            self._equal[predicates],
         )
         distinct, start = np.unique(bounds, return_index=True)
         # Candidate 2i is the gap below the i-th bound, candidate 2i+1 the bound itself; the last gap is above all of them.
-        above = np.repeat(np.append(start, len(met)), 2)[1:]
+        above = np.repeat(np.append(start, len(predicates)), 2)[1:]
         free = _from(inside, above)
         emptied = _from(equal & (size == inside), above)
-        alone = _from(equal & (size - inside == 1), above)
+        leaves_one = _from(equal & (size - inside == 1), above)
         winners = np.zeros(len(above), dtype=np.int64)
         winners[1::2] = np.add.reduceat(np.where(equal, inside, 0), start)
         consistent = (emptied == 0) & ((winners > 0) | (free > 0))
         # A value that a person outside the query has cannot be anyone else's.
         has_owner = np.isin(distinct, self._levels.rank[self._bound[self._equal]])
         consistent[1::2] &= ~has_owner | (winners[1::2] > 0)
-        return Trial(consistent, (alone > 0) | (winners == 1) | ((winners == 0) & (free == 1)))
+        return Trial(consistent, (leaves_one > 0) | (winners == 1) | ((winners == 0) & (free == 1)))
 
 
 def _from(values: NDArray[np.generic], start: Integers) -> Integers:

@@ -41,8 +41,8 @@ class ExactSums:
         trial._add(refinement)
         if trial.rank == self.rank:
             return IMPLIED
-        alone = (row for row in trial._rows.values() if len(row) == 1)
-        return EXPOSES if any(trial.traces.sizes[next(iter(row))] == 1 for row in alone) else SAFE
+        single_columns = (row for row in trial._rows.values() if len(row) == 1)
+        return EXPOSES if any(trial.traces.sizes[next(iter(row))] == 1 for row in single_columns) else SAFE
 
     def remember(self, query: AggregateQuery) -> None:
         """Record that ``query`` was answered."""
@@ -52,19 +52,20 @@ class ExactSums:
         self.traces.extend(n)
 
     def _add(self, refinement: Refinement) -> None:
-        cut = self.traces.cut(refinement)
-        for new, parent in zip(cut.new.tolist(), cut.parent.tolist(), strict=True):
+        """Add a query: split the classes that it splits, and reduce it by the earlier rows."""
+        class_cut = self.traces.cut(refinement)
+        for new, parent in zip(class_cut.new.tolist(), class_cut.parent.tolist(), strict=True):
             for row in self._rows.values():
                 if parent in row:
                     row[new] = row[parent]
         # A pivot column that was split now appears twice; it is still zero in all other rows, so it remains a pivot.
-        rest = self._reduced(
-            {column: Fraction(value) for column, value in enumerate(cut.coefficient.tolist()) if value}
+        reduced = self._reduced(
+            {column: Fraction(value) for column, value in enumerate(class_cut.coefficient.tolist()) if value}
         )
-        if not rest:
+        if not reduced:
             return
-        pivot = min(rest)
-        scaled = {column: value / rest[pivot] for column, value in rest.items()}
+        pivot = min(reduced)
+        scaled = {column: value / reduced[pivot] for column, value in reduced.items()}
         self._rows = {
             other: self._without(row, pivot, scaled) if pivot in row else row for other, row in self._rows.items()
         }

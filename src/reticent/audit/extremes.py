@@ -81,12 +81,12 @@ class RepeatedMaxima:
             return
         level = self._levels.add(answer)
         rank = self._levels.rank
-        mine = rank[self._mu[members]]
-        lowered = members[mine > rank[level]]
-        extreme = np.concatenate([lowered, members[mine == rank[level]]])
-        left = self._incidences(lowered)
-        for query_met in np.flatnonzero(left).tolist():
-            self._extreme[query_met] -= int(left[query_met])
+        ranks = rank[self._mu[members]]
+        lowered = members[ranks > rank[level]]
+        extreme = np.concatenate([lowered, members[ranks == rank[level]]])
+        lost_incidences = self._incidences(lowered)
+        for query_met in np.flatnonzero(lost_incidences).tolist():
+            self._extreme[query_met] -= int(lost_incidences[query_met])
         self._mu[lowered] = level
         self._first[lowered] = _END
         rivals = [rival for rival in self._possible_rivals(members).tolist() if self._answer[rival] == level]
@@ -126,19 +126,19 @@ class RepeatedMaxima:
             return np.empty(0, dtype=np.int64)
         changed = np.zeros(int(self._owner.max()) + 1, dtype=bool)
         changed[self._owner[members]] = True
-        others = changed[self._owner]
-        others[members] = False
-        return np.flatnonzero(self._incidences(np.flatnonzero(others)))
+        is_rival = changed[self._owner]
+        is_rival[members] = False
+        return np.flatnonzero(self._incidences(np.flatnonzero(is_rival)))
 
     def _follows(self, members: Integers, answer: Fraction) -> bool:
         """True if the answer is implied. One that contradicts the others raises :class:`DataError`."""
-        known = self._levels.find(answer)
+        equal_level = self._levels.find(answer)
         # A new value is below the rank it will get, and above all smaller ones.
-        place = 2 * self._levels.below(answer) + (0 if known is not None else -1)
+        position = 2 * self._levels.below(answer) + (0 if equal_level is not None else -1)
         highest = 2 * int(self._levels.rank[self._mu[members]].max())
         _, answers, outside = self._met(members)
         lowest = 2 * int(answers[outside == 0].max(initial=-1))
-        if not lowest <= place <= highest:
+        if not lowest <= position <= highest:
             raise DataError(
                 f"The answer {answer} contradicts earlier answers: no data have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
@@ -156,18 +156,19 @@ class RepeatedMaxima:
 
     def _incidences(self, members: Integers) -> Integers:
         """Return, for every query, how many of ``members`` are extreme for it."""
-        found = np.zeros(len(self._answer), dtype=np.int64)
+        counts = np.zeros(len(self._answer), dtype=np.int64)
         links = self._first[members]
         while (links := links[links != _END]).size:
-            found += np.bincount(self._query[links], minlength=len(found))
+            counts += np.bincount(self._query[links], minlength=len(counts))
             links = self._next[links]
-        return found
+        return counts
 
     def _link(self, people: Integers, query: int) -> None:
+        """Prepend a link to ``query`` to the list of each of ``people``."""
         if self._linked + len(people) > len(self._query):
             self._compact()
-            room = max(self._linked + len(people), 2 * self._linked)
-            self._query, self._next = (_with_room(held, self._linked, room) for held in (self._query, self._next))
+            capacity = max(self._linked + len(people), 2 * self._linked)
+            self._query, self._next = (_with_room(links, self._linked, capacity) for links in (self._query, self._next))
         new = np.arange(self._linked, self._linked + len(people), dtype=np.int32)
         self._query[new] = query
         self._next[new] = self._first[people]
@@ -181,14 +182,14 @@ class RepeatedMaxima:
         while (links := links[links != _END]).size:
             reached[links] = True
             links = self._next[links]
-        place = np.append(np.cumsum(reached, dtype=np.int32) - 1, np.int32(_END))
+        new_index = np.append(np.cumsum(reached, dtype=np.int32) - 1, np.int32(_END))
         self._query = self._query[: self._linked][reached]
-        self._next = place[self._next[: self._linked][reached]]
-        self._first = place[self._first]
+        self._next = new_index[self._next[: self._linked][reached]]
+        self._first = new_index[self._first]
         self._linked = len(self._query)
 
 
-def _with_room(held: Links, used: int, room: int) -> Links:
-    larger = np.empty(room, dtype=held.dtype)
-    larger[:used] = held[:used]
+def _with_room(links: Links, used: int, capacity: int) -> Links:
+    larger = np.empty(capacity, dtype=links.dtype)
+    larger[:used] = links[:used]
     return larger

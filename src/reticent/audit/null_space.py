@@ -72,8 +72,8 @@ class NullSpace:
     @property
     def state_bytes(self) -> int:
         """The memory of the state arrays in bytes."""
-        held = (self.traces.labels, self.traces.sizes, self._vectors)
-        return sum(array.nbytes for array in held) + self._pivots.state_bytes
+        arrays = (self.traces.labels, self.traces.sizes, self._vectors)
+        return sum(array.nbytes for array in arrays) + self._pivots.state_bytes
 
     def decide(self, query: AggregateQuery) -> Decision:
         """Decide whether no value would be determined; does not change the state."""
@@ -123,31 +123,40 @@ class NullSpace:
         parts = refinement.parts()
         if len(parts) > 2:
             return False
-        (one, one_size), (other, other_size) = parts
+        (first_coefficient, first_size), (second_coefficient, second_size) = parts
         total = int(self._vectors[0, refinement.piece_class[0]])
-        value = (-product - other * total) * pow(one - other, -1, self._prime) % self._prime
-        return (one_size == 1 and value == 0) or (other_size == 1 and value == total)
+        value = (
+            (-product - second_coefficient * total)
+            * pow(first_coefficient - second_coefficient, -1, self._prime)
+            % self._prime
+        )
+        return (first_size == 1 and value == 0) or (second_size == 1 and value == total)
 
     def _cut(self, refinement: Refinement) -> None:
         """Split classes, divide their values at random, and correct v.z at two people of a split class."""
-        cut = self.traces.cut(refinement)
-        drawn = self._drawn(len(cut.new))
-        self._vectors = np.concatenate([self._vectors, drawn], axis=1)
-        for vector, values in zip(self._vectors, drawn, strict=True):
+        class_cut = self.traces.cut(refinement)
+        random_values = self._drawn(len(class_cut.new))
+        self._vectors = np.concatenate([self._vectors, random_values], axis=1)
+        for vector, values in zip(self._vectors, random_values, strict=True):
             kernels.spread(
-                vector, cut.parent, np.full(len(drawn[0]), -1), values, self._modulus - np.uint64(1), self._modulus
+                vector,
+                class_cut.parent,
+                np.full(len(random_values[0]), -1),
+                values,
+                self._modulus - np.uint64(1),
+                self._modulus,
             )
-        inside, outside = int(cut.new[0]), int(cut.parent[0])
-        step = int(cut.coefficient[inside] - cut.coefficient[outside])
+        inside, outside = int(class_cut.new[0]), int(class_cut.parent[0])
+        step = int(class_cut.coefficient[inside] - class_cut.coefficient[outside])
         inverse = pow(step, -1, self._prime)
-        touched = np.flatnonzero(cut.coefficient != 0)
-        products = self._products(touched, cut.coefficient[touched])
+        touched = np.flatnonzero(class_cut.coefficient != 0)
+        products = self._products(touched, class_cut.coefficient[touched])
         for vector, product in zip(self._vectors, products, strict=True):
             amount = product * inverse % self._prime
             vector[inside] = (int(vector[inside]) - amount) % self._prime
             vector[outside] = (int(vector[outside]) + amount) % self._prime
         people = tuple(int(np.argmax(self.traces.labels == label)) for label in (inside, outside))
-        self._pivots.add_cut(self.traces.labels, cut, people[0], people[1])
+        self._pivots.add_cut(self.traces.labels, class_cut, people[0], people[1])
 
     def _eliminate(self, refinement: Refinement, products: list[int]) -> None:
         """Record a query that splits no class: project along the null vector of a new pivot."""

@@ -75,8 +75,8 @@ class Pivots:
 
     @property
     def state_bytes(self) -> int:
-        held = (self._people, self._inverses, self._dense, self._factors, self._transposed)
-        return sum(array.nbytes for array in (*held, self._plane_row, self._plane_weight, self._traces))
+        arrays = (self._people, self._inverses, self._dense, self._factors, self._transposed)
+        return sum(array.nbytes for array in (*arrays, self._plane_row, self._plane_weight, self._traces))
 
     def places(self, labels: Integers) -> tuple[Integers, Integers]:
         """Return the classes where pivots add and subtract; -1 for none."""
@@ -108,11 +108,11 @@ class Pivots:
         if not serving:
             self._spares = self._made(labels, [self._find(row, coefficient)])
             serving = self._serving(row, labels, coefficient)
-        (pivot, value), *others = serving
+        (pivot, value), *other_spares = serving
         inverse = pow(value, -1, self._prime)
-        for spare, product in others:
+        for spare, product in other_spares:
             spare.follow(product, pivot, inverse, self._modulus)
-        self._spares = [spare for spare, _ in others]
+        self._spares = [spare for spare, _ in other_spares]
         self._append(row, pivot.column, pivot.person, -1, inverse)
         self._add_planes(coefficient)
         return Direction(int(labels[pivot.person]), pivot.weights, inverse)
@@ -171,6 +171,7 @@ class Pivots:
         return (values % self._prime).astype(np.uint64)
 
     def _append(self, row: Words, column: Words | None, plus: int, minus: int, inverse: int) -> None:
+        """Append the row of a query and its pivot to the factorisation, growing the arrays as needed."""
         k = self.rank
         self._people = _grown(self._people, 2, k + 1)
         self._inverses = _grown(self._inverses, k + 1)

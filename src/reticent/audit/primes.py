@@ -57,8 +57,8 @@ class RandomWords:
 
     def below(self, bound: int, count: int) -> NDArray[np.uint64]:
         """Return ``count`` independent uniform numbers in 0..bound-1, bound at most 2^61, by rejection sampling."""
-        drawn = np.empty(0, dtype=np.uint64)
-        while len(drawn) < count:
-            words = self.words(2 * (count - len(drawn)) + 4) >> np.uint64(64 - BITS)
-            drawn = np.concatenate([drawn, words[words < bound]])
-        return drawn[:count]
+        numbers = np.empty(0, dtype=np.uint64)
+        while len(numbers) < count:
+            words = self.words(2 * (count - len(numbers)) + 4) >> np.uint64(64 - BITS)
+            numbers = np.concatenate([numbers, words[words < bound]])
+        return numbers[:count]

@@ -114,8 +114,8 @@ class ChanceAuditor(ABC):
         """Grow the state to ``n`` people."""
 
     def _rng(self, query: AggregateQuery, threshold: Fraction) -> np.random.Generator:
-        told = f"{self._past.hexdigest()} {query.identity} {threshold}".encode()
-        return np.random.default_rng(int.from_bytes(hashlib.sha256(self._key + told).digest()))
+        seed_text = f"{self._past.hexdigest()} {query.identity} {threshold}".encode()
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(self._key + seed_text).digest()))
 
     def _query(self, members: Members | Mapping[int, int] | AggregateQuery) -> AggregateQuery:
         if isinstance(members, Mapping):

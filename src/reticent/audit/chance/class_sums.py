@@ -151,18 +151,18 @@ def tolerated_totals(m: int, share: Fraction, factor: Fraction) -> tuple[float, 
     high = -log1p(-window) / -np.expm1(log1p(-window / allowed) / (m - 1))
     if low >= high:
         return NONE_SAFE
-    most = window * allowed
-    if max(_fullest(m, low, window), _fullest(m, high, window)) > most:
-        found = minimize_scalar(
+    limit = window * allowed
+    if max(_fullest(m, low, window), _fullest(m, high, window)) > limit:
+        optimum = minimize_scalar(
             lambda total: _fullest(m, total, window), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
         )
-        if found.fun > most:
+        if optimum.fun > limit:
             return NONE_SAFE
-        middle = float(found.x)
+        middle = float(optimum.x)
         low, high = (
             end
-            if _fullest(m, end, window) <= most
-            else brentq(lambda total: _fullest(m, total, window) - most, end, middle)
+            if _fullest(m, end, window) <= limit
+            else brentq(lambda total: _fullest(m, total, window) - limit, end, middle)
             for end in (low, high)
         )
     margin = _MARGIN * m

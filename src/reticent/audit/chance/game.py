@@ -97,10 +97,10 @@ class PriorCells:
     c: int
 
     def __post_init__(self) -> None:
-        least = 1 + 2 / Fraction(self.game.lambda_)
+        minimum = 1 + 2 / Fraction(self.game.lambda_)
         whole(self.c, "c", low=2)
-        if self.c <= least:
-            raise PolicyError(f"c must be above 1 + 2/lambda_ = {least}, but it is {self.c}.")
+        if self.c <= minimum:
+            raise PolicyError(f"c must be above 1 + 2/lambda_ = {minimum}, but it is {self.c}.")
 
     @classmethod
     def of(cls, game: Game) -> PriorCells:

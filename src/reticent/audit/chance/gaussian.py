@@ -28,8 +28,8 @@ _INDEPENDENT = 1e-5
 _HALVINGS = 60
 
 
-def tolerated_shift(kept: FloatArray, game: Game) -> FloatArray:
-    """Return the largest safe |shift| of people with posterior variance ``kept`` (relative to the prior); negative if
+def tolerated_shift(variances: FloatArray, game: Game) -> FloatArray:
+    """Return the largest safe |shift| of people with posterior variance ``variances`` (relative to the prior); negative if
     none is safe.
 
     The windows of prior probability 1/beta at both ends have the smallest ratio, because the ratio is log-concave;
@@ -38,34 +38,34 @@ def tolerated_shift(kept: FloatArray, game: Game) -> FloatArray:
     limit.
     """
     share, factor = float(game.share), float(game.factor)
-    spread = np.sqrt(kept)
+    spread = np.sqrt(variances)
     by_ends = special.ndtri(share) - spread * special.ndtri(share / factor)
     largest = np.where(by_ends < 0, -1.0, by_ends)
-    crowded = (by_ends >= 0) & (kept < 1) & (_peak(np.maximum(largest, 0.0), kept, share) > share * factor)
-    if crowded.any():
-        low, high = np.zeros(int(crowded.sum())), largest[crowded]
+    exceeds = (by_ends >= 0) & (variances < 1) & (_peak(np.maximum(largest, 0.0), variances, share) > share * factor)
+    if exceeds.any():
+        low, high = np.zeros(int(exceeds.sum())), largest[exceeds]
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            good = _peak(middle, kept[crowded], share) <= share * factor
-            low, high = np.where(good, middle, low), np.where(good, high, middle)
-        never = _peak(np.zeros_like(low), kept[crowded], share) > share * factor
-        largest[crowded] = np.where(never, -1.0, low)
+            is_safe = _peak(middle, variances[exceeds], share) <= share * factor
+            low, high = np.where(is_safe, middle, low), np.where(is_safe, high, middle)
+        is_never_safe = _peak(np.zeros_like(low), variances[exceeds], share) > share * factor
+        largest[exceeds] = np.where(is_never_safe, -1.0, low)
     return largest
 
 
-def _peak(shift: FloatArray, kept: FloatArray, share: float) -> FloatArray:
+def _peak(shift: FloatArray, variances: FloatArray, share: float) -> FloatArray:
     """Return the largest posterior of an interval of prior probability ``share``, for shifts >= 0."""
-    removed = np.maximum(1 - kept, 1e-300)
+    removed = np.maximum(1 - variances, 1e-300)
     centre = np.minimum(shift / removed, 30.0)
     low, high = np.zeros_like(centre), centre + 40.0
     for _ in range(_HALVINGS):
         half = (low + high) / 2
         # Upper tails, because the window may be far out.
-        wide = special.ndtr(half - centre) - special.ndtr(-half - centre) >= share
-        low, high = np.where(wide, low, half), np.where(wide, half, high)
-    spread = np.sqrt(kept)
+        is_wide = special.ndtr(half - centre) - special.ndtr(-half - centre) >= share
+        low, high = np.where(is_wide, low, half), np.where(is_wide, half, high)
+    spread = np.sqrt(variances)
     reach = special.ndtr((centre + high - shift) / spread) - special.ndtr((centre - high - shift) / spread)
-    return np.asarray(np.where(kept < 1, reach, share))
+    return np.asarray(np.where(variances < 1, reach, share))
 
 
 @dataclass
@@ -105,15 +105,17 @@ class GaussianSums:
         direction, _ = self._direction(query)
         if direction is None:
             return None
-        kept = np.clip(1 - self.taken - direction**2 - MARGIN * (direction != 0), 0, 1)
-        tolerated = tolerated_shift(kept, self.game) - MARGIN
-        moved = np.abs(direction) > 1e-12
-        if (np.abs(self.shift[~moved]) > tolerated[~moved] + 2 * MARGIN).any() or (tolerated[moved] < 0).any():
+        variances = np.clip(1 - self.taken - direction**2 - MARGIN * (direction != 0), 0, 1)
+        tolerated = tolerated_shift(variances, self.game) - MARGIN
+        is_affected = np.abs(direction) > 1e-12
+        if (np.abs(self.shift[~is_affected]) > tolerated[~is_affected] + 2 * MARGIN).any() or (
+            tolerated[is_affected] < 0
+        ).any():
             return 1.0
-        steps = np.abs(direction[moved])
-        centre = -self.shift[moved] * np.sign(direction[moved])
-        high = float(((tolerated[moved] + centre) / steps).min())
-        low = float(((centre - tolerated[moved]) / steps).max())
+        steps = np.abs(direction[is_affected])
+        centre = -self.shift[is_affected] * np.sign(direction[is_affected])
+        high = float(((tolerated[is_affected] + centre) / steps).min())
+        low = float(((centre - tolerated[is_affected]) / steps).max())
         return 1.0 if low >= high else float(special.ndtr(low) + special.ndtr(-high))
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:

@@ -20,10 +20,10 @@ def density(m: int, values: ArrayLike) -> FloatArray:
     """
     points = np.atleast_1d(np.asarray(values, dtype=float))
     below = np.floor(points)
-    parts, which = np.unique(np.round(points - below, 12), return_inverse=True)
+    parts, index_of = np.unique(np.round(points - below, 12), return_inverse=True)
     highest = below.max(initial=0.0)
     table = _shifted(m, highest + parts, int(highest - below.min(initial=highest)) + 1)
-    return np.asarray(table[which, (highest - below).astype(np.int64)])
+    return np.asarray(table[index_of, (highest - below).astype(np.int64)])
 
 
 def cumulative(m: int, values: ArrayLike) -> FloatArray:
@@ -43,7 +43,7 @@ def _shifted(m: int, points: FloatArray, shifts: int) -> FloatArray:
     offsets = points[:, None] - np.arange(m + shifts - 1)
     table = ((offsets >= 0) & (offsets < 1)).astype(float)
     for k in range(2, m + 1):
-        at = offsets[:, : m + shifts - k]
+        positions = offsets[:, : m + shifts - k]
         # Outside [0, k] both densities vanish; the clipped weights keep every term non-negative.
-        table = (np.clip(at, 0, None) * table[:, :-1] + np.clip(k - at, 0, None) * table[:, 1:]) / (k - 1)
+        table = (np.clip(positions, 0, None) * table[:, :-1] + np.clip(k - positions, 0, None) * table[:, 1:]) / (k - 1)
     return table

@@ -45,39 +45,43 @@ class MaximumJudge:
 
     def safe_range(self, size: float) -> tuple[float, float]:
         """Return the smallest and largest safe M of ``max(S) = M``, or of ``max(S) < M`` if ``size`` is infinite. Empty if out of order."""
-        held = 1 / size
-        rest = 1 - held
-        if rest <= 0:
+        holder_share = 1 / size
+        other_share = 1 - holder_share
+        if other_share <= 0:
             return 1.0, 0.0
-        return self._by_windows(held, rest) if self.cells is None else self._by_cells(held, rest, self.cells)
+        return (
+            self._by_windows(holder_share, other_share)
+            if self.cells is None
+            else self._by_cells(holder_share, other_share, self.cells)
+        )
 
-    def _by_windows(self, held: float, rest: float) -> tuple[float, float]:
-        """Return the safe range by windows: those below M have ratio ``rest / M``, the top one less, and one that ends
+    def _by_windows(self, holder_share: float, other_share: float) -> tuple[float, float]:
+        """Return the safe range by windows: those below M have ratio ``other_share / M``, the top one less, and one that ends
         in M more.
 
         If 1/beta exceeds M no window fits below M; the largest window then has probability 1 and ratio beta.
         """
         window, allowed = float(self.game.share), float(self.game.factor)
         # Top window: held + rest (M - 1 + window) / M >= window / allowed.
-        shortage = held + rest - window / allowed
-        top = rest * (1 - window) / shortage if shortage > 0 else 2.0
+        shortage = holder_share + other_share - window / allowed
+        top = other_share * (1 - window) / shortage if shortage > 0 else 2.0
         low = max(1 - window, top)
         if window * allowed >= 1:
-            return low, min(1.0, max(rest * allowed, window))
+            return low, min(1.0, max(other_share * allowed, window))
         # A window ending in M: held + rest * window / M <= window * allowed.
-        spare = window * allowed - held
-        crowd = rest * window / spare if spare > 0 else 2.0
-        return max(low, window, rest / allowed, crowd), min(1.0, rest * allowed)
+        spare = window * allowed - holder_share
+        crowd = other_share * window / spare if spare > 0 else 2.0
+        return max(low, window, other_share / allowed, crowd), min(1.0, other_share * allowed)
 
-    def _by_cells(self, held: float, rest: float, cells: PriorCells) -> tuple[float, float]:
-        """Return the safe range by cells: those below the top one have ratio ``rest / M``, the top one ``count (held +
+    def _by_cells(self, holder_share: float, other_share: float, cells: PriorCells) -> tuple[float, float]:
+        """Return the safe range by cells: those below the top one have ratio ``other_share / M``, the top one ``count (held +
         rest (1 - (count-1)/(count M)))``.
         """
         count, allowed = cells.count, float(1 + cells.slack)
-        low = max((count - 1) / count, rest / allowed)
-        high = min(1.0, rest * allowed)
+        low = max((count - 1) / count, other_share / allowed)
+        high = min(1.0, other_share * allowed)
         for limit, is_least in ((1 / allowed, True), (allowed, False)):
-            gap = count - (limit - count * held) / rest
+            gap = count - (limit - count * holder_share) / other_share
             if is_least:
                 low = max(low, (count - 1) / gap if gap > 0 else 2.0)
             elif gap > 0:
@@ -115,9 +119,9 @@ class Synopsis:
     def all_safe(self) -> bool:
         """True if the answers so far keep everyone safe."""
         return all(
-            self._safe(self.bound[place], size, self.equal[place])
-            for place, size in enumerate(self.size)
-            if place and size
+            self._safe(self.bound[predicate], size, self.equal[predicate])
+            for predicate, size in enumerate(self.size)
+            if predicate and size
         )
 
     def _safe(self, bound: float, size: int, equal: bool) -> bool:
@@ -125,13 +129,13 @@ class Synopsis:
 
     def chance_below(self, members: IntArray, level: float, *, strictly: bool = False) -> float:
         """Return the probability that the maximum of ``members`` is at most ``level`` (or below it), given the answers so far."""
-        met, inside = np.unique(self.predicate[members], return_counts=True)
+        predicates, member_counts = np.unique(self.predicate[members], return_counts=True)
         total = 1.0
-        for place, count in zip(met.tolist(), inside.tolist(), strict=True):
-            bound = self.bound[place]
-            if level > bound or (level == bound and not (strictly and self.equal[place])):
+        for predicate, count in zip(predicates.tolist(), member_counts.tolist(), strict=True):
+            bound = self.bound[predicate]
+            if level > bound or (level == bound and not (strictly and self.equal[predicate])):
                 continue
-            holder_elsewhere = 1 - count / self.size[place] if self.equal[place] else 1.0
+            holder_elsewhere = 1 - count / self.size[predicate] if self.equal[predicate] else 1.0
             total *= holder_elsewhere * (level / bound) ** count
         return total
 
@@ -139,43 +143,49 @@ class Synopsis:
         """Return the probability, rounded up, that the maximum of ``members`` would be unsafe for some person."""
         if not self.all_safe():
             return 1.0
-        met, inside = np.unique(self.predicate[members], return_counts=True)
-        counts = dict(zip(met.tolist(), inside.tolist(), strict=True))
-        levels = sorted({self.bound[place] for place in counts})
-        fine = sum(
-            self._fine_gap(members, counts, low, high) for low, high in zip([0.0, *levels], levels, strict=False)
+        predicates, member_counts = np.unique(self.predicate[members], return_counts=True)
+        counts = dict(zip(predicates.tolist(), member_counts.tolist(), strict=True))
+        levels = sorted({self.bound[predicate] for predicate in counts})
+        safe_chance = sum(
+            self._safe_between(members, counts, low, high) for low, high in zip([0.0, *levels], levels, strict=False)
         )
-        fine += sum(self._fine_bound(members, counts, level) for level in levels)
-        return min(1.0, max(0.0, 1 - fine) + MARGIN)
+        safe_chance += sum(self._safe_at(members, counts, level) for level in levels)
+        return min(1.0, max(0.0, 1 - safe_chance) + MARGIN)
 
     def _above(self, counts: dict[int, int], level: float) -> tuple[int, bool]:
         """Return how many members have a bound of at least ``level``, and whether the remaining predicates are safe."""
-        places = [place for place in counts if self.bound[place] >= level]
-        left = [(place, self.size[place] - counts[place]) for place in places if place]
-        kept = all(self._safe(self.bound[place], size, self.equal[place]) for place, size in left if size)
+        predicates = [predicate for predicate in counts if self.bound[predicate] >= level]
+        remaining_sizes = [
+            (predicate, self.size[predicate] - counts[predicate]) for predicate in predicates if predicate
+        ]
+        remain_safe = all(
+            self._safe(self.bound[predicate], size, self.equal[predicate])
+            for predicate, size in remaining_sizes
+            if size
+        )
         # An "=" predicate cannot lose all its members to a smaller maximum: such an answer has probability 0.
-        return sum(counts[place] for place in places), kept
+        return sum(counts[predicate] for predicate in predicates), remain_safe
 
-    def _fine_gap(self, members: IntArray, counts: dict[int, int], low: float, high: float) -> float:
+    def _safe_between(self, members: IntArray, counts: dict[int, int], low: float, high: float) -> float:
         """Return the probability of a safe maximum strictly between two neighbouring bounds."""
-        free, kept = self._above(counts, high)
-        least, most = self.judge.safe_range(free)
-        low, high = max(low, least + MARGIN), min(high, most)
-        if not kept or low >= high:
+        free, remain_safe = self._above(counts, high)
+        lowest, highest = self.judge.safe_range(free)
+        low, high = max(low, lowest + MARGIN), min(high, highest)
+        if not remain_safe or low >= high:
             return 0.0
         return max(0.0, self.chance_below(members, high, strictly=True) - self.chance_below(members, low))
 
-    def _fine_bound(self, members: IntArray, counts: dict[int, int], level: float) -> float:
+    def _safe_at(self, members: IntArray, counts: dict[int, int], level: float) -> float:
         """Return the probability that the maximum equals this bound, if that is safe."""
-        holders = [place for place in counts if self.bound[place] == level and self.equal[place]]
+        holders = [predicate for predicate in counts if self.bound[predicate] == level and self.equal[predicate]]
         if not holders:
             return 0.0
-        place = holders[0]
-        above = [other for other in counts if self.bound[other] > level]
-        _, kept = self._above({other: counts[other] for other in above}, level)
-        narrowed = self._safe(level, counts[place], True)
-        lowered = self._safe(level, 1, False) if above or counts[place] < self.size[place] else True
-        if not (kept and narrowed and lowered):
+        predicate = holders[0]
+        above = [higher for higher in counts if self.bound[higher] > level]
+        _, remain_safe = self._above({higher: counts[higher] for higher in above}, level)
+        narrowed = self._safe(level, counts[predicate], True)
+        lowered = self._safe(level, 1, False) if above or counts[predicate] < self.size[predicate] else True
+        if not (remain_safe and narrowed and lowered):
             return 0.0
         return self.chance_below(members, level) - self.chance_below(members, level, strictly=True)
 
@@ -185,32 +195,37 @@ class Synopsis:
             raise DataError(
                 "The recorded answer is outside the support of the prior, so the prior does not fit this column."
             )
-        mine = self.predicate[members]
-        same = [p for p in set(mine.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
-        higher = np.array([self._exceeds(place, answer) for place in range(len(self.size))])
-        free = members[higher[mine]]
-        known = [p for p, bound in enumerate(self.exact_bound) if bound == answer and self.equal[p] and self.size[p]]
-        left = np.bincount(self.predicate[free], minlength=len(self.size))
-        emptied = any(self.equal[p] and self.size[p] and left[p] == self.size[p] for p in range(len(self.size)))
-        if emptied or (known and not same) or not (same or len(free)):
+        predicate_of = self.predicate[members]
+        equal_predicates = [p for p in set(predicate_of.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
+        higher = np.array([self._exceeds(predicate, answer) for predicate in range(len(self.size))])
+        free = members[higher[predicate_of]]
+        equal_bounds = [
+            p for p, bound in enumerate(self.exact_bound) if bound == answer and self.equal[p] and self.size[p]
+        ]
+        member_counts = np.bincount(self.predicate[free], minlength=len(self.size))
+        emptied = any(
+            self.equal[p] and self.size[p] and member_counts[p] == self.size[p] for p in range(len(self.size))
+        )
+        if emptied or (equal_bounds and not equal_predicates) or not (equal_predicates or len(free)):
             raise DataError(
                 "The recorded answer contradicts earlier answers: no distinct values have these maxima. "
                 "Record the answers that were given; a changed value is a new variable."
             )
-        self._move(free, answer, level, equal=not same)
-        if same:
-            self._move(members[mine == same[0]], answer, level, equal=True)
-            self.equal[same[0]] = False
+        self._move(free, answer, level, equal=not equal_predicates)
+        if equal_predicates:
+            self._move(members[predicate_of == equal_predicates[0]], answer, level, equal=True)
+            self.equal[equal_predicates[0]] = False
 
-    def _exceeds(self, place: int, answer: Fraction) -> bool:
-        bound = self.exact_bound[place]
+    def _exceeds(self, predicate: int, answer: Fraction) -> bool:
+        bound = self.exact_bound[predicate]
         return bound is None or bound > answer
 
     def _move(self, people: IntArray, answer: Fraction, level: float, *, equal: bool) -> None:
+        """Move people from their predicates into a new one with this bound."""
         if not len(people):
             return
-        for place, count in zip(*np.unique(self.predicate[people], return_counts=True), strict=True):
-            self.size[int(place)] -= int(count)
+        for predicate, count in zip(*np.unique(self.predicate[people], return_counts=True), strict=True):
+            self.size[int(predicate)] -= int(count)
         self.predicate[people] = len(self.size)
         self.size.append(len(people))
         self.bound.append(level)
@@ -220,10 +235,10 @@ class Synopsis:
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Return an exact sample of a data set from the posterior, on the scale of the prior."""
         values: FloatArray = rng.random(self.n) * np.array(self.bound)[self.predicate]
-        for place, equal in enumerate(self.equal):
-            people = np.flatnonzero(self.predicate == place)
+        for predicate, equal in enumerate(self.equal):
+            people = np.flatnonzero(self.predicate == predicate)
             if equal and len(people):
-                values[rng.choice(people)] = self.bound[place]
+                values[rng.choice(people)] = self.bound[predicate]
         return values
 
 

@@ -47,9 +47,9 @@ class Tally:
         """Return SAFE for each chain: every share within a factor 1 + lambda~/3 of the prior; compared in integers."""
         allowed = 1 + self.cells.slack / 3
         scaled = self.counts.reshape(self.chains, -1) * self.cells.count
-        least = -(-self.seen * allowed.denominator // allowed.numerator)
-        most = self.seen * allowed.numerator // allowed.denominator
-        return np.asarray(((scaled >= least) & (scaled <= most)).all(axis=1))
+        lowest = -(-self.seen * allowed.denominator // allowed.numerator)
+        highest = self.seen * allowed.numerator // allowed.denominator
+        return np.asarray(((scaled >= lowest) & (scaled <= highest)).all(axis=1))
 
 
 def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
@@ -89,14 +89,14 @@ class Vote:
         """Return the share of possible answers that SAFE rejects; stops early once it must exceed the threshold."""
         start = self.walk.start(answers)
         after = Walk(self.walk.prior, np.vstack([self.walk.matrix, question]))
-        rejected = done = 0
-        while done < self.votes and rejected <= threshold * self.votes:
-            chains = min(_BATCH, self.votes - done)
+        rejected = votes_cast = 0
+        while votes_cast < self.votes and rejected <= threshold * self.votes:
+            chains = min(_BATCH, self.votes - votes_cast)
             points = self.walk.run(np.tile(start, (chains, 1)), _BURN_IN * self.thin, rng)
             tally = Tally(self.walk.prior, self.cells, chains, points.shape[1])
             for _ in range(self.samples):
                 points = after.run(points, self.thin, rng)
                 tally.add(points)
             rejected += int((~tally.safe()).sum())
-            done += chains
+            votes_cast += chains
         return rejected / self.votes

@@ -73,74 +73,75 @@ class OverlappingSums:
         """Return the certified risk of answering; None if it cannot be determined with reasonable effort."""
         if query.coefficients is not None:
             return None
-        sizes, asked = self._classes(query)
+        sizes, queries = self._classes(query)
         if len(sizes) > _MOST_CLASSES:
             return None
         share, factor = self.game.share, self.game.factor
-        told_everything = np.linalg.matrix_rank(asked) == len(sizes)
+        all_known = np.linalg.matrix_rank(queries) == len(sizes)
         # If all class sums are known, the full factor may be used; otherwise part of it is reserved for unsafe sums.
-        factors = [factor] if told_everything else [1 + part * (factor - 1) for part in _PARTS]
-        kept_back = [1.0 if told_everything else _kept_back(share, factor, smaller) for smaller in factors]
+        factors = [factor] if all_known else [1 + reserve * (factor - 1) for reserve in _PARTS]
+        reserves = [1.0 if all_known else _kept_back(share, factor, smaller) for smaller in factors]
         tolerated = [
             np.array([self.law.tolerated(int(size), share, smaller) for size in sizes]).T for smaller in factors
         ]
         if all((low > high).any() for low, high in tolerated):
             return SampledRisk(1.0, 0, 0.0)
         error = float(threshold) / 10
-        wanted = int(np.ceil(3 * np.log(len(factors) / error) / (float(threshold) * min(kept_back))))
-        drawn = self._drawn(sizes, asked[:-1], wanted, rng)
-        if drawn is None:
+        sample_count = int(np.ceil(3 * np.log(len(factors) / error) / (float(threshold) * min(reserves))))
+        samples = self._drawn(sizes, queries[:-1], sample_count, rng)
+        if samples is None:
             return None
         bounds = [
-            _most(int(((drawn < low) | (drawn > high)).any(axis=1).sum()), len(drawn), error / len(factors)) / part
-            for (low, high), part in zip(tolerated, kept_back, strict=True)
+            _most(int(((samples < low) | (samples > high)).any(axis=1).sum()), len(samples), error / len(factors))
+            / reserve
+            for (low, high), reserve in zip(tolerated, reserves, strict=True)
         ]
-        return SampledRisk(min(1.0, *bounds), len(drawn), error)
+        return SampledRisk(min(1.0, *bounds), len(samples), error)
 
     def _classes(self, query: AggregateQuery) -> tuple[IntArray, FloatArray]:
         """Return the size of each class, and for each query (the new one last) which classes it sums."""
         inside = np.zeros((self.n, len(self.members) + 1), dtype=bool)
-        for place, members in enumerate([*self.members, query.members]):
-            inside[members, place] = True
-        touched = inside[inside.any(axis=1)]
-        kinds, sizes = np.unique(touched, axis=0, return_counts=True)
+        for query_index, members in enumerate([*self.members, query.members]):
+            inside[members, query_index] = True
+        in_queries = inside[inside.any(axis=1)]
+        kinds, sizes = np.unique(in_queries, axis=0, return_counts=True)
         return sizes.astype(np.int64), kinds.T.astype(float)
 
-    def _drawn(self, sizes: IntArray, past: FloatArray, wanted: int, rng: np.random.Generator) -> FloatArray | None:
+    def _drawn(self, sizes: IntArray, past: FloatArray, count: int, rng: np.random.Generator) -> FloatArray | None:
         """Return independent samples of the sums of all classes, given the answers so far."""
         # Large classes are the dependent ones: their densities are wide, so that many samples are accepted.
-        followed = _independent_columns(past * np.sqrt(sizes))
-        free = np.setdiff1d(np.arange(len(sizes)), followed)
-        if (sizes > self.law.largest).any() and len(followed):
+        dependent = _independent_columns(past * np.sqrt(sizes))
+        free = np.setdiff1d(np.arange(len(sizes)), dependent)
+        if (sizes > self.law.largest).any() and len(dependent):
             return None
         rows = _independent_columns(past.T) if len(past) else np.empty(0, dtype=np.int64)
-        solving = np.linalg.inv(past[np.ix_(rows, followed)]) if len(rows) else np.empty((0, 0))
-        known = np.array(self.answers)[rows]
-        kept: list[FloatArray] = []
-        found = proposed = 0
-        while found < wanted:
+        solving = np.linalg.inv(past[np.ix_(rows, dependent)]) if len(rows) else np.empty((0, 0))
+        answers = np.array(self.answers)[rows]
+        accepted: list[FloatArray] = []
+        accepted_count = proposed = 0
+        while accepted_count < count:
             if proposed >= _PROPOSALS:
                 return None
             proposed += _BATCH
             sums = np.empty((_BATCH, len(sizes)))
-            for place in free:
-                sums[:, place] = self.law.drawn(int(sizes[place]), _BATCH, rng)
+            for class_index in free:
+                sums[:, class_index] = self.law.drawn(int(sizes[class_index]), _BATCH, rng)
             if len(rows):
-                sums[:, followed] = (known - sums[:, free] @ past[np.ix_(rows, free)].T) @ solving.T
+                sums[:, dependent] = (answers - sums[:, free] @ past[np.ix_(rows, free)].T) @ solving.T
             chance = np.ones(_BATCH)
-            for place in followed:
-                chance *= self.law.height(int(sizes[place]), sums[:, place])
-            chosen = sums[rng.random(_BATCH) < chance]
-            kept.append(chosen)
-            found += len(chosen)
-        return np.concatenate(kept)[:wanted]
+            for class_index in dependent:
+                chance *= self.law.height(int(sizes[class_index]), sums[:, class_index])
+            batch = sums[rng.random(_BATCH) < chance]
+            accepted.append(batch)
+            accepted_count += len(batch)
+        return np.concatenate(accepted)[:count]
 
 
-def _most(found: int, draws: int, error: float) -> float:
-    """Return the largest probability compatible with ``found`` of this many independent samples, up to an error
+def _most(unsafe_count: int, draws: int, error: float) -> float:
+    """Return the largest probability compatible with ``unsafe_count`` of this many independent samples, up to an error
     probability. Source: [Clopper1934].
     """
-    return float(beta_law.ppf(1 - error, found + 1, draws - found)) if found < draws else 1.0
+    return float(beta_law.ppf(1 - error, unsafe_count + 1, draws - unsafe_count)) if unsafe_count < draws else 1.0
 
 
 def _kept_back(share: Fraction, factor: Fraction, smaller: Fraction) -> float:

@@ -112,12 +112,12 @@ class DrawnSums:
         change = self.groups.change(query) if self.groups is not None else None
         if self.groups is not None and change is not None:
             return PosteriorRisk(self.groups.unsafe_chance(change), EXACT)
-        found = self.overlapping.risk(query, threshold, rng) if self.plain else None
-        if found is None:
+        bounded = self.overlapping.risk(query, threshold, rng) if self.plain else None
+        if bounded is None:
             return self.walked.risk(query, threshold, rng)
         return PosteriorRisk(
-            found.bound,
-            f"bounded from {found.draws:,} exact samples, wrong with a probability of at most {found.error:.1g}",
+            bounded.bound,
+            f"bounded from {bounded.draws:,} exact samples, wrong with a probability of at most {bounded.error:.1g}",
         )
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:

@@ -69,9 +69,10 @@ class ProbabilisticSumAuditor(ChanceAuditor):
         self._posterior = posterior(n, prior, game, Effort(votes, samples, exact_only))
 
     def _decide(self, query: AggregateQuery, threshold: Fraction, rng: np.random.Generator) -> Decision:
-        known = self._classical.would_answer(query)
-        if known.rule in ("implied", EXPOSES.rule):
-            return known
+        """Decide by the classical rules first, then by the probability of an unsafe answer."""
+        classical = self._classical.would_answer(query)
+        if classical.rule in ("implied", EXPOSES.rule):
+            return classical
         risk = self._posterior.risk(query, threshold, rng)
         if risk is None:
             return UNDECIDED

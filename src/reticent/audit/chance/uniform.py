@@ -40,8 +40,8 @@ def tolerated_deviation(m: int, share: Fraction, factor: Fraction) -> float:
         return -1.0
     end = m / 2 * (1 - 1e-12)
     # Far out the lower window is empty, and the slack is -1.
-    found = float(brentq(lambda deviation: _slack(m, deviation, share, factor), 0.0, end, xtol=1e-12))
-    return max(found - MARGIN, 0.0)
+    root = float(brentq(lambda deviation: _slack(m, deviation, share, factor), 0.0, end, xtol=1e-12))
+    return max(root - MARGIN, 0.0)
 
 
 def _slack(m: int, deviation: float, share: Fraction, factor: Fraction) -> float:
@@ -99,14 +99,14 @@ class UniformGroups:
         """Return the effect of a query; None if the answers would no longer reduce to disjoint sums."""
         if query.coefficients is not None:
             return None
-        mine = self.group[query.members]
-        inside = np.bincount(mine + 1, minlength=len(self.sizes) + 1)
+        group_of = self.group[query.members]
+        inside = np.bincount(group_of + 1, minlength=len(self.sizes) + 1)
         sizes = np.array([0, *self.sizes])
         partly = np.flatnonzero((inside[1:] > 0) & (inside[1:] < sizes[1:]))
         if len(partly) > 1 or (len(partly) == 1 and inside[0]):
             return None
-        cut = int(partly[0]) if len(partly) else -1
-        return Change(query.members[mine == cut], cut)
+        split_group = int(partly[0]) if len(partly) else -1
+        return Change(query.members[group_of == split_group], split_group)
 
     def all_safe(self) -> bool:
         """True if AllSafe holds after the answers so far."""
@@ -125,26 +125,26 @@ class UniformGroups:
             return 1.0
         if change.cut < 0:
             return min(1.0, 2 * float(cumulative(size, [size / 2 - deviation])[0]) + MARGIN)
-        rest = self.sizes[change.cut] - size
-        others = self._tolerated(rest)
-        if others < 0:
+        rest_size = self.sizes[change.cut] - size
+        rest_deviation = self._tolerated(rest_size)
+        if rest_deviation < 0:
             return 1.0
         total = float(self.sums[change.cut])
-        low = max(size / 2 - deviation, total - rest / 2 - others, 0.0)
-        high = min(size / 2 + deviation, total - rest / 2 + others, float(size))
-        return min(1.0, max(0.0, 1 - split_chance(size, rest, total, low, high)) + MARGIN)
+        low = max(size / 2 - deviation, total - rest_size / 2 - rest_deviation, 0.0)
+        high = min(size / 2 + deviation, total - rest_size / 2 + rest_deviation, float(size))
+        return min(1.0, max(0.0, 1 - split_chance(size, rest_size, total, low, high)) + MARGIN)
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
         """Add an answer to a query that reduces to disjoint sums."""
         change = self.change(query)
         if change is None or change.is_nothing:
             return
-        known = np.unique(self.group[query.members])
-        told = [self.sums[place] for place in known.tolist() if place >= 0 and place != change.cut]
-        total = self._scaled(answer, len(query)) - sum(told, Fraction(0))
-        left = self.sums[change.cut] - total if change.cut >= 0 else Fraction(0)
-        most = self.sizes[change.cut] - len(change.part) if change.cut >= 0 else 0
-        if not (0 <= total <= len(change.part) and 0 <= left <= most):
+        groups = np.unique(self.group[query.members])
+        known_sums = [self.sums[group] for group in groups.tolist() if group >= 0 and group != change.cut]
+        total = self._scaled(answer, len(query)) - sum(known_sums, Fraction(0))
+        rest_sum = self.sums[change.cut] - total if change.cut >= 0 else Fraction(0)
+        rest_size = self.sizes[change.cut] - len(change.part) if change.cut >= 0 else 0
+        if not (0 <= total <= len(change.part) and 0 <= rest_sum <= rest_size):
             raise DataError(
                 "The recorded answer is outside the range of the prior: the prior does not fit this column."
             )
@@ -158,11 +158,11 @@ class UniformGroups:
     def chance(self, person: int, low: float, high: float) -> float:
         """Return the posterior probability that a person's value is between ``low`` and ``high``, in the prior's own unit."""
         ends = self.prior.cumulative(np.array([low, high]))
-        place = int(self.group[person])
-        if place < 0:
+        group = int(self.group[person])
+        if group < 0:
             return float(ends[1] - ends[0])
-        total, others = float(self.sums[place]), self.sizes[place] - 1
-        table = cumulative(others, [total - ends[0], total - ends[1], total, total - 1])
+        total, other_count = float(self.sums[group]), self.sizes[group] - 1
+        table = cumulative(other_count, [total - ends[0], total - ends[1], total, total - 1])
         return float((table[0] - table[1]) / (table[2] - table[3]))
 
     def _scaled(self, answer: Fraction, size: int) -> Fraction:

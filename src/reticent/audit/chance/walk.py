@@ -56,7 +56,7 @@ class Walk:
         rows = [part for part, end in ((above, low), (below, high)) if np.isfinite(end)]
         ends = [np.full(people, value) for value, end in ((-low, low), (high, high)) if np.isfinite(end)]
         equal = np.hstack([self.matrix, np.zeros((len(self.matrix), 1))])
-        done = linprog(
+        solution = linprog(
             costs,
             A_ub=np.vstack(rows) if rows else None,
             b_ub=np.concatenate(ends) if ends else None,
@@ -64,7 +64,7 @@ class Walk:
             b_eq=answers if len(equal) else None,
             bounds=[*[(None, None)] * people, (0, scale)],
         )
-        if done.status != 0 or done.x is None or done.x[-1] <= 1e-9 * scale:
+        if solution.status != 0 or solution.x is None or solution.x[-1] <= 1e-9 * scale:
             raise DataError(
                 "The recorded answers leave no room inside the support of the prior: "
                 "an answer is at or beyond its end, or the prior does not fit."
@@ -73,7 +73,7 @@ class Walk:
             # An unbounded support has no ends; the point nearest to the medians is central.
             centre = np.full(people, float(quartiles[1]))
             return np.asarray(centre - self._inverse @ (self.matrix @ centre - answers) if len(equal) else centre)
-        return np.asarray(done.x[:-1])
+        return np.asarray(solution.x[:-1])
 
     def run(
         self,

@@ -125,10 +125,10 @@ class Region:
 
     def fits(self, point: Sequence[Fraction]) -> bool:
         """True if these values of the pieces fit the log, exactly."""
-        inside = all(self.box.allows(piece, value) for piece, value in enumerate(point))
-        whole = not self.integral or all(value.denominator == 1 for value in point)
-        held = all(any(point[piece] == holding.value for piece in holding.pieces) for holding in self.holdings)
-        return inside and whole and held and self.sums(point) == list(self.answers)
+        in_box = all(self.box.allows(piece, value) for piece, value in enumerate(point))
+        is_integral = not self.integral or all(value.denominator == 1 for value in point)
+        holdings_met = all(any(point[piece] == holding.value for piece in holding.pieces) for holding in self.holdings)
+        return in_box and is_integral and holdings_met and self.sums(point) == list(self.answers)
 
     def sums(self, point: Sequence[Fraction]) -> list[Fraction]:
         """Return the sums of the queries over these values."""
@@ -150,6 +150,7 @@ class Region:
 
 
 def _pieces(classes: PersonClasses, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
+    """Return the people of each piece, the piece of each person's class head, and the class of each piece: up to ``singles`` people of a class are pieces of their own."""
     order = np.argsort(classes.of, kind="stable")
     ends = np.cumsum(classes.size)
     people: list[IntArray] = []
@@ -191,11 +192,11 @@ def _box(log: Log, people: tuple[IntArray, ...]) -> Box:
 
 def _holdings(log: Log, people: tuple[IntArray, ...], box: Box) -> tuple[Holding, ...]:
     singles = {int(members[0]): piece for piece, members in enumerate(people) if len(members) == 1}
-    found = []
+    holdings = []
     for entry in log.entries:
         if entry.query.function == "sum":
             continue
         pieces = [singles[person] for person in entry.query.members.tolist() if person in singles]
-        able = tuple(piece for piece in pieces if box.allows(piece, entry.answer))
-        found.append(Holding(entry.number, entry.answer, able))
-    return tuple(found)
+        candidates = tuple(piece for piece in pieces if box.allows(piece, entry.answer))
+        holdings.append(Holding(entry.number, entry.answer, candidates))
+    return tuple(holdings)

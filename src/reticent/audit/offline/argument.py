@@ -99,10 +99,10 @@ def _most(box: Box, factors: dict[int, Fraction]) -> Bound:
     """Return the largest weighted sum in the box, None if unbounded."""
     total = Fraction(0)
     for piece, factor in factors.items():
-        most = box.most(piece, factor)
-        if most is None:
+        largest = box.most(piece, factor)
+        if largest is None:
             return None
-        total += most
+        total += largest
     return total
 
 
@@ -190,18 +190,20 @@ def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
 
 def _leaf_told(region: Region, goal: Goal, leaf: Leaf, box: Box) -> str:
     coefficients, total = region.combined(leaf.weights)
-    shown = goal.sign if goal.piece is not None else 1
-    left = signed((shown * weight, f"query {region.numbers[row]}") for row, weight in leaf.weights)
-    reach = _most(box, coefficients)
-    if reach is not None and reach < total:
-        side = "at most" if shown > 0 else "at least"
-        return f"{left} adds up to {shown * total}, but within the bounds to {side} {shown * reach}: impossible."
+    sign = goal.sign if goal.piece is not None else 1
+    combination = signed((sign * weight, f"query {region.numbers[row]}") for row, weight in leaf.weights)
+    largest_sum = _most(box, coefficients)
+    if largest_sum is not None and largest_sum < total:
+        side = "at most" if sign > 0 else "at least"
+        return f"{combination} adds up to {sign * total}, but within the bounds to {side} {sign * largest_sum}: impossible."
     side = "at most" if goal.sign > 0 else "at least"
     bound = goal.sign * (upper_bound(region, goal, leaf, box) or Fraction(0))
     name = _piece_name(region, goal.piece or 0)
     if not leaf.weights:
         return f"By the bounds, {name} is {side} {bound}."
-    return f"{left} adds up to {shown * total}; with the bounds of all other people in it, {name} is {side} {bound}."
+    return (
+        f"{combination} adds up to {sign * total}; with the bounds of all other people in it, {name} is {side} {bound}."
+    )
 
 
 def _piece_name(region: Region, piece: int) -> str:

@@ -41,9 +41,9 @@ def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
         search.beyond(Goal())
     ends = _intervals(search) if log.bounded and not region.integral and not region.holdings else {}
     verdicts = {}
-    for done, piece in enumerate(region.heads.tolist()):
+    for index, piece in enumerate(region.heads.tolist()):
         if context is not None:
-            context.step("checking person by person", done, len(region.heads))
+            context.step("checking person by person", index, len(region.heads))
         verdicts[piece] = _verdict(search, piece, ends.get(piece))
     proofs: dict[int, Certificate] = {}
     exposed: dict[int, Fraction] = {}

@@ -50,6 +50,7 @@ class _Graph:
 
     @classmethod
     def of(cls, log: Log) -> _Graph:
+        """Return the graph of a log of sums over intervals; its nodes are the ends of the intervals."""
         starts = np.array([int(entry.query.members[0]) for entry in log.entries], dtype=np.int64)
         stops = np.array([int(entry.query.members[-1]) + 1 for entry in log.entries], dtype=np.int64)
         ends = np.unique(np.concatenate([starts, stops, [0, log.n]]))
@@ -57,13 +58,13 @@ class _Graph:
         answers = np.array([int(entry.answer) for entry in log.entries], dtype=np.int64)
         rows = np.arange(len(log.entries))
         low, high = np.arange(len(ends) - 1), np.arange(1, len(ends))
-        none = np.full(len(low), -1)
+        no_row = np.full(len(low), -1)
         return cls(
             ends,
             np.concatenate([left, right, low, high]),
             np.concatenate([right, left, high, low]),
             np.concatenate([answers, -answers, np.diff(ends), np.zeros(len(low), dtype=np.int64)]),
-            np.concatenate([rows, rows, none, none]),
+            np.concatenate([rows, rows, no_row, no_row]),
         )
 
     def potentials(self) -> tuple[IntArray, list[int] | None]:
@@ -77,8 +78,8 @@ class _Graph:
             better = best < distance
             if not better.any():
                 return distance, None
-            taken = np.flatnonzero(better[self.head] & (offered == best[self.head]))
-            via[self.head[taken]] = taken
+            improving = np.flatnonzero(better[self.head] & (offered == best[self.head]))
+            via[self.head[improving]] = improving
             distance = best
         return distance, self._cycle(via)
 
@@ -86,15 +87,15 @@ class _Graph:
         """Return a cycle of the last improving edges: after as many rounds as nodes there is one, and it is negative."""
         # Not every chain of improving edges ends in a cycle, so try every node.
         for start in range(len(self.ends)):
-            seen: dict[int, int] = {}
+            position_of: dict[int, int] = {}
             edges: list[int] = []
             node = start
-            while via[node] >= 0 and node not in seen:
-                seen[node] = len(edges)
+            while via[node] >= 0 and node not in position_of:
+                position_of[node] = len(edges)
                 edges.append(int(via[node]))
                 node = int(self.tail[via[node]])
-            if node in seen and via[node] >= 0:
-                return edges[seen[node] :]
+            if node in position_of and via[node] >= 0:
+                return edges[position_of[node] :]
         raise AssertionError("a distance fell after as many rounds as there are nodes, so there is a negative cycle")
 
     @cached_property

@@ -94,25 +94,25 @@ class SoleHolder:
     excluded: tuple[tuple[int, tuple[int, ...]], ...]
 
     def holds(self, log: Log) -> bool:
-        asked = log.entry(self.number)
-        if asked.query.function == "sum" or asked.answer != self.value:
+        entry = log.entry(self.number)
+        if entry.query.function == "sum" or entry.answer != self.value:
             return False
-        left = set(asked.query.members.tolist())
+        candidates = set(entry.query.members.tolist())
         for number, people in self.excluded:
             other = log.entry(number)
-            if other.query.function != asked.query.function:
+            if other.query.function != entry.query.function:
                 return False
             inside = np.isin(np.array(people, dtype=np.int64), other.query.members)
-            tighter = other.answer < self.value if asked.query.function == "max" else other.answer > self.value
+            tighter = other.answer < self.value if entry.query.function == "max" else other.answer > self.value
             elsewhere = not log.duplicates and other.answer == self.value
             if not ((tighter and inside.all()) or (elsewhere and not inside.any())):
                 return False
-            left -= set(people)
-        return left == (set() if self.person is None else {self.person})
+            candidates -= set(people)
+        return candidates == (set() if self.person is None else {self.person})
 
     def lines(self, log: Log) -> list[str]:
-        asked = log.entry(self.number)
-        function = asked.query.function
+        entry = log.entry(self.number)
+        function = entry.query.function
         side = "at most" if function == "max" else "at least"
         lines = [f"Some person in query {self.number} has its {function}imum, {self.value}."]
         for number, people in self.excluded:
@@ -170,5 +170,5 @@ def named(people: tuple[int, ...]) -> str:
     """``person 3`` or ``people 1, 2 and 88 more``."""
     if len(people) == 1:
         return f"person {people[0]}"
-    shown = ", ".join(map(str, people[:_LISTED]))
-    return f"people {shown}" + (f" and {len(people) - _LISTED} more" if len(people) > _LISTED else "")
+    first_people = ", ".join(map(str, people[:_LISTED]))
+    return f"people {first_people}" + (f" and {len(people) - _LISTED} more" if len(people) > _LISTED else "")

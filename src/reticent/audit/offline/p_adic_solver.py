@@ -55,18 +55,18 @@ def reduce_rows(matrix: IntArray, prime: int) -> tuple[IntArray, list[int], list
         block = matrix[start : start + _BLOCK] % prime
         if pivots:
             block = (block - multiply(block[:, pivots], rows, prime)) % prime
-        found, kept = _reduce_block(block, prime)
-        if found:
-            block = block[kept]
-            rows = np.vstack([(rows - multiply(rows[:, found], block, prime)) % prime, block])
-            pivots += found
-            independent += [start + row for row in kept]
+        new_pivots, new_rows = _reduce_block(block, prime)
+        if new_pivots:
+            block = block[new_rows]
+            rows = np.vstack([(rows - multiply(rows[:, new_pivots], block, prime)) % prime, block])
+            pivots += new_pivots
+            independent += [start + row for row in new_rows]
     return rows, pivots, independent
 
 
 def _reduce_block(block: IntArray, prime: int) -> tuple[list[int], list[int]]:
     """Eliminate within a few rows, in place; return the pivot columns and their rows."""
-    pivots, kept = [], []
+    pivots, pivot_rows = [], []
     for row in range(len(block)):
         nonzero = np.flatnonzero(block[row])
         if not len(nonzero):
@@ -78,8 +78,8 @@ def _reduce_block(block: IntArray, prime: int) -> tuple[list[int], list[int]]:
         touched = np.flatnonzero(factors)
         block[touched] = (block[touched] - factors[touched, None] * block[row]) % prime
         pivots.append(pivot)
-        kept.append(row)
-    return pivots, kept
+        pivot_rows.append(row)
+    return pivots, pivot_rows
 
 
 def times(matrix: sparse.csr_array, vector: NDArray[Any]) -> BigArray:
@@ -90,9 +90,9 @@ def times(matrix: sparse.csr_array, vector: NDArray[Any]) -> BigArray:
         return np.asarray(matrix @ vector.astype(np.int64)).astype(object)
     sums = np.zeros(matrix.shape[0], dtype=object)
     for row, (start, end) in enumerate(zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)):
-        taken = vector[matrix.indices[start:end]]
+        selected = vector[matrix.indices[start:end]]
         weights = matrix.data[start:end]
-        sums[row] = taken.sum() if (weights == 1).all() else (weights.astype(object) * taken).sum()
+        sums[row] = selected.sum() if (weights == 1).all() else (weights.astype(object) * selected).sum()
     return sums
 
 
@@ -145,16 +145,16 @@ class Basis:
     def inverse(self) -> IntArray:
         """The inverse of ``rows rows^T`` modulo the prime, which exists because the Gram matrix is regular modulo the prime."""
         reduced, pivots = self._reduced
-        found = np.empty((self.rank, self.rank), dtype=np.int64)
-        found[pivots] = reduced[:, self.rank :]
-        return found
+        inverted = np.empty((self.rank, self.rank), dtype=np.int64)
+        inverted[pivots] = reduced[:, self.rank :]
+        return inverted
 
     @cached_property
     def _reduced(self) -> tuple[IntArray, list[int]]:
         gram = _gram(self.rows, self.prime)
         reduced, pivots, _ = reduce_rows(np.hstack([gram, np.eye(self.rank, dtype=np.int64)]), self.prime)
-        inside = [place for place, pivot in enumerate(pivots) if pivot < self.rank]
-        return reduced[inside], [pivots[place] for place in inside]
+        row_indices = [index for index, pivot in enumerate(pivots) if pivot < self.rank]
+        return reduced[row_indices], [pivots[index] for index in row_indices]
 
     @cached_property
     def _gram(self) -> NDArray[np.float64] | None:
@@ -168,8 +168,8 @@ class Basis:
             return times(self.rows, times(self.columns, digits))
         high, low = (digits >> 16).astype(float), (digits & 0xFFFF).astype(float)
         product = ((self._gram @ high).astype(np.int64) << 16) + (self._gram @ low).astype(np.int64)
-        found: BigArray = product.astype(object)
-        return found
+        result: BigArray = product.astype(object)
+        return result
 
     def solve(self, right: NDArray[Any]) -> tuple[BigArray, int]:
         """Integers ``w`` and a positive ``d`` with ``rows rows^T w = d * right``, exactly."""

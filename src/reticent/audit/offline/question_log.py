@@ -105,16 +105,16 @@ class Log:
         return self._by_number()[number]
 
     def _by_number(self) -> dict[int, LogEntry]:
-        found: dict[int, LogEntry] | None = self.__dict__.get("_numbers")
-        if found is None:
-            found = {entry.number: entry for entry in self.entries}
-            object.__setattr__(self, "_numbers", found)
-        return found
+        entries: dict[int, LogEntry] | None = self.__dict__.get("_numbers")
+        if entries is None:
+            entries = {entry.number: entry for entry in self.entries}
+            object.__setattr__(self, "_numbers", entries)
+        return entries
 
     def only(self, numbers: Iterable[int]) -> Log:
         """Return the log restricted to these queries."""
-        kept = set(numbers)
-        return replace(self, entries=tuple(entry for entry in self.entries if entry.number in kept))
+        wanted_numbers = set(numbers)
+        return replace(self, entries=tuple(entry for entry in self.entries if entry.number in wanted_numbers))
 
 
 LogLike = Log | Iterable[Any]
@@ -129,14 +129,14 @@ class Declared(TypedDict, total=False):
     duplicates: bool
 
 
-def as_log(log: LogLike, n: int | None = None, **said: Unpack[Declared]) -> Log:
+def as_log(log: LogLike, n: int | None = None, **declarations: Unpack[Declared]) -> Log:
     """Return a log from ``(members, function, answer)`` triples, :class:`Answered` records, or an existing log.
 
     Without ``n``, the highest member determines the number of people. Declarations that differ from their defaults
     override those of a given :class:`Log`.
     """
-    values, duplicates = said.get("values", "real"), said.get("duplicates", True)
-    lower, upper = said.get("lower"), said.get("upper")
+    values, duplicates = declarations.get("values", "real"), declarations.get("duplicates", True)
+    lower, upper = declarations.get("lower"), declarations.get("upper")
     if isinstance(log, Log):
         entries, declared = log.entries, log
         n = log.n if n is None else n
@@ -152,43 +152,43 @@ def as_log(log: LogLike, n: int | None = None, **said: Unpack[Declared]) -> Log:
         )
     if n is None:
         n = 1 + max((int(entry.query.members[-1]) for entry in entries), default=0)
-    least = None if lower is None else exact(lower, "lower")
-    greatest = None if upper is None else exact(upper, "upper")
-    return Log(entries, n, values, least, greatest, duplicates)
+    lower_bound = None if lower is None else exact(lower, "lower")
+    upper_bound = None if upper is None else exact(upper, "upper")
+    return Log(entries, n, values, lower_bound, upper_bound, duplicates)
 
 
 def _from_item(number: int, item: Any) -> LogEntry | None:
-    place = f"Query {number}"
+    location = f"Query {number}"
     if isinstance(item, Answered):
         if item.answer is None:
-            raise DataError(f"{place} has no answer; an offline audit needs all answers.")
+            raise DataError(f"{location} has no answer; an offline audit needs all answers.")
         return LogEntry(number, item.query, Fraction(item.answer))
     if not isinstance(item, (tuple, list)) or len(item) != 3:
-        raise DataError(f"{place} must be (members, function, answer), but it is {item!r}.")
-    return _entry(number, place, *item)
+        raise DataError(f"{location} must be (members, function, answer), but it is {item!r}.")
+    return _entry(number, location, *item)
 
 
 def _entry(
-    number: int, place: str, members: Any, function: Any, answer: Any, coefficients: Any = None
+    number: int, location: str, members: Any, function: Any, answer: Any, coefficients: Any = None
 ) -> LogEntry | None:
     """Return a checked entry; None for a count, which is independent of the values."""
     name = function.lower() if isinstance(function, str) else function
     if name == "count":
         return None
-    known = ("sum", "avg", "max", "min", "count")
-    if name not in known:
+    functions = ("sum", "avg", "max", "min", "count")
+    if name not in functions:
         raise DataError(
-            f"{place}: function must be one of {', '.join(known)}, but it is {function!r}.{did_you_mean(function, known)}"
+            f"{location}: function must be one of {', '.join(functions)}, but it is {function!r}.{did_you_mean(function, functions)}"
         )
     try:
         if coefficients is not None:
             query = _linear(members, name, coefficients)
         else:
             query = AggregateQuery.of(members, "sum" if name == "avg" else name)
-        given = exact(answer, "answer")
+        answer_value = exact(answer, "answer")
     except ReticentError as error:
-        raise DataError(f"{place}: {error}") from None
-    return LogEntry(number, query, given * len(query) if name == "avg" else given)
+        raise DataError(f"{location}: {error}") from None
+    return LogEntry(number, query, answer_value * len(query) if name == "avg" else answer_value)
 
 
 def _linear(members: Any, function: str, coefficients: Any) -> AggregateQuery:
@@ -222,25 +222,25 @@ def read_log(path: str | Path, *, column: str | None = None) -> Log:
 def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | None = None) -> Log:
     """Parse the log in these lines; ``source`` names it in errors."""
     header: dict[str, Any] = {}
-    found: dict[str | None, list[LogEntry]] = {}
+    entries_by_column: dict[str | None, list[LogEntry]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        place = f"{source}, line {number}"
-        fields = _fields(line, place)
-        if "members" not in fields and "people" in fields and not found and not header:
-            header = _header(fields, place)
+        location = f"{source}, line {number}"
+        fields = _fields(line, location)
+        if "members" not in fields and "people" in fields and not entries_by_column and not header:
+            header = _header(fields, location)
             continue
-        entry, name = _question(number, fields, place)
+        entry, name = _question(number, fields, location)
         if entry is not None:
-            found.setdefault(name, []).append(entry)
-    names = sorted(str(name) for name in found if name is not None)
-    if column is None and len(found) > 1:
-        listed = ", ".join(names)
-        raise DataError(f"{source} holds queries about several columns ({listed}); choose one with column=.")
-    if column is not None and column not in found:
+            entries_by_column.setdefault(name, []).append(entry)
+    names = sorted(str(name) for name in entries_by_column if name is not None)
+    if column is None and len(entries_by_column) > 1:
+        column_list = ", ".join(names)
+        raise DataError(f"{source} holds queries about several columns ({column_list}); choose one with column=.")
+    if column is not None and column not in entries_by_column:
         raise DataError(f"{source} holds no answered query about the column {column!r}.{did_you_mean(column, names)}")
-    entries = found.get(column, []) if column is not None else next(iter(found.values()), [])
+    entries = entries_by_column.get(column, []) if column is not None else next(iter(entries_by_column.values()), [])
     if not entries and not header:
         raise DataError(f"{source} holds no answered query; a log holds one JSON object per line.")
     n = header.pop("people", None)
@@ -250,47 +250,51 @@ def parse_log(lines: Iterable[str], source: str = "the log", *, column: str | No
         raise DataError(f"{source}: {error}") from None
 
 
-def _fields(line: str, place: str) -> dict[str, Any]:
+def _fields(line: str, location: str) -> dict[str, Any]:
+    """Parse one line of a log as a JSON object."""
     try:
         # Decimal keeps the digits of an answer as written.
         fields = parse_json(line, parse_float=Decimal)
     except json.JSONDecodeError as error:
-        raise DataError(f"{place}: not a JSON object ({error.msg} at character {error.colno}).") from None
+        raise DataError(f"{location}: not a JSON object ({error.msg} at character {error.colno}).") from None
     if not isinstance(fields, dict):
         raise DataError(
-            f'{place}: a line must be an object such as {{"members": [0, 1], "function": "sum", "answer": 7}}.'
+            f'{location}: a line must be an object such as {{"members": [0, 1], "function": "sum", "answer": 7}}.'
         )
     return fields
 
 
-def _header(fields: dict[str, Any], place: str) -> dict[str, Any]:
-    _known(fields, _HEADER, place)
+def _header(fields: dict[str, Any], location: str) -> dict[str, Any]:
+    _known(fields, _HEADER, location)
     try:
         whole(fields["people"], "people", low=1)
     except PolicyError as error:
-        raise DataError(f"{place}: {error}") from None
+        raise DataError(f"{location}: {error}") from None
     return fields
 
 
-def _known(fields: dict[str, Any], known: tuple[str, ...], place: str) -> None:
+def _known(fields: dict[str, Any], known: tuple[str, ...], location: str) -> None:
     for name in fields:
         if name not in known:
             raise DataError(
-                f"{place}: unknown field {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}"
+                f"{location}: unknown field {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}"
             )
 
 
-def _question(number: int, fields: dict[str, Any], place: str) -> tuple[LogEntry | None, str | None]:
-    _known(fields, _QUESTION, place)
+def _question(number: int, fields: dict[str, Any], location: str) -> tuple[LogEntry | None, str | None]:
+    """Return the entry and the column of one line; no entry for a query that was denied."""
+    _known(fields, _QUESTION, location)
     column = fields.get("column")
     if column is not None and not isinstance(column, str):
-        raise DataError(f"{place}: column must be a text, but it is {column!r}.")
+        raise DataError(f"{location}: column must be a text, but it is {column!r}.")
     if str(fields.get("decision", "")).lower() in _SKIPPED:
         return None, column
     for name in ("members", "function", "answer"):
         if name not in fields:
-            raise DataError(f"{place}: the field {name!r} is missing.")
+            raise DataError(f"{location}: the field {name!r} is missing.")
     if not isinstance(fields["members"], list):
-        raise DataError(f"{place}: members must be a list of whole numbers, but it is {fields['members']!r}.")
-    entry = _entry(number, place, fields["members"], fields["function"], fields["answer"], fields.get("coefficients"))
+        raise DataError(f"{location}: members must be a list of whole numbers, but it is {fields['members']!r}.")
+    entry = _entry(
+        number, location, fields["members"], fields["function"], fields["answer"], fields.get("coefficients")
+    )
     return entry, column

@@ -54,8 +54,8 @@ class RegionSearch:
             witness = self._whole_witness(goal)
             if witness is not None:
                 return self._kept(witness)
-        found = self._explore(goal, self.region.box)
-        return self._kept(found) if isinstance(found, tuple) else found
+        outcome = self._explore(goal, self.region.box)
+        return self._kept(outcome) if isinstance(outcome, tuple) else outcome
 
     def _kept(self, point: Point) -> Point:
         self.points.append(point)
@@ -80,6 +80,7 @@ class RegionSearch:
         return best[0], best[1], exact
 
     def _explore(self, goal: Goal, box: Box) -> Point | Tree | None:
+        """Decide a goal in a box by linear programming, splitting the box where the relaxed solution is not a solution."""
         if box.is_empty:
             return Leaf(())
         if self.solved >= self.limit:
@@ -107,19 +108,23 @@ class RegionSearch:
 
     def _branch(self, goal: Goal, box: Box, point: FloatArray) -> Point | Tree | None:
         """Split at a violated disjunction or integrality of the relaxed solution; if there is none, it should be a solution."""
-        place = self._unheld(box, point)
-        if place is not None:
-            holding = self.region.holdings[place]
-            able = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
-            boxes = [box.narrowed(piece, holding.value, holding.value) for piece in able]
-            found = self._all(goal, boxes)
-            return ByHolder(place, tuple(zip(able, found, strict=True))) if isinstance(found, list) else found
+        index = self._unheld(box, point)
+        if index is not None:
+            holding = self.region.holdings[index]
+            candidates = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
+            boxes = [box.narrowed(piece, holding.value, holding.value) for piece in candidates]
+            outcomes = self._all(goal, boxes)
+            return (
+                ByHolder(index, tuple(zip(candidates, outcomes, strict=True)))
+                if isinstance(outcomes, list)
+                else outcomes
+            )
         piece = self._broken(point)
         if piece is not None:
-            at = int(np.floor(point[piece]))
-            sides = [box.narrowed(piece, None, Fraction(at)), box.narrowed(piece, Fraction(at + 1), None)]
-            found = self._all(goal, sides)
-            return ByValue(piece, at, *found) if isinstance(found, list) else found
+            floor = int(np.floor(point[piece]))
+            sides = [box.narrowed(piece, None, Fraction(floor)), box.narrowed(piece, Fraction(floor + 1), None)]
+            outcomes = self._all(goal, sides)
+            return ByValue(piece, floor, *outcomes) if isinstance(outcomes, list) else outcomes
         exact = self._exactly(point, box)
         beyond = exact is not None and (goal.piece is None or goal.sign * exact[goal.piece] > goal.value)
         return exact if beyond else None
@@ -129,25 +134,25 @@ class RegionSearch:
         trees: list[Tree] = []
         undecided = False
         for box in boxes:
-            found = self._explore(goal, box)
-            if isinstance(found, tuple):
-                return found
-            if found is None:
+            outcome = self._explore(goal, box)
+            if isinstance(outcome, tuple):
+                return outcome
+            if outcome is None:
                 undecided = True
             else:
-                trees.append(found)
+                trees.append(outcome)
         return None if undecided else trees
 
     def _unheld(self, box: Box, point: FloatArray) -> int | None:
         """Return the extreme that no one attains in the relaxed solution, with the fewest candidates."""
-        open_places = []
-        for place, holding in enumerate(self.region.holdings):
+        open_holdings = []
+        for index, holding in enumerate(self.region.holdings):
             value = float(holding.value)
-            able = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
-            fixed = any(box.lower[piece] == holding.value == box.upper[piece] for piece in able)
-            if not fixed and not any(abs(point[piece] - value) <= _scaled(value) for piece in able):
-                open_places.append((len(able), place))
-        return min(open_places)[1] if open_places else None
+            candidates = [piece for piece in holding.pieces if box.allows(piece, holding.value)]
+            fixed = any(box.lower[piece] == holding.value == box.upper[piece] for piece in candidates)
+            if not fixed and not any(abs(point[piece] - value) <= _scaled(value) for piece in candidates):
+                open_holdings.append((len(candidates), index))
+        return min(open_holdings)[1] if open_holdings else None
 
     def _broken(self, point: FloatArray) -> int | None:
         """Return the piece that is furthest from an integer, if integers are required."""
@@ -169,11 +174,11 @@ class RegionSearch:
             bounded = np.isfinite(np.array(limits)).all(axis=1) if limits else np.zeros(0, dtype=bool)
             costs = np.where(bounded, np.cos(np.arange(len(costs)) * (1 + self.solved)), 0.0)
         rows = self.region.matrix if self.region.answers else None
-        done = _solved(costs, rows, [float(answer) for answer in self.region.answers], limits)
-        if done.status == 0:
-            return "optimal", done.x, np.zeros(0) if rows is None else -done.eqlin.marginals
-        unsure = done.status in (_UNBOUNDED, _UNCLEAR)
-        status = "infeasible" if done.status == _INFEASIBLE else "unbounded" if unsure else "failed"
+        solution = _solved(costs, rows, [float(answer) for answer in self.region.answers], limits)
+        if solution.status == 0:
+            return "optimal", solution.x, np.zeros(0) if rows is None else -solution.eqlin.marginals
+        is_unclear = solution.status in (_UNBOUNDED, _UNCLEAR)
+        status = "infeasible" if solution.status == _INFEASIBLE else "unbounded" if is_unclear else "failed"
         return status, np.zeros(0), np.zeros(0)
 
     def _one_beyond(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
@@ -190,11 +195,11 @@ class RegionSearch:
         rows = self.region.matrix
         count, width = rows.shape
         slack = sparse.identity(count, format="csr")
-        wide = sparse.hstack([rows, slack, -slack], format="csr")
+        with_slack = sparse.hstack([rows, slack, -slack], format="csr")
         costs = np.concatenate([np.zeros(width), np.ones(2 * count)])
         limits = [*_limits(box), *([(0.0, np.inf)] * (2 * count))]
-        done = _solved(costs, wide, [float(answer) for answer in self.region.answers], limits)
-        return done.eqlin.marginals if done.status == 0 else np.zeros(count)
+        solution = _solved(costs, with_slack, [float(answer) for answer in self.region.answers], limits)
+        return solution.eqlin.marginals if solution.status == 0 else np.zeros(count)
 
     def _whole_witness(self, goal: Goal) -> Point | None:
         """Return an integer point that violates the goal, from the mixed-integer solver, checked exactly."""
@@ -209,18 +214,18 @@ class RegionSearch:
         right = np.array([float(answer) for answer in self.region.answers])
         rules = [LinearConstraint(self.region.matrix, right, right)] if len(right) else []
         costs = np.cos(np.arange(len(lower)) * (1 + self.solved))
-        done = milp(
+        solution = milp(
             costs,
             integrality=np.ones(len(lower), dtype=np.int64),
             bounds=Bounds(lower, upper),
             constraints=rules,
             options={"time_limit": 5.0},
         )
-        if done.x is None:
+        if solution.x is None:
             return None
-        point = tuple(Fraction(round(value)) for value in done.x)
-        broken = goal.piece is None or goal.sign * point[goal.piece] > goal.value
-        return point if broken and self.region.fits(point) else None
+        point = tuple(Fraction(round(value)) for value in solution.x)
+        violates = goal.piece is None or goal.sign * point[goal.piece] > goal.value
+        return point if violates and self.region.fits(point) else None
 
     def _exactly(self, point: FloatArray, box: Box) -> Point | None:
         """Return the exact point near the floating-point one: at its bounds, the rest solved in fractions."""
@@ -249,11 +254,11 @@ def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> 
         terms: dict[int, Fraction] = {}
         right = answer
         for k in range(start[row], start[row + 1]):
-            known = values[columns[k]]
-            if known is None:
+            fixed_value = values[columns[k]]
+            if fixed_value is None:
                 terms[int(columns[k])] = Fraction(int(data[k]))
             else:
-                right -= int(data[k]) * known
+                right -= int(data[k]) * fixed_value
         for pivot, (others, value) in pivots.items():
             factor = terms.pop(pivot, None)
             if factor:
@@ -279,11 +284,11 @@ def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> 
 
 def _rounded(duals: FloatArray) -> list[tuple[tuple[int, Fraction], ...]]:
     """Yield the dual weights as increasingly fine fractions, zero weights first: often the bounds alone prove the goal."""
-    found: list[tuple[tuple[int, Fraction], ...]] = [()]
+    candidates: list[tuple[tuple[int, Fraction], ...]] = [()]
     for denominator in _DENOMINATORS:
         rounded = [(row, Fraction(float(weight)).limit_denominator(denominator)) for row, weight in enumerate(duals)]
-        found.append(tuple((row, weight) for row, weight in rounded if weight))
-    return found
+        candidates.append(tuple((row, weight) for row, weight in rounded if weight))
+    return candidates
 
 
 def _limits(box: Box) -> list[tuple[float, float]]:

@@ -34,8 +34,8 @@ class SafeSubset:
 
     def as_json(self) -> dict[str, Any]:
         """Return the subset as plain data."""
-        kept, dropped = list(self.kept), list(self.dropped)
-        return {"kept": kept, "dropped": dropped, "optimal": self.optimal, "label": self.label}
+        kept_numbers, dropped_numbers = list(self.kept), list(self.dropped)
+        return {"kept": kept_numbers, "dropped": dropped_numbers, "optimal": self.optimal, "label": self.label}
 
 
 def largest_safe_subset(
@@ -56,12 +56,12 @@ def largest_safe_subset(
             "The log contradicts itself, so no subset of it can be called safe; run check_log for the proof."
         )
     if len(checked.entries) <= EXACT_QUESTIONS:
-        kept = parts.largest()
+        safe_numbers = parts.largest()
         optimal = not parts.undecided
     else:
-        kept, optimal = parts.greedy(), False
-    dropped = tuple(entry.number for entry in checked.entries if entry.number not in kept)
-    return SafeSubset(tuple(sorted(kept)), dropped, optimal)
+        safe_numbers, optimal = parts.greedy(), False
+    dropped = tuple(entry.number for entry in checked.entries if entry.number not in safe_numbers)
+    return SafeSubset(tuple(sorted(safe_numbers)), dropped, optimal)
 
 
 @dataclass
@@ -99,8 +99,8 @@ class _Parts:
         return conflict
 
     def greedy(self) -> set[int]:
-        kept: set[int] = set()
+        safe_numbers: set[int] = set()
         for entry in self.log.entries:
-            if self.safe(kept | {entry.number}):
-                kept.add(entry.number)
-        return kept
+            if self.safe(safe_numbers | {entry.number}):
+                safe_numbers.add(entry.number)
+        return safe_numbers

@@ -24,24 +24,24 @@ class PersonClasses:
     @classmethod
     def traced(cls, entries: tuple[LogEntry, ...], n: int) -> PersonClasses:
         """Partition the people by one query after the other; linear in the members, exact."""
-        of = np.zeros(n, dtype=np.int64)
+        class_of = np.zeros(n, dtype=np.int64)
         size = np.array([n], dtype=np.int64)
         for entry in entries:
             members = entry.query.members
             for part in _parts(members, entry.query.coefficients):
-                inside = np.bincount(of[part], minlength=len(size))
+                inside = np.bincount(class_of[part], minlength=len(size))
                 split = np.flatnonzero((inside > 0) & (inside < size))
                 renamed = np.arange(len(size))
                 renamed[split] = len(size) + np.arange(len(split))
-                of[part] = renamed[of[part]]
+                class_of[part] = renamed[class_of[part]]
                 size = np.concatenate([size, inside[split]])
                 size[split] -= inside[split]
-        _, first, of = np.unique(of, return_index=True, return_inverse=True)
+        _, first, class_of = np.unique(class_of, return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        of = rank[of].astype(np.int64)
-        return cls(of, first[order].astype(np.int64), np.bincount(of).astype(np.int64))
+        class_of = rank[class_of].astype(np.int64)
+        return cls(class_of, first[order].astype(np.int64), np.bincount(class_of).astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.first)
@@ -52,10 +52,10 @@ class PersonClasses:
         is_first[self.first] = True
         columns, values, ends = [], [], [0]
         for entry in entries:
-            kept = is_first[entry.query.members]
-            columns.append(self.of[entry.query.members[kept]])
+            is_kept = is_first[entry.query.members]
+            columns.append(self.of[entry.query.members[is_kept]])
             weights = entry.query.coefficients
-            values.append(np.ones(int(kept.sum()), dtype=np.int64) if weights is None else weights[kept])
+            values.append(np.ones(int(is_kept.sum()), dtype=np.int64) if weights is None else weights[is_kept])
             ends.append(ends[-1] + len(columns[-1]))
         data = np.concatenate(values) if values else np.zeros(0, dtype=np.int64)
         indices = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64)

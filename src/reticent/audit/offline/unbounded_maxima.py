@@ -32,30 +32,31 @@ class _Holders:
 
     @classmethod
     def of(cls, log: Log) -> _Holders:
+        """Return the holders of a log of maxima, or of minima with negated answers."""
         sign = 1 if log.functions == {"max"} else -1
         answers = sorted({sign * entry.answer for entry in log.entries})
-        rank = {answer: place for place, answer in enumerate(answers)}
+        rank = {answer: index for index, answer in enumerate(answers)}
         ranks = np.array([rank[sign * entry.answer] for entry in log.entries], dtype=np.int64)
         level = np.full(log.n, len(answers), dtype=np.int64)
         binding = np.full(log.n, -1, dtype=np.int64)
-        for place in np.argsort(-ranks, kind="stable"):
-            members = log.entries[place].query.members
-            level[members], binding[members] = ranks[place], place
+        for index in np.argsort(-ranks, kind="stable"):
+            members = log.entries[index].query.members
+            level[members], binding[members] = ranks[index], index
         return cls(log, ranks, level, binding)
 
-    def of_question(self, place: int) -> IntArray:
+    def of_question(self, index: int) -> IntArray:
         """Return the people who can attain the answer of a query."""
-        members = self.log.entries[place].query.members
-        able: IntArray = members[self.level[members] == self.ranks[place]]
-        return able
+        members = self.log.entries[index].query.members
+        candidates: IntArray = members[self.level[members] == self.ranks[index]]
+        return candidates
 
-    def proof(self, place: int, holder: int | None, elsewhere: list[tuple[int, tuple[int, ...]]]) -> SoleHolder:
+    def proof(self, index: int, holder: int | None, elsewhere: list[tuple[int, tuple[int, ...]]]) -> SoleHolder:
         """Return why only ``holder`` is left; ``elsewhere`` are those excluded by a query with the same answer."""
-        entry = self.log.entries[place]
-        named = {holder, *(person for _, people in elsewhere for person in people)}
+        entry = self.log.entries[index]
+        excluded_elsewhere = {holder, *(person for _, people in elsewhere for person in people)}
         below: dict[int, list[int]] = {}
-        for person in entry.query.members[self.level[entry.query.members] < self.ranks[place]].tolist():
-            if person not in named:
+        for person in entry.query.members[self.level[entry.query.members] < self.ranks[index]].tolist():
+            if person not in excluded_elsewhere:
                 below.setdefault(self.log.entries[self.binding[person]].number, []).append(person)
         excluded = [*((number, tuple(people)) for number, people in below.items()), *elsewhere]
         return SoleHolder(holder, entry.answer, entry.number, tuple(excluded))
@@ -78,25 +79,25 @@ def check_maxima(log: Log) -> Report:
 
 def _with_duplicates(holders: _Holders) -> list[SoleHolder]:
     proofs = []
-    for place in range(len(holders.log.entries)):
-        left = holders.of_question(place)
-        if len(left) <= 1:
-            proofs.append(holders.proof(place, int(left[0]) if len(left) else None, []))
+    for index in range(len(holders.log.entries)):
+        candidates = holders.of_question(index)
+        if len(candidates) <= 1:
+            proofs.append(holders.proof(index, int(candidates[0]) if len(candidates) else None, []))
     return proofs
 
 
 def _distinct(holders: _Holders) -> list[SoleHolder]:
     proofs = []
     for rank in range(int(holders.ranks.max(initial=-1)) + 1):
-        places = np.flatnonzero(holders.ranks == rank)
-        left = holders.of_question(int(places[0]))
+        indices = np.flatnonzero(holders.ranks == rank)
+        candidates = holders.of_question(int(indices[0]))
         elsewhere: list[tuple[int, tuple[int, ...]]] = []
-        for place in places[1:]:
-            other: LogEntry = holders.log.entries[place]
-            inside = np.isin(left, other.query.members)
+        for index in indices[1:]:
+            other: LogEntry = holders.log.entries[index]
+            inside = np.isin(candidates, other.query.members)
             if not inside.all():
-                elsewhere.append((other.number, tuple(left[~inside].tolist())))
-                left = left[inside]
-        if len(left) <= 1:
-            proofs.append(holders.proof(int(places[0]), int(left[0]) if len(left) else None, elsewhere))
+                elsewhere.append((other.number, tuple(candidates[~inside].tolist())))
+                candidates = candidates[inside]
+        if len(candidates) <= 1:
+            proofs.append(holders.proof(int(indices[0]), int(candidates[0]) if len(candidates) else None, elsewhere))
     return proofs

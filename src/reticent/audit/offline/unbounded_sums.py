@@ -79,21 +79,21 @@ class SumSystem:
     def contradiction(self) -> Combination | None:
         """Return the proof that a dependent query contradicts the others; None if the answers are consistent."""
         for row in map(int, self._surprising()):
-            found, denominator = self.basis.solve(times(self.basis.rows, self._row(row)))
-            if (times(self.basis.columns, found) == denominator * self._row(row)).all():
-                dependence = [*self._weights(found, denominator), (self.log.entries[row].number, Fraction(-1))]
+            solution, denominator = self.basis.solve(times(self.basis.rows, self._row(row)))
+            if (times(self.basis.columns, solution) == denominator * self._row(row)).all():
+                dependence = [*self._weights(solution, denominator), (self.log.entries[row].number, Fraction(-1))]
                 return Combination(None, self._total(dependence), tuple(dependence))
         return None
 
     def _surprising(self) -> IntArray:
         """Return the queries whose answer differs from what the independent queries imply."""
-        known = self.answers[list(self.basis.independent)]
+        independent_answers = self.answers[list(self.basis.independent)]
         if self.explicit:
-            found, scale = self.basis.solve(known)
-            implied = times(self.basis.matrix, times(self.basis.columns, found))
+            solution, scale = self.basis.solve(independent_answers)
+            implied = times(self.basis.matrix, times(self.basis.columns, solution))
             return np.flatnonzero(implied != scale * self.answers)
         prime = self.basis.prime
-        digits = multiply(self.basis.inverse, (known % prime).astype(np.int64)[:, None], prime)[:, 0]
+        digits = multiply(self.basis.inverse, (independent_answers % prime).astype(np.int64)[:, None], prime)[:, 0]
         data = times(self.basis.columns, digits) % prime
         return np.flatnonzero(times(self.basis.matrix, data) % prime != self.answers % prime)
 
@@ -101,25 +101,25 @@ class SumSystem:
         """Return the proof that the class ``column`` is determined; None if it is not."""
         unit = np.zeros(len(self.classes), dtype=object)
         unit[column] = 1
-        found, denominator = self.basis.solve(times(self.basis.rows, unit))
-        if not (times(self.basis.columns, found) == denominator * unit).all():
+        solution, denominator = self.basis.solve(times(self.basis.rows, unit))
+        if not (times(self.basis.columns, solution) == denominator * unit).all():
             return None
-        weights = self._weights(found, denominator)
+        weights = self._weights(solution, denominator)
         return Combination(int(self.classes.first[column]), self._total(weights), tuple(weights))
 
     def null_vector(self) -> BigArray:
         """Return a random null vector of all queries over classes, in exact integers."""
         start = np.random.default_rng().integers(1, 2**20, size=len(self.classes)).astype(object)
-        found, denominator = self.basis.solve(times(self.basis.rows, start))
-        vector: BigArray = denominator * start - times(self.basis.columns, found)
+        solution, denominator = self.basis.solve(times(self.basis.rows, start))
+        vector: BigArray = denominator * start - times(self.basis.columns, solution)
         return vector
 
     def null_vector_modulo(self, basis: Basis) -> IntArray:
         """Return a random null vector modulo a private prime, quickly."""
         start = np.random.default_rng().integers(0, basis.prime, size=len(self.classes))
         image = (times(basis.rows, start) % basis.prime).astype(np.int64)[:, None]
-        found = multiply(basis.inverse, image, basis.prime)[:, 0]
-        vector: IntArray = ((start - times(basis.columns, found)) % basis.prime).astype(np.int64)
+        solution = multiply(basis.inverse, image, basis.prime)[:, 0]
+        vector: IntArray = ((start - times(basis.columns, solution)) % basis.prime).astype(np.int64)
         return vector
 
     def exposed(self) -> list[Combination]:

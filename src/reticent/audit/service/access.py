@@ -82,9 +82,9 @@ class Tokens:
         parts = token.split("_", 2)
         if len(parts) != 3 or parts[0] != _PREFIX or not token.isascii():
             return None
-        kept = self._audits.token(self._settings.dataset, parts[1])
-        expected = kept.digest if kept is not None else bytes(32)
+        stored = self._audits.token(self._settings.dataset, parts[1])
+        expected = stored.digest if stored is not None else bytes(32)
         matches = hmac.compare_digest(expected, self._secret.digest(token.encode()))
-        if kept is None or not matches or kept.revoked is not None:
+        if stored is None or not matches or stored.revoked is not None:
             return None
-        return kept.asker if kept.asker in self._settings.users and kept.asker != STEWARD else None
+        return stored.asker if stored.asker in self._settings.users and stored.asker != STEWARD else None

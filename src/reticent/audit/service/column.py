@@ -61,8 +61,8 @@ class ColumnAudit:
     def extend(self, owners: NDArray[np.int64], present: NDArray[np.int64]) -> None:
         """Grow to ``len(owners)`` variables, of which ``present`` are in the table now."""
         self._owners = owners
-        _, first, whose = np.unique(owners, return_index=True, return_inverse=True)
-        self._firsts = first[whose]
+        _, first, owner_index = np.unique(owners, return_index=True, return_inverse=True)
+        self._firsts = first[owner_index]
         self._has_several = len(first) < len(owners)
         self._asked = None
         self._present = np.zeros(len(owners), dtype=bool)
@@ -174,15 +174,15 @@ class ColumnAudit:
         if self.column.chance is not None:
             from reticent.audit.service.chance_settings import probabilistic
 
-            made = probabilistic(self.column.chance, family, len(self._owners), self._key)
-            made.asked = self.rounds
-            return made
+            auditor = probabilistic(self.column.chance, family, len(self._owners), self._key)
+            auditor.asked = self.rounds
+            return auditor
         if family == "linear":
             return SumAuditor(len(self._owners))
         kind = MinAuditor if family == "min" else MaxAuditor
-        fresh = kind(len(self._owners), duplicates=self.column.duplicates)
-        self._extend(fresh)
-        return fresh
+        extreme_auditor = kind(len(self._owners), duplicates=self.column.duplicates)
+        self._extend(extreme_auditor)
+        return extreme_auditor
 
     def _extend(self, auditor: Auditor) -> None:
         if isinstance(auditor, MaxAuditor):

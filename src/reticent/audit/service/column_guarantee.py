@@ -9,31 +9,31 @@ _CALLED = {"linear": "Sums and averages", "max": "Maxima", "min": "Minima"}
 
 def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
     """Return sentences about one column, for all users."""
-    said = [_exact(column)]
+    sentences = [_exact(column)]
     if column.refusal is None:
-        said.append(
+        sentences.append(
             f"{_CALLED[family]} are answered; the other functions are denied, whatever the values are."
             if family is not None
             else "The first answer decides whether sums, maxima or minima are answered from then on."
         )
-        said.append("A denial is decided before the values are read, so it reveals nothing about them.")
+        sentences.append("A denial is decided before the values are read, so it reveals nothing about them.")
     if column.noise is not None:
         when = "Every answer" if column.noise.only else "An answer instead of a denied sum"
-        said.append(
+        sentences.append(
             f"{when} may be noisy and is marked so. All noisy answers together are differentially private with epsilon = "
             f"{column.noise.epsilon}, which exact answers do not use, and are charged to the privacy budget of the data set together with its noisy releases; where exact answers link a person's value to those of others, the "
             "bound holds for all of them together."
         )
     if column.refusal is None:
-        said.append(_changes(column, family))
+        sentences.append(_changes(column, family))
         if not column.duplicates and column.chance is None and family != "linear":
-            said.append(
+            sentences.append(
                 "Values are declared to be distinct, which values of different times need not be: while a value that was part of an answer is missing from the table, no maxima or minima are answered."
             )
-    said.append(
+    sentences.append(
         "Counts, who is in the table, the public columns, and whether a value changed are assumed to be public."
     )
-    return said
+    return sentences
 
 
 def _exact(column: ProtectedColumn) -> str:

@@ -96,9 +96,9 @@ def check_total(count: int, chosen: NDArray[np.int64]) -> None:
         )
 
 
-def total_of_parts(parts: Sequence[Any], chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
+def total_of_parts(aggregates: Sequence[Any], chosen: NDArray[np.int64], low: Fraction, high: Fraction) -> Fraction:
     """Return a clamped sum from the sum of values within a range, and the counts within, below and above it."""
-    within, inside, below, above = parts
+    within, inside, below, above = aggregates
     check_total(inside + below + above, chosen)
     total: Fraction = Fraction(within or 0) + low * below + high * above
     return total
@@ -107,9 +107,9 @@ def total_of_parts(parts: Sequence[Any], chosen: NDArray[np.int64], low: Fractio
 def trimmed(values: pl.Series) -> pl.Series:
     """Return numbers as text in their unique shortest form."""
     name = values.name
-    plain = pl.when(pl.col(name).str.contains(".", literal=True)).then(pl.col(name).str.strip_chars_end("0"))
-    shown = plain.otherwise(pl.col(name)).str.strip_chars_end(".").replace("-0", "0")
-    return values.to_frame().select(shown.alias(name))[name]
+    without_zeros = pl.when(pl.col(name).str.contains(".", literal=True)).then(pl.col(name).str.strip_chars_end("0"))
+    shortest = without_zeros.otherwise(pl.col(name)).str.strip_chars_end(".").replace("-0", "0")
+    return values.to_frame().select(shortest.alias(name))[name]
 
 
 def check_nulls(nulls: int, column: ProtectedColumn) -> None:

@@ -93,24 +93,26 @@ class EmbeddedDatabase:
     def _file_state(self) -> str:
         """Return the identity, size and modification time of the file, and of the write-ahead files of DuckDB or SQLite."""
         try:
-            found = [os.stat(self._path)]
+            stats = [os.stat(self._path)]
         except OSError as error:
             raise DataError(f"The table's file {str(self._path)!r} cannot be read: {error.strerror}.") from None
-        for beside in (".wal", "-wal", "-journal"):
+        for suffix in (".wal", "-wal", "-journal"):
             with suppress(OSError):
-                found += [each for each in [os.stat(f"{self._path}{beside}")] if each.st_size]
-        return " ".join(f"{each.st_dev}:{each.st_ino}:{each.st_size}:{each.st_mtime_ns}" for each in found)
+                stats += [stat for stat in [os.stat(f"{self._path}{suffix}")] if stat.st_size]
+        return " ".join(f"{stat.st_dev}:{stat.st_ino}:{stat.st_size}:{stat.st_mtime_ns}" for stat in stats)
 
     def rows(self) -> AskedRows:
         """Return all rows in the order of their numbers."""
-        values = ", ".join(f"CAST({each} AS VARCHAR) AS {each}" for each in self._values.values())
+        values = ", ".join(
+            f"CAST({value_column} AS VARCHAR) AS {value_column}" for value_column in self._values.values()
+        )
         frame = self._frame("SELECT * EXCLUDE (row, key) FROM people ORDER BY row")
         texts = self._frame(f"SELECT key, {values} FROM people ORDER BY row")
         return AskedRows(
             self._state,
             texts["key"],
-            frame.select(pl.col(f"public_{place}").alias(name) for place, name in enumerate(self._settings.public)),
-            {name: trimmed(texts[each]) for name, each in self._values.items()},
+            frame.select(pl.col(f"public_{index}").alias(name) for index, name in enumerate(self._settings.public)),
+            {name: trimmed(texts[value_column]) for name, value_column in self._values.items()},
         )
 
     def total(self, column: str, function: Total, chosen: NDArray[np.int64]) -> Fraction:
@@ -127,25 +129,25 @@ class EmbeddedDatabase:
         parameters = {"low": _placed(first, step), "high": _placed(last, step)}
         lowest, highest = (f"CAST(${name} AS DECIMAL(38, {self._scales[column]}))" for name in ("low", "high"))
         within = f"FILTER (WHERE {value} BETWEEN {lowest} AND {highest})"
-        parts = self._chosen(
+        aggregates = self._chosen(
             f"CAST(sum({value}) {within} AS VARCHAR), count(*) {within}, count(*) FILTER (WHERE {value} < {lowest}), "
             f"count(*) FILTER (WHERE {value} > {highest})",
             chosen,
             parameters,
         )
-        return total_of_parts(parts, chosen, low, high)
+        return total_of_parts(aggregates, chosen, low, high)
 
-    def _chosen(self, listed: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
+    def _chosen(self, aggregates: str, chosen: NDArray[np.int64], parameters: dict[str, str] | None = None) -> Any:
         """Return aggregates over selected rows. The joined array stays registered, because refilling it is cheaper than registering again."""
-        statement = f"SELECT sum(row), {listed} FROM people POSITIONAL JOIN chosen WHERE place = row"
+        statement = f"SELECT sum(row), {aggregates} FROM people POSITIONAL JOIN chosen WHERE place = row"
         self._places[chosen] = chosen
         try:
-            numbers, *found = self._query(statement, parameters).fetchall()[0]
+            numbers, *totals = self._query(statement, parameters).fetchall()[0]
         finally:
             self._places[chosen] = -1
         if numbers != int(chosen.sum()):
             raise DataError("DuckDB aggregated other rows than those that were decided on. Nothing was answered.")
-        return found
+        return totals
 
     def _query(self, statement: str, parameters: Any = None) -> Any:
         self.statements.append(statement)
@@ -163,58 +165,60 @@ class EmbeddedDatabase:
 
     def _load(self) -> None:
         """Read the file into a table of row numbers, keys as text, public columns and exact values."""
-        before = self._file_state()
+        state = self._file_state()
         # Unchecked rows must not be used: after a refused file, a restored one must not find its rows.
         self._state = ""
         self._query("DROP TABLE IF EXISTS people")
         with self._source() as (name, columns):
             types = {row[0]: row[1] for row in self._query(f"DESCRIBE SELECT * FROM {name}").fetchall()}
             self._check_columns(types, columns)
-            held = {column: (quoted(inside), types[inside]) for column, inside in columns.items()}
-            key = self._key(name, *held[self._settings.key])
+            source_columns = {column: (quoted(inside), types[inside]) for column, inside in columns.items()}
+            key = self._key(name, *source_columns[self._settings.key])
             public = [
-                f"{_public(column, *held[column])} AS public_{place}"
-                for place, column in enumerate(self._settings.public)
+                f"{_public(column, *source_columns[column])} AS public_{index}"
+                for index, column in enumerate(self._settings.public)
             ]
-            values = [self._value(name, column, *held[column.name]) for column in self._settings.sensitive.values()]
-            listed = ", ".join([f"{key} AS key", *public, *values])
+            values = [
+                self._value(name, column, *source_columns[column.name]) for column in self._settings.sensitive.values()
+            ]
+            column_list = ", ".join([f"{key} AS key", *public, *values])
             self._query(
-                f"CREATE TABLE people AS SELECT CAST(row_number() OVER (ORDER BY {held[self._settings.key][0]}) - 1 AS INTEGER) AS row, "
-                f"{listed} FROM {name} ORDER BY row"
+                f"CREATE TABLE people AS SELECT CAST(row_number() OVER (ORDER BY {source_columns[self._settings.key][0]}) - 1 AS INTEGER) AS row, "
+                f"{column_list} FROM {name} ORDER BY row"
             )
-        if self._file_state() != before:
+        if self._file_state() != state:
             raise DataError(f"The table's file {str(self._path)!r} changed while it was read. Try again.")
         self._check_rows()
-        self._state = before
+        self._state = state
 
     @contextmanager
     def _source(self) -> Iterator[tuple[str, dict[str, str]]]:
         """Yield the name of a selectable relation while the block runs, and the name of every column in it."""
-        wanted = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
+        names = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
         if self._path.suffix.lower() not in _DUCKDB:
-            inside = {name: f"column_{place}" for place, name in enumerate(wanted)}
-            self._connection.register("file", self._settings.source.read(wanted).rename(inside).to_arrow())
+            renamed = {name: f"column_{index}" for index, name in enumerate(names)}
+            self._connection.register("file", self._settings.source.read(names).rename(renamed).to_arrow())
             try:
-                yield "file", inside
+                yield "file", renamed
             finally:
                 self._connection.unregister("file")
             return
         path = str(self._path).replace("'", "''")
         self._query(f"ATTACH '{path}' AS source (READ_ONLY)")
         try:
-            known = [
+            tables = [
                 row[0]
                 for row in self._query(
                     "SELECT table_name FROM information_schema.tables WHERE table_catalog = 'source'"
                 ).fetchall()
             ]
-            table = self._settings.source.table or (known[0] if len(known) == 1 else "")
-            if table.rpartition(".")[2] not in known:
+            table = self._settings.source.table or (tables[0] if len(tables) == 1 else "")
+            if table.rpartition(".")[2] not in tables:
                 raise DataError(
-                    f"{self._path.name} has no table {table!r}.{did_you_mean(table, known)} It has: {', '.join(known)}."
+                    f"{self._path.name} has no table {table!r}.{did_you_mean(table, tables)} It has: {', '.join(tables)}."
                 )
             schema, _, name = table.rpartition(".")
-            yield f"source.{quoted(schema or 'main')}.{quoted(name)}", {name: name for name in wanted}
+            yield f"source.{quoted(schema or 'main')}.{quoted(name)}", {name: name for name in names}
         finally:
             self._query("DETACH source")
 
@@ -232,11 +236,11 @@ class EmbeddedDatabase:
         if kind.startswith(_FIXED):
             return _shortest(source)
         if kind in _FLOATING:
-            odd = f"{source} IS NOT NULL AND NOT coalesce(abs({source}) < {_LARGEST_FLOATING_KEY}, false)"
-            found = self._query(f"SELECT count(*) FROM {table} WHERE {odd}").fetchall()[0][0]
-            if found:
+            is_inexact = f"{source} IS NOT NULL AND NOT coalesce(abs({source}) < {_LARGEST_FLOATING_KEY}, false)"
+            inexact_count = self._query(f"SELECT count(*) FROM {table} WHERE {is_inexact}").fetchall()[0][0]
+            if inexact_count:
                 raise DataError(
-                    f"{found} values of the person key {name!r} are floating-point numbers that are not exact. Convert them to whole numbers or text.",
+                    f"{inexact_count} values of the person key {name!r} are floating-point numbers that are not exact. Convert them to whole numbers or text.",
                     column=name,
                 )
             return f"CASE WHEN {source} = trunc({source}) THEN CAST(CAST({source} AS BIGINT) AS VARCHAR) ELSE CAST({source} AS VARCHAR) END"
@@ -273,10 +277,10 @@ class EmbeddedDatabase:
     def _check_floats(self, table: str, column: ProtectedColumn, source: str, kind: str) -> None:
         """Refuse values whose shortest decimal text does not have the declared decimals; otherwise that text is the exact value."""
         rounded = f"CAST(TRY_CAST(CAST({source} AS VARCHAR) AS DECIMAL(38, {column.decimals})) AS {kind})"
-        found = self._query(
+        changed_count = self._query(
             f"SELECT count(*) FROM {table} WHERE {source} IS NOT NULL AND {rounded} IS DISTINCT FROM {source}"
         )
-        check_rounding(found.fetchall()[0][0], column)
+        check_rounding(changed_count.fetchall()[0][0], column)
 
     def _check_rows(self) -> None:
         self._count = self._query("SELECT count(*) FROM people").fetchall()[0][0]
@@ -285,11 +289,11 @@ class EmbeddedDatabase:
         check_keys(self._frame("SELECT key FROM people ORDER BY row")["key"], self._settings.key)
         for column in self._settings.sensitive.values():
             value = self._values[column.name]
-            nulls, least, most = self._query(
+            nulls, lowest, highest = self._query(
                 f"SELECT count(*) - count({value}), CAST(min({value}) AS VARCHAR), CAST(max({value}) AS VARCHAR) FROM people"
             ).fetchall()[0]
             check_nulls(nulls, column)
-            largest = max(abs(Fraction(least or 0)), abs(Fraction(most or 0)))
+            largest = max(abs(Fraction(lowest or 0)), abs(Fraction(highest or 0)))
             if largest * max(self._count, 1) * 10 ** self._scales[column.name] >= _LARGEST:
                 raise DataError(
                     f"The values of column {column.name!r} are too large to be added exactly in 38 digits.",

@@ -203,8 +203,8 @@ class PostgresDatabase:
     def _fetch(self, statement: sql.Composed | sql.SQL, parameters: Any = ()) -> list[Any]:
         self.statements.append(statement.as_string(self._open))
         # With bound parameters, a percent sign in a name would be read as a placeholder.
-        found: list[Any] = self._open.execute(self._escaped(statement), parameters).fetchall()
-        return found
+        fetched: list[Any] = self._open.execute(self._escaped(statement), parameters).fetchall()
+        return fetched
 
     def _escaped(self, part: Any) -> Any:
         from psycopg import sql
@@ -230,13 +230,13 @@ class PostgresDatabase:
         """True for a table. A view may change without a commit here (it may use the time, or another server); a table cannot."""
         from psycopg import sql
 
-        found = self._fetch(
+        kinds = self._fetch(
             sql.SQL(
                 "SELECT relkind::text FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = {} AND relname = {}"
             ).format(sql.Placeholder(), sql.Placeholder()),
             self._place(),
         )
-        return bool(found) and found[0][0] in ("r", "m")
+        return bool(kinds) and kinds[0][0] in ("r", "m")
 
     def _names(self) -> list[str]:
         return list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
@@ -244,14 +244,14 @@ class PostgresDatabase:
     def _column_types(self) -> dict[str, str]:
         from psycopg import sql
 
-        found = self._fetch(
+        name_types = self._fetch(
             sql.SQL(
                 "SELECT column_name::text, data_type::text FROM information_schema.columns WHERE table_schema = {} AND table_name = {} "
                 "ORDER BY ordinal_position"
             ).format(sql.Placeholder(), sql.Placeholder()),
             self._place(),
         )
-        types = dict(found)
+        types = dict(name_types)
         if not types:
             raise DataError(f"The database has no table {'.'.join(self._place())!r}, or it may not be read.")
         for name in self._names():
@@ -289,6 +289,7 @@ class PostgresDatabase:
         return sql.SQL("{}::numeric").format(name)
 
     def _check_values(self, column: ProtectedColumn) -> None:
+        """Refuse null, non-finite and inexact values of a column."""
         from psycopg import sql
 
         name, kind = sql.Identifier(column.name), self._types[column.name]
@@ -297,13 +298,13 @@ class PostgresDatabase:
         if kind not in (*_FLOATS, "numeric"):
             return
         # Non-finite floating-point numbers come first: they have no exact value.
-        odd = sql.SQL("SELECT count(*) FROM {} WHERE {}::text IN ('NaN', 'Infinity', '-Infinity')").format(
+        non_finite = sql.SQL("SELECT count(*) FROM {} WHERE {}::text IN ('NaN', 'Infinity', '-Infinity')").format(
             self._table(), name
         )
-        check_rounding(self._fetch(odd)[0][0], column)
+        check_rounding(self._fetch(non_finite)[0][0], column)
         if kind in _FLOATS:
             exact = self._value(column, kind)
-            off = sql.SQL("SELECT count(*) FROM {} WHERE {}::{} <> {}").format(
+            inexact = sql.SQL("SELECT count(*) FROM {} WHERE {}::{} <> {}").format(
                 self._table(), exact, sql.SQL(kind), name
             )
-            check_rounding(self._fetch(off)[0][0], column)
+            check_rounding(self._fetch(inexact)[0][0], column)

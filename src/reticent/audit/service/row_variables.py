@@ -50,33 +50,33 @@ class People:
                     column=column,
                 )
             hashes = pair_hashes(column, rows.keys, rows.values[column], self._secret)
-            kept = self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint)
-            known = np.frombuffer(kept, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-            found, unseen = _look_up(hashes, known)
+            stored = self._audits.hashes(self._settings.dataset, column, self._secret.fingerprint)
+            known_hashes = np.frombuffer(stored, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+            numbers, unseen = _look_up(hashes, known_hashes)
             if unseen.size:
-                first = len(known)
+                first = len(known_hashes)
                 fresh = hashes[unseen].astype(">u8").tobytes()
                 self._audits.register(self._settings.dataset, column, self._secret.fingerprint, first, fresh)
-                found[unseen] = np.arange(first, first + unseen.size)
-            found[rows.values[column].is_null().to_numpy()] = MISSING
-            variables[column] = found
+                numbers[unseen] = np.arange(first, first + unseen.size)
+            numbers[rows.values[column].is_null().to_numpy()] = MISSING
+            variables[column] = numbers
             self.registered[column] += int(unseen.size)
-            everybody = np.concatenate([known[:, 0], hashes[unseen, 0]])
-            owners[column] = np.unique(everybody, return_inverse=True)[1].astype(np.int64)
+            all_owners = np.concatenate([known_hashes[:, 0], hashes[unseen, 0]])
+            owners[column] = np.unique(all_owners, return_inverse=True)[1].astype(np.int64)
         self.public, self.variables, self.owners, self.state = rows.public, variables, owners, rows.state
         self._rows = {}
 
     def rows_of(self, column: str, members: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Return the rows that hold these variables now, in order; None if one of the values is gone."""
         if column not in self._rows:
-            places = np.full(len(self.owners[column]), MISSING, dtype=np.int64)
-            held = np.flatnonzero(self.variables[column] != MISSING)
-            places[self.variables[column][held]] = held
-            self._rows[column] = places
-        places = self._rows[column]
-        if members[-1] >= len(places):
+            row_of = np.full(len(self.owners[column]), MISSING, dtype=np.int64)
+            present_rows = np.flatnonzero(self.variables[column] != MISSING)
+            row_of[self.variables[column][present_rows]] = present_rows
+            self._rows[column] = row_of
+        row_of = self._rows[column]
+        if members[-1] >= len(row_of):
             return None
-        rows = places[members]
+        rows = row_of[members]
         if not (rows[1:] > rows[:-1]).all():
             rows = np.sort(rows)
         return None if rows[0] == MISSING else rows
@@ -112,9 +112,13 @@ def _calculator(process: int) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:")
 
 
-def _look_up(hashes: NDArray[np.uint64], known: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _look_up(
+    hashes: NDArray[np.uint64], known_hashes: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each hash among the known ones, and the rows whose hash is new."""
-    there = pl.DataFrame({"a": known[:, 0].copy(), "b": known[:, 1].copy(), "variable": np.arange(len(known))})
-    here = pl.DataFrame({"a": hashes[:, 0].copy(), "b": hashes[:, 1].copy()})
-    found = here.join(there, on=["a", "b"], how="left", maintain_order="left")["variable"]
-    return found.fill_null(MISSING).to_numpy().copy(), np.flatnonzero(found.is_null().to_numpy())
+    known_frame = pl.DataFrame(
+        {"a": known_hashes[:, 0].copy(), "b": known_hashes[:, 1].copy(), "variable": np.arange(len(known_hashes))}
+    )
+    frame = pl.DataFrame({"a": hashes[:, 0].copy(), "b": hashes[:, 1].copy()})
+    numbers = frame.join(known_frame, on=["a", "b"], how="left", maintain_order="left")["variable"]
+    return numbers.fill_null(MISSING).to_numpy().copy(), np.flatnonzero(numbers.is_null().to_numpy())

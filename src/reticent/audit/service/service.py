@@ -150,12 +150,13 @@ class AuditService:
 
     def history(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> list[Question]:
         """Return the latest statements, last first: of one user, or of all users (for the steward)."""
-        found = self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
+        questions = self._audits.questions(self.settings.dataset, user, before=before, limit=limit)
         return [
             replace(
-                each, decisions=tuple(self._shown(number, each.number, user or STEWARD) for number in each.decisions)
+                question,
+                decisions=tuple(self._shown(number, question.number, user or STEWARD) for number in question.decisions),
             )
-            for each in found
+            for question in questions
         ]
 
     def decisions(self) -> list[AuditEntry]:
@@ -169,10 +170,10 @@ class AuditService:
         before = None
         while page := self._audits.questions(self.settings.dataset, user, before=before, limit=_PAGE):
             for question in page:
-                for each in question.decisions:
-                    if self._shown(each, question.number, user) == number:
-                        found = self._audits.decision(self.settings.dataset, each, user)
-                        return None if found is None else replace(found, number=number, made=question.made)
+                for decision_number in question.decisions:
+                    if self._shown(decision_number, question.number, user) == number:
+                        entry = self._audits.decision(self.settings.dataset, decision_number, user)
+                        return None if entry is None else replace(entry, number=number, made=question.made)
             before = page[-1].number
         return None
 
@@ -285,30 +286,31 @@ class AuditService:
             return [_Cell({}, rows)]
         names = list(statement.groups)
         # Generated names, because a public column may have any name.
-        groups = [f"group {place}" for place in range(len(names))]
-        parted = public.select(pl.col(name).alias(group) for name, group in zip(names, groups, strict=True))
-        chosen = parted[rows].with_columns(pl.Series("rows", rows))
-        found = chosen.group_by(groups).agg("rows").sort(groups, nulls_last=True)
-        _check_length(found.height, statement)
-        values = found.drop("rows").rows()
-        lists = found["rows"]
+        groups = [f"group {index}" for index in range(len(names))]
+        public_values = public.select(pl.col(name).alias(group) for name, group in zip(names, groups, strict=True))
+        chosen = public_values[rows].with_columns(pl.Series("rows", rows))
+        grouped = chosen.group_by(groups).agg("rows").sort(groups, nulls_last=True)
+        _check_length(grouped.height, statement)
+        values = grouped.drop("rows").rows()
+        lists = grouped["rows"]
         return [
-            _Cell(dict(zip(names, value, strict=True)), np.sort(lists[place].to_numpy()))
-            for place, value in enumerate(values)
+            _Cell(dict(zip(names, value, strict=True)), np.sort(lists[index].to_numpy()))
+            for index, value in enumerate(values)
         ]
 
     def _answer(
         self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool
     ) -> CellAnswer:
-        known = self._public_answer(aggregate, cell)
-        if known is not None:
-            return known
+        """Answer one aggregate of one cell: from public columns, from the recorded decision, or by a new decision."""
+        public_answer = self._public_answer(aggregate, cell)
+        if public_answer is not None:
+            return public_answer
         query = self._query(aggregate, cell)
         column = str(aggregate.column)
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None:
-            if refused := self._refused():
-                return CellAnswer(aggregate.label, False, "beside", refused, len(query))
+            if refusal := self._refused():
+                return CellAnswer(aggregate.label, False, "beside", refusal, len(query))
             decision = self._columns[column].decide(cast(Asked, query.function), query.members)
             verdict = _verdict(column, query, decision, query.function)
             entry = self._audits.decide(self.settings.dataset, question, verdict, beside=self._beside)
@@ -322,14 +324,15 @@ class AuditService:
         return _answered(aggregate, entry)
 
     def _forecast(self, aggregate: Aggregate, cell: _Cell) -> CellAnswer:
-        known = self._public_answer(aggregate, cell)
-        if known is not None:
-            return replace(known, value=None)
+        """Return the decision that an aggregate would get now, without recording it or reading values."""
+        public_answer = self._public_answer(aggregate, cell)
+        if public_answer is not None:
+            return replace(public_answer, value=None)
         query = self._query(aggregate, cell)
         column = str(aggregate.column)
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
-        if entry is None and (refused := self._refused()):
-            return CellAnswer(aggregate.label, False, "beside", refused, len(query))
+        if entry is None and (refusal := self._refused()):
+            return CellAnswer(aggregate.label, False, "beside", refusal, len(query))
         decision: Decision | AuditEntry = (
             entry if entry is not None else self._columns[column].decide(cast(Asked, query.function), query.members)
         )
@@ -419,15 +422,15 @@ def open_database(settings: Settings) -> Database:
 
 def _check_length(cells: int, statement: Statement) -> None:
     """Refuse statements with too many answers: every aggregate of every cell is a decision, and one statement must not block the service."""
-    asked = len(statement.aggregates)
-    if cells * asked <= MOST_ANSWERS:
+    aggregate_count = len(statement.aggregates)
+    if cells * aggregate_count <= MOST_ANSWERS:
         return
-    said = f"The query has {asked} aggregates"
+    problem = f"The query has {aggregate_count} aggregates"
     if statement.groups:
-        each = f" with {asked} aggregates each" if asked > 1 else ""
-        said = f"GROUP BY {', '.join(statement.groups)} gives {cells} cells{each}"
+        per_cell = f" with {aggregate_count} aggregates each" if aggregate_count > 1 else ""
+        problem = f"GROUP BY {', '.join(statement.groups)} gives {cells} cells{per_cell}"
     raise PolicyError(
-        f"{said}, and at most {MOST_ANSWERS} answers are returned at once. Use fewer GROUP BY columns or aggregates."
+        f"{problem}, and at most {MOST_ANSWERS} answers are returned at once. Use fewer GROUP BY columns or aggregates."
     )
 
 
@@ -461,5 +464,5 @@ def _answered(aggregate: Aggregate, entry: AuditEntry) -> CellAnswer:
 
 
 def _reply(text: str, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:
-    rows = [Row(cell.group, tuple(column[place] for column in columns)) for place, cell in enumerate(cells)]
+    rows = [Row(cell.group, tuple(column[index] for column in columns)) for index, cell in enumerate(cells)]
     return Reply(text, tuple(rows), question)

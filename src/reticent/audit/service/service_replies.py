@@ -88,17 +88,17 @@ def decimal_text(value: Fraction | None) -> str | None:
     """Return the value as a decimal: complete if it terminates, otherwise rounded to 20 digits."""
     if value is None:
         return None
-    rest, places = value.denominator, 0
+    cofactor, decimals = value.denominator, 0
     for prime in (2, 5):
         count = 0
-        while rest % prime == 0:
-            rest, count = rest // prime, count + 1
-        places = max(places, count)
-    if rest != 1 or places > 40:
+        while cofactor % prime == 0:
+            cofactor, count = cofactor // prime, count + 1
+        decimals = max(decimals, count)
+    if cofactor != 1 or decimals > 40:
         return format(_DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator)), "f")
-    whole = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    digits = str(abs(value.numerator) * 10**decimals // value.denominator).rjust(decimals + 1, "0")
     sign = "-" if value < 0 else ""
-    return sign + (f"{whole[:-places]}.{whole[-places:]}" if places else whole)
+    return sign + (f"{digits[:-decimals]}.{digits[-decimals:]}" if decimals else digits)
 
 
 def plain(value: Any) -> Any:
