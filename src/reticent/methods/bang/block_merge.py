@@ -36,7 +36,10 @@ class MergedRegions:
         self.became = list(range(len(self.level)))
         self.changed: set[int] = set()
         self.moved: set[int] = set()
-        self._known = {named: region for region, named in enumerate(zip(self.level, self.prefix, strict=True))}
+        self._known = {
+            level_and_prefix: region
+            for region, level_and_prefix in enumerate(zip(self.level, self.prefix, strict=True))
+        }
 
     def thin(self, minimum: int) -> None:
         """Merge until every block has at least ``minimum`` rows, or a single block remains."""
@@ -55,10 +58,10 @@ class MergedRegions:
 
     def final(self) -> Ids:
         """Return the final region of each original region."""
-        found = np.array(self.became, dtype=np.int64)
-        while (found != found[found]).any():
-            found = found[found]
-        return found
+        region_of = np.array(self.became, dtype=np.int64)
+        while (region_of != region_of[region_of]).any():
+            region_of = region_of[region_of]
+        return region_of
 
     def _turn(self, region: int) -> tuple[int, int, int]:
         level = self.level[region]
@@ -114,15 +117,15 @@ class MergedRegions:
         """Shrink a region to one half if the other half is a region itself."""
         while region >= 0:
             level, prefix = self.level[region] + 1, self.prefix[region] << 1
-            half = next((each for each in (prefix, prefix | 1) if (level, each) in self._known), None)
+            half = next((candidate for candidate in (prefix, prefix | 1) if (level, candidate) in self._known), None)
             if half is None:
                 return
-            apart, around = self._known[level, half], self.around[region]
+            split_off, encloser = self._known[level, half], self.around[region]
             self._move(region, level, half ^ 1)
-            self.inside[region].discard(apart)
-            self.around[apart] = around
-            if around >= 0:
-                self.inside[around].add(apart)
+            self.inside[region].discard(split_off)
+            self.around[split_off] = encloser
+            if encloser >= 0:
+                self.inside[encloser].add(split_off)
 
     def _density(self, region: int) -> Fraction:
         volume = Fraction(1, 2 ** self.level[region])
@@ -135,9 +138,9 @@ def _numbers(keys: Words, bits: Ids) -> list[int]:
     if len(keys) == 1:
         # A word cannot be shifted by its full width.
         shifted = keys[0] >> np.minimum(WORD - bits, WORD - 1).astype(np.uint64)
-        plain: list[int] = np.where(bits > 0, shifted, np.uint64(0)).tolist()
-        return plain
-    found = [0] * keys.shape[1]
+        small: list[int] = np.where(bits > 0, shifted, np.uint64(0)).tolist()
+        return small
+    numbers = [0] * keys.shape[1]
     for word in keys.tolist():
-        found = [(number << WORD) | part for number, part in zip(found, word, strict=True)]
-    return [number >> (len(keys) * WORD - most) for number, most in zip(found, bits.tolist(), strict=True)]
+        numbers = [(number << WORD) | part for number, part in zip(numbers, word, strict=True)]
+    return [number >> (len(keys) * WORD - bit_count) for number, bit_count in zip(numbers, bits.tolist(), strict=True)]

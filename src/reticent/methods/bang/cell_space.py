@@ -104,7 +104,7 @@ class LineAxis(ColumnAxis):
         # Cells beyond the last edge are empty: ranges that differ only there are equal.
         real = np.minimum(ranges, (ranges.max(initial=0), self._real))
         numbers: dict[tuple[int, int], int] = {}
-        places = [numbers.setdefault((first, stop), len(numbers)) for first, stop in real.tolist()]
+        label_of = [numbers.setdefault((first, stop), len(numbers)) for first, stop in real.tolist()]
         lows, highs = (series.to_list() for series in self.bounds(np.array(list(numbers), dtype=np.int64)))
         meanings: list[Meaning] = []
         for (first, stop), low, high in zip(numbers, lows, highs, strict=True):
@@ -116,10 +116,10 @@ class LineAxis(ColumnAxis):
                 meanings.append(Value(low))
             else:
                 meanings.append(Interval(low, high))
-        taken: dict[str, None] = {}
+        labels: dict[str, None] = {}
         for meaning in meanings:
-            taken[unused(self._text(meaning), taken)] = None
-        return list(taken), meanings, np.array(places, dtype=np.int64)
+            labels[unused(self._text(meaning), labels)] = None
+        return list(labels), meanings, np.array(label_of, dtype=np.int64)
 
     @property
     def _real(self) -> int:
@@ -141,9 +141,9 @@ class LineAxis(ColumnAxis):
         if self.missing:
             # A range of nulls only precedes every number.
             last |= stops == 1
-        places = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
-        low = at_places(places[np.where(first, 0, starts - 1)], first, self.kind)
-        high = at_places(places[np.where(last, 0, stops - 1)], last, self.kind)
+        edges_or_zero = self.edges if len(self.edges) else np.zeros(1, dtype=self.edges.dtype)
+        low = at_places(edges_or_zero[np.where(first, 0, starts - 1)], first, self.kind)
+        high = at_places(edges_or_zero[np.where(last, 0, stops - 1)], last, self.kind)
         return low, high
 
     @property
@@ -166,14 +166,14 @@ class RankAxis(ColumnAxis):
 
     def on(self, hierarchy: BoundHierarchy) -> RankAxis:
         _check_type(self.hierarchy, hierarchy)
-        known = self.hierarchy.leaves
-        fresh = hierarchy.leaves.filter(~hierarchy.leaves.is_in(known.implode(), nulls_equal=True))
-        if len(fresh):
+        leaves = self.hierarchy.leaves
+        unknown = hierarchy.leaves.filter(~hierarchy.leaves.is_in(leaves.implode(), nulls_equal=True))
+        if len(unknown):
             raise DataError(
-                f"Bang: column {hierarchy.column!r} has the value {fresh[0]!r}, which was not known when the index was built, so it has no cell. Build a new index of all rows, or declare the "
+                f"Bang: column {hierarchy.column!r} has the value {unknown[0]!r}, which was not known when the index was built, so it has no cell. Build a new index of all rows, or declare the "
                 "column's domain in its hierarchy before the first one.",
                 column=hierarchy.column,
-                value=fresh[0],
+                value=unknown[0],
             )
         return self
 
@@ -183,8 +183,8 @@ class RankAxis(ColumnAxis):
 
     def _spans(self, ranges: Ids) -> Ids:
         """Return the ranks of the first leaf of each range and of the first one after it (rows)."""
-        found: Ids = np.searchsorted(self.cell_of[self.order], ranges.T)
-        return found
+        spans: Ids = np.searchsorted(self.cell_of[self.order], ranges.T)
+        return spans
 
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
         return self._cutting.runs(*self._spans(ranges))
@@ -204,11 +204,11 @@ class RankAxis(ColumnAxis):
         )
 
 
-def _check_type(known: BoundHierarchy, other: BoundHierarchy) -> None:
-    if known.leaves.dtype != other.leaves.dtype:
+def _check_type(index_hierarchy: BoundHierarchy, hierarchy: BoundHierarchy) -> None:
+    if index_hierarchy.leaves.dtype != hierarchy.leaves.dtype:
         raise DataError(
-            f"Bang: column {other.column!r} has the type {other.leaves.dtype}, but {known.leaves.dtype} in the index. Cast it.",
-            column=other.column,
+            f"Bang: column {hierarchy.column!r} has the type {hierarchy.leaves.dtype}, but {index_hierarchy.leaves.dtype} in the index. Cast it.",
+            column=hierarchy.column,
         )
 
 
@@ -216,36 +216,36 @@ def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
     """Build the axis of a column of numbers, dates or timestamps: equal widths, quantiles of its ``rows`` (by leaf), or given breakpoints."""
     kind = ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
     missing = hierarchy.leaves.is_null().to_numpy()
-    known = places_of(hierarchy.leaves, kind)
-    spared = int(missing.any())
+    values = places_of(hierarchy.leaves, kind)
+    null_cells = int(missing.any())
     if isinstance(scale, str) and scale == "quantile":
-        edges, bits = _quantile_edges(known[~missing], rows[~missing], spared)
+        edges, bits = _quantile_edges(values[~missing], rows[~missing], null_cells)
     elif isinstance(scale, str):
-        if kind is ValueType.REAL and not np.isfinite(known[~missing]).all():
+        if kind is ValueType.REAL and not np.isfinite(values[~missing]).all():
             raise PolicyError(
                 f"Bang: column {hierarchy.column!r} has an infinite value, which does not fit a grid of equal widths. Make it missing, or choose another method.",
                 column=hierarchy.column,
             )
-        edges, bits = _equal_edges(known[~missing], kind, spared)
+        edges, bits = _equal_edges(values[~missing], kind, null_cells)
     else:
-        edges, bits = _given_edges(hierarchy.column, scale, kind, spared)
-    cells = np.searchsorted(edges, known, side="right").astype(np.int64) + spared
-    shift = np.full(spared, edges[0] if len(edges) else 0, dtype=edges.dtype)
+        edges, bits = _given_edges(hierarchy.column, scale, kind, null_cells)
+    cells = np.searchsorted(edges, values, side="right").astype(np.int64) + null_cells
+    shift = np.full(null_cells, edges[0] if len(edges) else 0, dtype=edges.dtype)
     return LineAxis(
         hierarchy, bits, np.where(missing, 0, cells), kind, np.concatenate([shift, edges]), bool(missing.any())
     )
 
 
-def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+def _equal_edges(values: NDArray[Any], kind: ValueType, null_cells: int) -> tuple[NDArray[Any], int]:
     """Return edges of equal width, a power of two, aligned to a multiple of an eighth of the whole."""
-    if not len(known) or known.min() == known.max():
-        return np.zeros(0, dtype=known.dtype), spared
+    if not len(values) or values.min() == values.max():
+        return np.zeros(0, dtype=values.dtype), null_cells
     # Python integers do not overflow, nor do halves of floats.
-    low, high = known.astype(object).min(), known.astype(object).max()
+    low, high = values.astype(object).min(), values.astype(object).max()
     is_real = kind is ValueType.REAL
-    least, most = kind.ends()
-    if known.dtype == np.int64:
-        most = min(most, np.iinfo(np.int64).max)
+    lowest, highest = kind.ends()
+    if values.dtype == np.int64:
+        highest = min(highest, np.iinfo(np.int64).max)
     exponent = math.frexp(high / 2 - low / 2)[1] + 1 - MOST_BITS
     exponent = exponent if is_real else max(exponent, 0)
     while True:
@@ -254,47 +254,49 @@ def _equal_edges(known: NDArray[Any], kind: ValueType, spared: int) -> tuple[NDA
         while bits <= MOST_BITS:
             step = width * max((1 << bits) // _ALIGNED, 1)
             # The cell of nulls precedes all others, which keep their round ends.
-            origin = (low - spared * width) // step * step
+            origin = (low - null_cells * width) // step * step
             # Beyond the largest float there is no multiple to align to.
-            origin = origin if not is_real or math.isfinite(origin) else low - spared * width
+            origin = origin if not is_real or math.isfinite(origin) else low - null_cells * width
             if (high / width - origin / width if is_real else (high - origin) // width) < (1 << bits):
-                edges = [origin + width * at for at in range(1 + spared, 1 << bits)]
-                return np.array([each for each in edges if least <= each <= most], dtype=known.dtype), bits
+                edges = [origin + width * cell for cell in range(1 + null_cells, 1 << bits)]
+                return np.array([edge for edge in edges if lowest <= edge <= highest], dtype=values.dtype), bits
             bits += 1
         exponent += 1
 
 
-def _quantile_edges(known: NDArray[Any], rows: Ids, spared: int) -> tuple[NDArray[Any], int]:
+def _quantile_edges(finite_values: NDArray[Any], rows: Ids, null_cells: int) -> tuple[NDArray[Any], int]:
     """Return edges at values such that cells hold about the same number of rows."""
-    if not len(known):
-        return known, spared
-    order = np.argsort(known, kind="stable")
-    values, before = known[order], np.cumsum(rows[order]) - rows[order]
-    bits = min(max((len(values) - 1 + spared).bit_length(), 1), MOST_BITS)
-    wanted = np.arange(1, (1 << bits) - spared) * (before[-1] + rows[order][-1]) / ((1 << bits) - spared)
-    edges = np.unique(values[np.minimum(np.searchsorted(before, wanted), len(values) - 1)])
-    edges = edges[edges > values[0]]
-    return edges, max((len(edges) + spared).bit_length(), 1)
+    if not len(finite_values):
+        return finite_values, null_cells
+    order = np.argsort(finite_values, kind="stable")
+    ordered, rows_before = finite_values[order], np.cumsum(rows[order]) - rows[order]
+    bits = min(max((len(ordered) - 1 + null_cells).bit_length(), 1), MOST_BITS)
+    targets = np.arange(1, (1 << bits) - null_cells) * (rows_before[-1] + rows[order][-1]) / ((1 << bits) - null_cells)
+    edges = np.unique(ordered[np.minimum(np.searchsorted(rows_before, targets), len(ordered) - 1)])
+    edges = edges[edges > ordered[0]]
+    return edges, max((len(edges) + null_cells).bit_length(), 1)
 
 
-def _given_edges(column: str, scale: Any, kind: ValueType, spared: int) -> tuple[NDArray[Any], int]:
+def _given_edges(column: str, scale: Any, kind: ValueType, null_cells: int) -> tuple[NDArray[Any], int]:
     """Validate explicit breakpoints, which must be increasing."""
-    given = list(scale)
+    breakpoints = list(scale)
     try:
-        places = [
-            float(exact(each, column)) if kind is ValueType.REAL else int(kind.place(kind.converted(each)))
-            for each in given
+        edges = [
+            float(exact(given_value, column))
+            if kind is ValueType.REAL
+            else int(kind.place(kind.converted(given_value)))
+            for given_value in breakpoints
         ]
     except (TypeError, ValueError):
-        places = []
-    if not places or any(one >= other for one, other in pairwise(places)):
+        edges = []
+    if not edges or any(first >= second for first, second in pairwise(edges)):
         raise PolicyError(
             f"Bang: the scale of column {column!r} must be 'equal', 'quantile' or a rising list of values at which cells begin, but it is {scale!r}.",
             setting=("scales", column),
             value=scale,
         )
-    return np.array(places, dtype=np.float64 if kind is ValueType.REAL else np.int64), (
-        len(places) + spared
+    return np.array(edges, dtype=np.float64 if kind is ValueType.REAL else np.int64), (
+        len(edges) + null_cells
     ).bit_length()
 
 
@@ -308,15 +310,15 @@ class GridSpace:
     def of(cls, hierarchies: Sequence[BoundHierarchy], scales: Mapping[str, Any], rows: Sequence[Ids]) -> GridSpace:
         """Build the space of a table's columns: numbers, dates and timestamps by value, others in hierarchy order."""
         for name in scales:
-            if name not in {each.column for each in hierarchies}:
+            if name not in {hierarchy.column for hierarchy in hierarchies}:
                 raise PolicyError(
                     f"Bang: scales has {name!r}, which is not a quasi column.", setting=("scales", name), value=name
                 )
         axes: list[ColumnAxis] = []
-        for hierarchy, mine in zip(hierarchies, rows, strict=True):
+        for hierarchy, leaf_rows in zip(hierarchies, rows, strict=True):
             scale = scales.get(hierarchy.column, "equal")
             if hierarchy.is_numeric:
-                axes.append(line_axis(hierarchy, scale, mine))
+                axes.append(line_axis(hierarchy, scale, leaf_rows))
             elif scale != "equal":
                 raise PolicyError(
                     f"Bang: column {hierarchy.column!r} does not hold numbers or dates and is ordered by its hierarchy, so it cannot have a scale.",
@@ -345,11 +347,11 @@ class GridSpace:
     @cached_property
     def used(self) -> Ids:
         """Number of bits of each axis (column) used by a region of each level (row)."""
-        found = np.zeros((self.depth + 1, len(self.axes)), dtype=np.int64)
+        used_bits = np.zeros((self.depth + 1, len(self.axes)), dtype=np.int64)
         for level, (axis, bit) in enumerate(self.halvings):
-            found[level + 1] = found[level]
-            found[level + 1, axis] = bit + 1
-        return found
+            used_bits[level + 1] = used_bits[level]
+            used_bits[level + 1, axis] = bit + 1
+        return used_bits
 
     @property
     def words(self) -> int:
@@ -373,25 +375,25 @@ class GridSpace:
         """Return the cells of points on every axis (rows), given their keys."""
         cells = np.zeros((len(self.axes), keys.shape[1]), dtype=np.int64)
         for level, (axis, bit) in enumerate(self.halvings):
-            found = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
-            cells[axis] |= found.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
+            bits = (keys[level // WORD] >> np.uint64(WORD - 1 - level % WORD)) & np.uint64(1)
+            cells[axis] |= bits.astype(np.int64) << (self.axes[axis].bits - 1 - bit)
         return cells
 
     def keys_at(self, cells: Ids) -> Words:
         """Return the keys of points given by their cells, one row per axis."""
         keys = np.zeros((self.words, cells.shape[1]), dtype=np.uint64)
-        for axis, mine in enumerate(cells):
-            keys |= self._spread(axis, mine)
+        for axis, axis_cells in enumerate(cells):
+            keys |= self._spread(axis, axis_cells)
         return keys
 
     def _spread(self, axis: int, cells: Ids) -> Words:
         """Return the bits of one axis's cells at their positions in the key; one row per word."""
         bits, numbers = self.axes[axis].bits, cells.astype(np.uint64)
         spread = np.zeros((self.words, len(cells)), dtype=np.uint64)
-        for level, (own, bit) in enumerate(self.halvings):
-            if own == axis:
-                found = (numbers >> np.uint64(bits - 1 - bit)) & np.uint64(1)
-                spread[level // WORD] |= found << np.uint64(WORD - 1 - level % WORD)
+        for level, (halved, bit) in enumerate(self.halvings):
+            if halved == axis:
+                bit_values = (numbers >> np.uint64(bits - 1 - bit)) & np.uint64(1)
+                spread[level // WORD] |= bit_values << np.uint64(WORD - 1 - level % WORD)
         return spread
 
     def boxes(self, cells: Ids, level: Ids) -> tuple[Ids, Ids]:
@@ -403,27 +405,29 @@ class GridSpace:
 
 def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Cycle through the axes, one halving each, skipping axes whose bits are used up."""
-    return tuple((axis, bit) for bit in range(max(bits, default=0)) for axis, most in enumerate(bits) if bit < most)
+    return tuple(
+        (axis, bit) for bit in range(max(bits, default=0)) for axis, axis_bits in enumerate(bits) if bit < axis_bits
+    )
 
 
 def common_bits(keys: Words) -> Ids:
     """Return for each key but the first the length of the common prefix with its predecessor, in bits."""
-    found = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
-    for start in range(0, len(found), _AT_ONCE):
-        mine = found[start : start + _AT_ONCE]
+    lengths = np.full(max(keys.shape[1] - 1, 0), len(keys) * WORD, dtype=np.int64)
+    for start in range(0, len(lengths), _AT_ONCE):
+        block = lengths[start : start + _AT_ONCE]
         for word in range(len(keys) - 1, -1, -1):
-            near = keys[word, start : start + len(mine) + 1]
-            differs = near[1:] ^ near[:-1]
-            there = differs != 0
-            mine[there] = word * WORD + WORD - _bit_lengths(differs[there])
-    return found
+            words = keys[word, start : start + len(block) + 1]
+            differs = words[1:] ^ words[:-1]
+            is_different = differs != 0
+            block[is_different] = word * WORD + WORD - _bit_lengths(differs[is_different])
+    return lengths
 
 
 def _bit_lengths(numbers: Words) -> Ids:
     high = (numbers >> np.uint64(32)).astype(np.float64)
     low = (numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
-    found: Ids = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
-    return found
+    lengths: Ids = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
+    return lengths
 
 
 def order_of_keys(keys: Words) -> Ids:

@@ -36,26 +36,28 @@ def count_regions(
     """
     group, level = regions.columns[:2]
     query = CountQuery.of(meanings, condition, estimator, **known)
-    asked = query.condition
-    asked.check_names([name for name in rows.schema.names() if name != group])
-    quasi = [name for name in asked.scope if name in meanings]
+    parsed = query.condition
+    parsed.check_names([name for name in rows.schema.names() if name != group])
+    quasi = [name for name in parsed.scope if name in meanings]
     if not quasi:
         return query.in_labels(rows)
-    others = [name for name in asked.scope if name not in meanings]
-    counted, times = rows.counted([group, *others])
-    split = split_by_column(asked, list(meanings))
+    other_columns = [name for name in parsed.scope if name not in meanings]
+    counted, multiplicities = rows.counted([group, *other_columns])
+    split = split_by_column(parsed, list(meanings))
     if split is None:
-        every = counted.with_columns(pl.Series(_KIND, np.arange(counted.height))).join(
+        row_regions = counted.with_columns(pl.Series(_KIND, np.arange(counted.height))).join(
             regions.select(group, level, *quasi), on=group, how="left", maintain_order="left"
         )
-        pairs = _each_covered(query, every)
-        covered = _of_regions(pairs, every[_KIND].to_numpy(), np.ldexp(1.0, -every[level].to_numpy()), len(times))
+        pairs = _each_covered(query, row_regions)
+        covered = _of_regions(
+            pairs, row_regions[_KIND].to_numpy(), np.ldexp(1.0, -row_regions[level].to_numpy()), len(multiplicities)
+        )
     else:
         covered = _of_blocks(query, nested, regions, split, counted[group])
         if "" in split:
-            kept = split[""].mask(counted).to_numpy()
-            times, covered = times[kept], covered.at(kept)
-    return query.counted(times, covered, rows.height)
+            is_met = split[""].mask(counted).to_numpy()
+            multiplicities, covered = multiplicities[is_met], covered.at(is_met)
+    return query.counted(multiplicities, covered, rows.height)
 
 
 def _of_blocks(
@@ -65,28 +67,42 @@ def _of_blocks(
     and a share consistent with both.
     """
     possible, certain = nested.met(split)
-    everywhere = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
-    may, sure = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(everywhere)
+    all_steps = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]
+    may_meet, must_meet = nested.blocks(possible) > 0, nested.blocks(certain) == nested.blocks(all_steps)
     share, measured = np.ones(regions.height), np.ones(regions.height, dtype=bool)
-    for column, met, every in zip(nested.columns, possible, everywhere, strict=True):
+    for column, steps_met, steps in zip(nested.columns, possible, all_steps, strict=True):
         if column.name not in split:
             continue
         if column.listed:
-            share = share * column.held(met) / column.held(every)
+            share = share * column.held(steps_met) / column.held(steps)
         else:
             covered = _each_covered(replace(query, condition=split[column.name]), regions)
             share, measured = share * covered.share, measured & covered.measured
     distinct = nested.group.unique(maintain_order=True)
     numbers = pl.DataFrame({"group": distinct, "rank": np.arange(len(distinct))})
-    own = nested.group.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
-    mine = classes.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
-    many, volumes = np.bincount(own), nested.volumes()
-    inside, whole = np.bincount(own, nested.volumes(share)), np.bincount(own, volumes)
-    some, all_ = np.bincount(own, may) > 0, np.bincount(own, sure) == many
+    class_of_region = (
+        nested.group.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
+    )
+    class_of_row = (
+        classes.to_frame("group").join(numbers, on="group", how="left", maintain_order="left")["rank"].to_numpy()
+    )
+    region_counts, volumes = np.bincount(class_of_region), nested.volumes()
+    volume_met, total_volume = (
+        np.bincount(class_of_region, nested.volumes(share)),
+        np.bincount(class_of_region, volumes),
+    )
+    possible_classes, certain_classes = (
+        np.bincount(class_of_region, may_meet) > 0,
+        np.bincount(class_of_region, must_meet) == region_counts,
+    )
     # Labels may be less precise than blocks, and the remainder of a region is a difference of floats.
-    uniform = np.clip(np.divide(inside, whole, out=np.zeros(len(many)), where=whole > 0), 0.0, 1.0)
-    shares = np.where(all_, 1.0, np.where(some, uniform, 0.0))
-    return Covers(shares, some, all_, np.bincount(own, measured) == many).at(mine)
+    uniform = np.clip(
+        np.divide(volume_met, total_volume, out=np.zeros(len(region_counts)), where=total_volume > 0), 0.0, 1.0
+    )
+    shares = np.where(certain_classes, 1.0, np.where(possible_classes, uniform, 0.0))
+    return Covers(
+        shares, possible_classes, certain_classes, np.bincount(class_of_region, measured) == region_counts
+    ).at(class_of_row)
 
 
 def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
@@ -102,7 +118,9 @@ def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
 
 def _of_regions(pairs: Covers, kind: NDArray[np.int64], volume: NDArray[np.float64], count: int) -> Covers:
     """Combine coverage over kinds of rows that may be in several regions, given the coverage of each pair of kind and region."""
-    sure, may, measured = (np.bincount(kind, each, count) for each in (pairs.certain, pairs.possible, pairs.measured))
-    many = np.bincount(kind, minlength=count)
+    certain_counts, possible_counts, measured_counts = (
+        np.bincount(kind, mask, count) for mask in (pairs.certain, pairs.possible, pairs.measured)
+    )
+    region_counts = np.bincount(kind, minlength=count)
     share = np.bincount(kind, pairs.share * volume, count) / np.bincount(kind, volume, count)
-    return Covers(share, may > 0, sure == many, measured == many)
+    return Covers(share, possible_counts > 0, certain_counts == region_counts, measured_counts == region_counts)

@@ -62,12 +62,12 @@ class ClusterRanges:
     @classmethod
     def along(cls, space: GridSpace, lows: NDArray[Any], highs: NDArray[Any]) -> tuple[ClusterRanges, ...]:
         """Return the ranges of boxes on every axis."""
-        found = []
+        ranges = []
         for axis, low, high in zip(space.axes, lows, highs, strict=True):
             side = axis.cells + 1
-            codes, which = _numbered(low.astype(np.int64) * side + high, side * side)
-            found.append(cls(codes, which.astype(np.min_scalar_type(len(codes)))))
-        return tuple(found)
+            codes, range_of = _numbered(low.astype(np.int64) * side + high, side * side)
+            ranges.append(cls(codes, range_of.astype(np.min_scalar_type(len(codes)))))
+        return tuple(ranges)
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,14 @@ class BangCut:
         firsts[group[::-1]] = np.arange(len(group))[::-1]
         leading = np.zeros(len(group), dtype=bool)
         leading[firsts] = True
-        place = (np.cumsum(leading) - 1)[firsts]
-        return cls(index, place.take(group), count, clusters.take(group[leading]), k, guarded, raised)
+        number_of = (np.cumsum(leading) - 1)[firsts]
+        return cls(index, number_of.take(group), count, clusters.take(group[leading]), k, guarded, raised)
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
         """Build the cut in which every block is a class: needs no dendrogram."""
-        every = np.arange(len(index.directory))
-        return cls(index, every, len(every), every, k)
+        blocks = np.arange(len(index.directory))
+        return cls(index, blocks, len(blocks), blocks, k)
 
     @cached_property
     def groups(self) -> Groups:
@@ -151,26 +151,28 @@ class BangCut:
     def published(self) -> PublishedRegions:
         """The published regions of the classes: none inside a region of its own class, and no two halves of one region."""
         directory = self.index.directory
-        level, became = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
+        level, merged_into = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
         loops = loops_for(len(directory) * len(directory.space.axes))
-        loops.shown(self.group, directory.encloser, level, directory.lows, *halving_arrays(directory.space), became)
-        kept = np.flatnonzero(became == np.arange(len(became)))
-        lows, highs = directory.space.boxes(directory.lows[:, kept], level[kept])
-        place = np.zeros(len(became), dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        return PublishedRegions(self.group[kept], level[kept], lows, highs, place[became])
+        loops.shown(
+            self.group, directory.encloser, level, directory.lows, *halving_arrays(directory.space), merged_into
+        )
+        kept_regions = np.flatnonzero(merged_into == np.arange(len(merged_into)))
+        lows, highs = directory.space.boxes(directory.lows[:, kept_regions], level[kept_regions])
+        index_of = np.zeros(len(merged_into), dtype=np.int64)
+        index_of[kept_regions] = np.arange(len(kept_regions))
+        return PublishedRegions(self.group[kept_regions], level[kept_regions], lows, highs, index_of[merged_into])
 
     @cached_property
     def extents(self) -> tuple[Ids, Ids]:
         """The half-open cell ranges that the rows of every published region actually occupy on each axis (row)."""
-        shown, index = self.published, self.index
+        published, index = self.published, self.index
         cells = index.space.cells(index.units.codes)
-        owner = shown.of_block[index.region_of]
-        lows = np.full((len(cells), len(shown)), np.iinfo(np.int64).max)
-        highs = np.full((len(cells), len(shown)), -1, dtype=np.int64)
-        for axis, mine in enumerate(cells):
-            np.minimum.at(lows[axis], owner, mine)
-            np.maximum.at(highs[axis], owner, mine)
+        owner = published.of_block[index.region_of]
+        lows = np.full((len(cells), len(published)), np.iinfo(np.int64).max)
+        highs = np.full((len(cells), len(published)), -1, dtype=np.int64)
+        for axis, axis_cells in enumerate(cells):
+            np.minimum.at(lows[axis], owner, axis_cells)
+            np.maximum.at(highs[axis], owner, axis_cells)
         return lows, highs + 1
 
     @property
@@ -181,98 +183,114 @@ class BangCut:
     @cached_property
     def axes(self) -> tuple[AxisLabels, ...]:
         """The labels of classes on every axis: the range from the first cell of their regions to the last."""
-        found = []
+        labels_by_axis = []
         for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
-            mine = ranges.of_cluster.take(self.clusters)
+            range_of_class = ranges.of_cluster.take(self.clusters)
             is_shown = np.zeros(len(ranges.codes), dtype=bool)
-            is_shown[mine] = True
+            is_shown[range_of_class] = True
             codes, side = ranges.codes[is_shown], axis.cells + 1
-            labels, meanings, place = axis.described(_ranges_of(codes, side))
+            labels, meanings, label_of_range = axis.described(_ranges_of(codes, side))
             label_of = np.zeros(len(is_shown), dtype=np.int64)
-            label_of[is_shown] = place
-            found.append(AxisLabels(labels, meanings, label_of.take(mine), codes, side))
-        return tuple(found)
+            label_of[is_shown] = label_of_range
+            labels_by_axis.append(AxisLabels(labels, meanings, label_of.take(range_of_class), codes, side))
+        return tuple(labels_by_axis)
 
     @property
     def losses(self) -> dict[str, float]:
         """The loss of every column: the mean over rows of (leaves covered by the class - 1) / (leaves - 1)."""
         rows = self.groups.sizes / max(int(self.groups.sizes.sum()), 1)
-        found = {}
+        losses = {}
         for axis, ranges in zip(self.index.space.axes, self._ranges, strict=True):
             low, high = np.divmod(ranges.codes.take(ranges.of_cluster.take(self.clusters)), axis.cells + 1)
             before = np.concatenate([[0], np.cumsum(np.bincount(axis.cell_of, minlength=axis.cells))])
             shares = (before[high] - before[low] - 1) / max(axis.hierarchy.size - 1, 1)
-            found[axis.hierarchy.column] = float(shares @ rows)
-        return found
+            losses[axis.hierarchy.column] = float(shares @ rows)
+        return losses
 
     @cached_property
     def region_axes(self) -> tuple[RegionLabels, ...]:
         """The labels of classes and regions on every axis."""
-        shown, found = self.published, []
-        for axis, mine, lows, highs in zip(self.index.space.axes, self.axes, shown.lows, shown.highs, strict=True):
-            theirs, which = _numbered(lows * mine.side + highs, mine.side * mine.side)
+        published, labels_by_axis = self.published, []
+        for axis, class_labels, lows, highs in zip(
+            self.index.space.axes, self.axes, published.lows, published.highs, strict=True
+        ):
+            region_codes, code_of_region = _numbered(
+                lows * class_labels.side + highs, class_labels.side * class_labels.side
+            )
             # Ranges of classes are described first, so that their labels are the same as without regions.
-            fresh = ~np.isin(theirs, mine.codes)
-            codes = np.concatenate([mine.codes, theirs[fresh]])
-            number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), theirs)]
-            described = RegionLabels([], [], mine.of_class, codes, mine.side, which, number_of[which])
-            labels, meanings, place = axis.described(described.ranges)
-            found.append(replace(described, labels=labels, meanings=meanings, of_region=place[described.range_of]))
-        return tuple(found)
+            is_new = ~np.isin(region_codes, class_labels.codes)
+            codes = np.concatenate([class_labels.codes, region_codes[is_new]])
+            number_of = np.argsort(codes)[np.searchsorted(np.sort(codes), region_codes)]
+            described = RegionLabels(
+                [], [], class_labels.of_class, codes, class_labels.side, code_of_region, number_of[code_of_region]
+            )
+            labels, meanings, label_of = axis.described(described.ranges)
+            labels_by_axis.append(
+                replace(described, labels=labels, meanings=meanings, of_region=label_of[described.range_of])
+            )
+        return tuple(labels_by_axis)
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """The shape of each class beyond its labels: one region with holes, or several."""
-        shown = self.published
-        many = np.bincount(shown.group, minlength=self.count)
-        order = np.argsort(shown.group, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(many)])
+        published = self.published
+        region_counts = np.bincount(published.group, minlength=self.count)
+        order = np.argsort(published.group, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(region_counts)])
         names = tuple(axis.hierarchy.column for axis in self.index.space.axes)
         kinds = tuple(ValueType.published(axis.hierarchy.leaves.dtype) for axis in self.index.space.axes)
-        levels = shown.level
-        holes = [Nested(each) for each in range(self.index.space.depth + 1)]
+        levels = published.level
+        holes = [Nested(level) for level in range(self.index.space.depth + 1)]
         # Most classes have one region, described by its level alone.
-        found: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
-        for each in np.flatnonzero(many > 1).tolist():
-            mine = order[starts[each] : starts[each + 1]]
-            sides = [[axis.meanings[at] for at in axis.of_region[mine].tolist()] for axis in self.region_axes]
-            found[each] = Patched(
-                names, kinds, tuple(zip(levels[mine].tolist(), zip(*sides, strict=True), strict=True))
+        shapes: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
+        for level in np.flatnonzero(region_counts > 1).tolist():
+            regions = order[starts[level] : starts[level + 1]]
+            sides = [[axis.meanings[label] for label in axis.of_region[regions].tolist()] for axis in self.region_axes]
+            shapes[level] = Patched(
+                names, kinds, tuple(zip(levels[regions].tolist(), zip(*sides, strict=True), strict=True))
             )
-        return tuple(found)
+        return tuple(shapes)
 
-    def combinations(self, asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
-        """Return how many combinations of leaves each class contains, or of the leaves ``asked`` for on each axis: a block
+    def combinations(self, leaves_asked: Sequence[NDArray[np.bool_]] | None = None) -> NDArray[np.float64]:
+        """Return how many combinations of leaves each class contains, or of the leaves ``leaves_asked`` for on each axis: a block
         excludes the regions directly inside its region.
         """
         directory = self.index.directory
-        wanted = [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes] if asked is None else asked
+        leaves_by_axis = (
+            [np.ones(axis.hierarchy.size, dtype=bool) for axis in directory.space.axes]
+            if leaves_asked is None
+            else leaves_asked
+        )
         volume = np.ones(len(directory))
-        for axis, leaves, low, high in zip(directory.space.axes, wanted, directory.lows, directory.highs, strict=True):
-            held = np.bincount(axis.cell_of, weights=leaves, minlength=axis.cells)
-            before = np.concatenate([[0.0], np.cumsum(held)])
+        for axis, leaves, low, high in zip(
+            directory.space.axes, leaves_by_axis, directory.lows, directory.highs, strict=True
+        ):
+            leaves_per_cell = np.bincount(axis.cell_of, weights=leaves, minlength=axis.cells)
+            before = np.concatenate([[0.0], np.cumsum(leaves_per_cell)])
             volume *= before[high] - before[low]
-        own, nested = volume.copy(), np.flatnonzero(directory.encloser >= 0)
-        np.subtract.at(own, directory.encloser[nested], volume[nested])
-        found: NDArray[np.float64] = np.bincount(self.group, weights=own, minlength=self.count).astype(np.float64)
-        return found
+        block_volume, nested = volume.copy(), np.flatnonzero(directory.encloser >= 0)
+        np.subtract.at(block_volume, directory.encloser[nested], volume[nested])
+        volumes: NDArray[np.float64] = np.bincount(self.group, weights=block_volume, minlength=self.count).astype(
+            np.float64
+        )
+        return volumes
 
     def regions(self, numbered: str = "group", level: str = LEVEL) -> pl.DataFrame:
         """Return the public table of regions: class, level, labels, and bounds by value (or rank) for plain queries."""
-        shown = self.published
-        columns = [pl.Series(numbered, shown.group + 1), pl.Series(level, shown.level)]
+        published = self.published
+        columns = [pl.Series(numbered, published.group + 1), pl.Series(level, published.level)]
         for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
             name = axis.hierarchy.column
             columns.append(pl.Series(name, labels.labels, dtype=pl.String).gather(labels.of_region))
-        taken = [each.name for each in columns]
+        names = [series.name for series in columns]
         for axis, labels in zip(self.index.space.axes, self.region_axes, strict=True):
-            found = [each.gather(labels.range_of) for each in axis.bounds(labels.ranges)]
+            bounds = [meaning.gather(labels.range_of) for meaning in axis.bounds(labels.ranges)]
             if getattr(axis, "missing", False):
-                told = [_missing_word(each) for each in labels.meanings]
-                found.append(pl.Series(told, dtype=pl.String).gather(labels.of_region))
-            for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
-                taken.append(unused(kind.format(axis.hierarchy.column), taken))
-                columns.append(each.alias(taken[-1]))
+                missing_words = [_missing_word(series) for series in labels.meanings]
+                bounds.append(pl.Series(missing_words, dtype=pl.String).gather(labels.of_region))
+            for kind, series in zip((FROM, BELOW, MISSING), bounds, strict=False):
+                names.append(unused(kind.format(axis.hierarchy.column), names))
+                columns.append(series.alias(names[-1]))
         if self.index.method.compact:
             columns += self._extent_columns([each.name for each in columns])
         return pl.DataFrame(columns)
@@ -281,16 +299,16 @@ class BangCut:
         """Yield the plain bounds of extents, in the form of region bounds."""
         for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
             side = axis.cells + 1
-            codes, which = np.unique(lows * side + highs, return_inverse=True)
+            codes, range_of = np.unique(lows * side + highs, return_inverse=True)
             ranges = _ranges_of(codes, side)
-            found = [*axis.bounds(ranges)]
+            bounds = [*axis.bounds(ranges)]
             if getattr(axis, "missing", False):
-                _, meanings, place = axis.described(ranges)
-                found.append(pl.Series([_missing_word(each) for each in meanings], dtype=pl.String).gather(place))
-            for kind, each in zip((FROM, BELOW, MISSING), found, strict=False):
+                _, meanings, label_of = axis.described(ranges)
+                bounds.append(pl.Series([_missing_word(each) for each in meanings], dtype=pl.String).gather(label_of))
+            for kind, meaning in zip((FROM, BELOW, MISSING), bounds, strict=False):
                 name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), taken)
                 taken.append(name)
-                yield each.gather(which.ravel()).alias(name)
+                yield meaning.gather(range_of.ravel()).alias(name)
 
     def places(self) -> pl.DataFrame:
         """Return the public table of ordered values, for columns that are not numbers or dates."""
@@ -383,16 +401,16 @@ class BangCut:
                 "Bang: this index was built from more points than fit in memory, and has only their blocks. It gives the classes and the loss of any cut; a release needs an index with points."
             )
 
-    def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+    def _seen(self, column_indices: tuple[int, ...], is_kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
         """Return the classes as seen by an adversary who knows only some columns: classes with equal labels there are merged."""
-        if len(places) == len(self.axes):
+        if len(column_indices) == len(self.axes):
             return np.arange(self.count), self.groups
-        chosen: Sequence[AxisLabels] = [self.axes[place] for place in places]
+        chosen: Sequence[AxisLabels] = [self.axes[index] for index in column_indices]
         ids, count = number(
-            *pack([each.of_class for each in chosen], [len(each.labels) for each in chosen], self.count)
+            *pack([labels.of_class for labels in chosen], [len(labels.labels) for labels in chosen], self.count)
         )
-        mine, _, groups = seen_as(self.groups, places, ids.astype(np.int64), count, kept)
-        return mine, groups
+        class_of, _, groups = seen_as(self.groups, column_indices, ids.astype(np.int64), count, is_kept)
+        return class_of, groups
 
 
 def _ranges_of(codes: Ids, side: int) -> Ids:
@@ -403,13 +421,13 @@ def _ranges_of(codes: Ids, side: int) -> Ids:
 def _numbered(codes: Ids, space: int) -> tuple[Ids, NDArray[Any]]:
     """Return the distinct codes below ``space``, sorted, and the index of each code; by a lookup table if ``space`` is small."""
     if space > _LARGEST_TABLE:
-        distinct, which = np.unique(codes, return_inverse=True)
-        return distinct, which.ravel()
-    places = np.zeros(space, dtype=np.int32)
-    places[codes] = 1
-    distinct = np.flatnonzero(places).astype(np.int64)
-    places[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, places.take(codes)
+        distinct, index_of = np.unique(codes, return_inverse=True)
+        return distinct, index_of.ravel()
+    table = np.zeros(space, dtype=np.int32)
+    table[codes] = 1
+    distinct = np.flatnonzero(table).astype(np.int64)
+    table[distinct] = np.arange(len(distinct), dtype=np.int32)
+    return distinct, table.take(codes)
 
 
 def _missing_word(meaning: Meaning) -> str:

@@ -34,30 +34,30 @@ def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
     }
 
 
-def beside_cuts(cut: BangCut, definition: GroupDefinition, given: Sequence[PriorDisclosure]) -> Judgement:
+def beside_cuts(cut: BangCut, definition: GroupDefinition, prior: Sequence[PriorDisclosure]) -> Judgement:
     """Judge whether a cut may be released in addition to others of the same index: an adversary who holds all of them
     knows everyone's class in each, hence the common refinement.
     """
-    if not given or any(each.details.get(_INDEX) != cut.index.fingerprint for each in given):
-        return alone(given)
+    if not prior or any(entry.details.get(_INDEX) != cut.index.fingerprint for entry in prior):
+        return alone(prior)
     try:
-        promised = [_promises(each.details) for each in given]
-        cuts = [_group(cut, each.details, wanted) for each, wanted in zip(given, promised, strict=True)]
+        claims = [_promises(entry.details) for entry in prior]
+        cuts = [_group(cut, entry.details, wanted) for entry, wanted in zip(prior, claims, strict=True)]
     except (ReticentError, KeyError, TypeError, ValueError):
-        return alone(given)
-    every = [cut.group, *cuts]
-    ids, count = number(*pack(every, [int(each.max()) + 1 for each in every], len(cut.group)))
-    wanted = all_of(_together([part for each in (definition, *promised) for part in each.parts()]))
+        return alone(prior)
+    groups = [cut.group, *cuts]
+    ids, count = number(*pack(groups, [int(group.max()) + 1 for group in groups], len(cut.group)))
+    claim = all_of(_together([part for each in (definition, *claims) for part in each.parts()]))
     common = cut.index.blocks.merged(ids.astype(np.int32), count)
-    found = of_groups(wanted, "Bang").assess(common)
-    if not found.holds:
-        reason = "" if found.witness is None else f" {found.witness.text}"
+    assessment = of_groups(claim, "Bang").assess(common)
+    if not assessment.holds:
+        reason = "" if assessment.witness is None else f" {assessment.witness.text}"
         return refuse(
-            f"Other cuts of the same index are out about the data set {given[-1].dataset!r} ({described(given)}). Whoever holds them and this one knows which people are in one class in each, and these do "
+            f"Other cuts of the same index are out about the data set {prior[-1].dataset!r} ({described(prior)}). Whoever holds them and this one knows which people are in one class in each, and these do "
             f"not satisfy what is promised together:{reason} Cut for larger classes, so that each is made of whole classes of the others, or withdraw the others."
         )
     return allow(
-        f"Given out before: {described(given)}, cuts of the same index. They and this were judged together: people who are in one class in each of them satisfy all that is promised, of group sizes the smallest."
+        f"Given out before: {described(prior)}, cuts of the same index. They and this were judged together: people who are in one class in each of them satisfy all that is promised, of group sizes the smallest."
     )
 
 
@@ -72,7 +72,7 @@ def _promises(details: Mapping[str, Any]) -> GroupDefinition:
     return of_groups(all_of(parts), "Bang")
 
 
-def _group(cut: BangCut, details: Mapping[str, Any], wanted: GroupDefinition) -> Ids:
+def _group(cut: BangCut, details: Mapping[str, Any], definition: GroupDefinition) -> Ids:
     """Return the class of every block in an earlier cut of the same index."""
     k = int(details["k"])
-    return (cut.index.guarded(wanted, k) if details["guarded"] else cut.index.at(k)).group
+    return (cut.index.guarded(definition, k) if details["guarded"] else cut.index.at(k)).group

@@ -38,39 +38,42 @@ class Dendrogram:
     stops: Ids
 
     @classmethod
-    def of(cls, directory: BangDirectory, how: MergeOrder) -> Dendrogram:
+    def of(cls, directory: BangDirectory, merge_order: MergeOrder) -> Dendrogram:
         """Merge the blocks of a directory."""
         count, axes = len(directory), len(directory.space.axes)
-        near = directory.neighbours
-        loops = loops_for(2 * near.shape[1] * axes)
+        neighbour_pairs = directory.neighbours
+        loops = loops_for(2 * neighbour_pairs.shape[1] * axes)
         sides = (np.int64(1) << directory.space.bits).astype(np.float64)
         rows, volume = np.zeros(2 * count, dtype=np.int64), np.ones(2 * count)
         lows, highs = np.zeros((2, axes, 2 * count), dtype=np.int32)
         rows[:count], volume[:count] = directory.rows, directory.volumes
         lows[:, :count], highs[:, :count] = directory.lows, directory.highs
         pairs = np.zeros((count - 1, 2), dtype=np.int64)
-        starts, beside = np.zeros(count + 1, dtype=np.int64), np.zeros(2 * near.shape[1], dtype=np.int64)
-        loops.listed(near[0], near[1], starts, beside)
+        starts, neighbour_list = (
+            np.zeros(count + 1, dtype=np.int64),
+            np.zeros(2 * neighbour_pairs.shape[1], dtype=np.int64),
+        )
+        loops.listed(neighbour_pairs[0], neighbour_pairs[1], starts, neighbour_list)
         density = directory.rows / directory.volumes
-        if how == "balanced":
-            entries = len(beside)
+        if merge_order == "balanced":
+            entries = len(neighbour_list)
             link = np.arange(1, entries + 1)
             link[starts[1:][np.diff(starts) > 0] - 1] = -1
             head = np.where(np.diff(starts) > 0, starts[:-1], -1)
-            made = loops.balanced(rows, volume, lows, highs, sides, head, link, beside, pairs)
-        elif how == "gridclus":
+            merge_count = loops.balanced(rows, volume, lows, highs, sides, head, link, neighbour_list, pairs)
+        elif merge_order == "gridclus":
             # The neighbours of a block, densest first.
             owners = np.repeat(np.arange(count), np.diff(starts))
-            beside = beside[np.lexsort((beside, -density[beside], owners))]
-            falling = np.lexsort((np.arange(count), -density))
-            made = loops.by_density(rows, volume, lows, highs, starts, beside, falling, pairs)
+            neighbour_list = neighbour_list[np.lexsort((neighbour_list, -density[neighbour_list], owners))]
+            by_density = np.lexsort((np.arange(count), -density))
+            merge_count = loops.by_density(rows, volume, lows, highs, starts, neighbour_list, by_density, pairs)
         else:
-            made = loops.by_gap(rows, volume, lows, highs, starts, beside, pairs)
-        loops.connected(made, rows, volume, lows, highs, sides, pairs)
-        every = 2 * count - 1
-        starts, stops, order = *np.zeros((2, every), dtype=np.int64), np.zeros(count, dtype=np.int64)
+            merge_count = loops.by_gap(rows, volume, lows, highs, starts, neighbour_list, pairs)
+        loops.connected(merge_count, rows, volume, lows, highs, sides, pairs)
+        cluster_count = 2 * count - 1
+        starts, stops, order = *np.zeros((2, cluster_count), dtype=np.int64), np.zeros(count, dtype=np.int64)
         loops.laid_out(pairs, starts, stops, order)
-        return cls(pairs, rows[:every], lows[:, :every], highs[:, :every], order, starts, stops)
+        return cls(pairs, rows[:cluster_count], lows[:, :cluster_count], highs[:, :cluster_count], order, starts, stops)
 
     def __len__(self) -> int:
         """Return the number of blocks."""
@@ -78,21 +81,21 @@ class Dendrogram:
 
     def standing(self, wanted: Wanted) -> Ids:
         """Return the clusters of a cut: from the root down, a cluster is split while both parts are ``wanted``."""
-        blocks, kept = len(self), []
-        open_ = np.array([2 * blocks - 2])
-        while len(open_):
-            inner = open_[open_ >= blocks]
-            parts = self.pairs[inner - blocks]
-            parted = wanted(parts.reshape(-1)).reshape(-1, 2).all(axis=1)
-            kept += [open_[open_ < blocks], inner[~parted]]
-            open_ = parts[parted].reshape(-1)
-        return np.concatenate(kept)
+        blocks, final = len(self), []
+        pending = np.array([2 * blocks - 2])
+        while len(pending):
+            inner = pending[pending >= blocks]
+            children = self.pairs[inner - blocks]
+            is_split = wanted(children.reshape(-1)).reshape(-1, 2).all(axis=1)
+            final += [pending[pending < blocks], inner[~is_split]]
+            pending = children[is_split].reshape(-1)
+        return np.concatenate(final)
 
     @cached_property
     def smaller(self) -> Ids:
         """The rows of the smaller part of every merge."""
-        found: Ids = self.rows[self.pairs].min(axis=1) if len(self.pairs) else np.zeros(0, dtype=np.int64)
-        return found
+        sizes: Ids = self.rows[self.pairs].min(axis=1) if len(self.pairs) else np.zeros(0, dtype=np.int64)
+        return sizes
 
     def at(self, k: int) -> Ids:
         """Return the clusters of the cut in which each has at least ``k`` rows (the whole table may have fewer).
@@ -101,18 +104,18 @@ class Dendrogram:
         else.
         """
         blocks = len(self)
-        whole = np.flatnonzero(self.smaller < k) + blocks
-        inside = np.bincount(self.starts[whole] + 1, minlength=blocks + 1) - np.bincount(
-            self.stops[whole], minlength=blocks + 1
+        small = np.flatnonzero(self.smaller < k) + blocks
+        coverage = np.bincount(self.starts[small] + 1, minlength=blocks + 1) - np.bincount(
+            self.stops[small], minlength=blocks + 1
         )
-        begins = np.flatnonzero(np.cumsum(inside)[:blocks] == 0)
-        found = self.order[begins]
-        place = np.cumsum(np.bincount(begins, minlength=blocks)) - 1
-        mine = place[self.starts[whole]]
-        largest = self.stops[whole] == np.append(begins[1:], blocks)[mine]
-        largest &= self.starts[whole] == begins[mine]
-        found[mine[largest]] = whole[largest]
-        return found
+        begins = np.flatnonzero(np.cumsum(coverage)[:blocks] == 0)
+        clusters = self.order[begins]
+        rank_of = np.cumsum(np.bincount(begins, minlength=blocks)) - 1
+        ranks = rank_of[self.starts[small]]
+        is_maximal = self.stops[small] == np.append(begins[1:], blocks)[ranks]
+        is_maximal &= self.starts[small] == begins[ranks]
+        clusters[ranks[is_maximal]] = small[is_maximal]
+        return clusters
 
     def classes(self, clusters: Ids) -> Ids:
         """Return the class of every block: the index of its cluster among ``clusters``, which partition the blocks."""
@@ -123,10 +126,10 @@ class Dendrogram:
 
     def merged(self, blocks: Groups, clusters: Ids) -> Groups:
         """Return disjoint clusters as groups; blocks in no cluster are ignored."""
-        many = (self.stops - self.starts)[clusters]
-        places = np.repeat(self.starts[clusters], many)
-        places += np.arange(len(places)) - np.repeat(np.cumsum(many) - many, many)
+        sizes = (self.stops - self.starts)[clusters]
+        positions = np.repeat(self.starts[clusters], sizes)
+        positions += np.arange(len(positions)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         ids = np.full(len(self), len(clusters), dtype=np.int32)
-        ids[self.order[places]] = np.repeat(np.arange(len(clusters)), many)
+        ids[self.order[positions]] = np.repeat(np.arange(len(clusters)), sizes)
         merged = blocks.merged(ids, len(clusters) + 1)
         return merged.select(np.arange(len(clusters) + 1) < len(clusters))

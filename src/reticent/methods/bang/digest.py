@@ -33,18 +33,21 @@ class RowDigest:
 
     def __add__(self, other: RowDigest) -> RowDigest:
         """Return the digest of the rows of both."""
-        return RowDigest(tuple((one + more) % 2**64 for one, more in zip(self.lanes, other.lanes, strict=True)))
+        return RowDigest(
+            tuple((own_lane + other_lane) % 2**64 for own_lane, other_lane in zip(self.lanes, other.lanes, strict=True))
+        )
 
     def __str__(self) -> str:
         return "".join(f"{lane:016x}" for lane in self.lanes)
 
 
 def _sum_of(units: FrequencySet, lane: int) -> int:
-    quasi = [_drawn(f"quasi {lane} {place}", each.size) for place, each in enumerate(units.hierarchies)]
+    """Return the sum of the hashed rows of one lane, modulo 2^64."""
+    quasi = [_drawn(f"quasi {lane} {index}", hierarchy.size) for index, hierarchy in enumerate(units.hierarchies)]
     values = np.zeros(units.domain.size, dtype=np.uint64)
-    for place, column in enumerate(units.domain.columns):
-        values += _drawn(f"sensitive {lane} {place}", column.size).take(units.domain.joint[:, place])
-    further = [(_drawn(f"count {lane} {name}", 1), counts) for name, counts in units.extras.items()]
+    for index, column in enumerate(units.domain.columns):
+        values += _drawn(f"sensitive {lane} {index}", column.size).take(units.domain.joint[:, index])
+    extra_words = [(_drawn(f"count {lane} {name}", 1), counts) for name, counts in units.extras.items()]
     cells, total = units.histograms, 0
     for start in range(0, len(units), _AT_ONCE):
         stop = min(start + _AT_ONCE, len(units))
@@ -56,7 +59,7 @@ def _sum_of(units: FrequencySet, lane: int) -> int:
         rows = np.repeat(points, np.diff(cells.offsets[start : stop + 1]))
         rows = mixed(rows + values.take(cells.values[first:last]))
         total += int((rows * cells.counts[first:last].astype(np.uint64)).sum(dtype=np.uint64))
-        for word, counts in further:
+        for word, counts in extra_words:
             people = mixed(points + word)
             total += int((people * counts[start:stop].astype(np.uint64)).sum(dtype=np.uint64))
     return total % 2**64

@@ -53,20 +53,22 @@ class KeyLeaves:
 
     def add(self, keys: Words, rows: Ids) -> None:
         """Add the next keys, sorted and not below earlier ones, with their rows; a key may be repeated."""
-        many = keys.shape[1]
-        if not many:
+        key_count = keys.shape[1]
+        if not key_count:
             return
-        before = common_bits(np.concatenate([self._last, keys], axis=1))
-        before = before if self._last.shape[1] else np.concatenate([[-1], before])
+        common_with_previous = common_bits(np.concatenate([self._last, keys], axis=1))
+        common_with_previous = (
+            common_with_previous if self._last.shape[1] else np.concatenate([[-1], common_with_previous])
+        )
         self._last, count = keys[:, -1:].copy(), int(self._state[1])
-        if count + many > len(self._rows):
-            for each in (self._keys, self._first, self._rows):
+        if count + key_count > len(self._rows):
+            for array in (self._keys, self._first, self._rows):
                 # In place, so that the leaves of a large table are not held twice.
-                each.resize((max(count + many, len(each) * 5 // 4), *each.shape[1:]), refcheck=False)
-        self._loops(many).prune(
+                array.resize((max(count + key_count, len(array) * 5 // 4), *array.shape[1:]), refcheck=False)
+        self._loops(key_count).prune(
             self.space.depth,
             keys,
-            before,
+            common_with_previous,
             rows,
             self.minimum,
             self._state,
@@ -76,8 +78,8 @@ class KeyLeaves:
             self._rows,
         )
 
-    def _loops(self, many: int) -> Any:
-        return loops_for(many * len(self.space.axes))
+    def _loops(self, count: int) -> Any:
+        return loops_for(count * len(self.space.axes))
 
     def _closed(self) -> int:
         self._loops(0).close(-1, self.minimum, self._state, *self._open, self._rows)
@@ -125,8 +127,8 @@ class BangDirectory:
         order = order_of_keys(keys)
         leaves = KeyLeaves(space, minimum)
         for start in range(0, len(order), _AT_ONCE):
-            mine = order[start : start + _AT_ONCE]
-            leaves.add(keys[:, mine], sizes[mine])
+            batch = order[start : start + _AT_ONCE]
+            leaves.add(keys[:, batch], sizes[batch])
         del keys
         directory, owner = cls.of_leaves(leaves)
         of_point = np.empty(len(order), dtype=np.int64)
@@ -136,27 +138,27 @@ class BangDirectory:
     @classmethod
     def of_leaves(cls, leaves: KeyLeaves) -> tuple[BangDirectory, NDArray[np.int32]]:
         """Build the canonical directory of keys added to leaves, and the region of every leaf."""
-        space, keys, many = leaves.space, leaves.keys, len(leaves.rows)
+        space, keys, leaf_count = leaves.space, leaves.keys, len(leaves.rows)
         shared = common_bits(keys).astype(np.int16)
-        loops, nodes = loops_for(many * len(space.axes)), 2 * many - 1
-        left, right = np.zeros((2, max(many - 1, 0)), dtype=np.int32)
+        loops, nodes = loops_for(leaf_count * len(space.axes)), 2 * leaf_count - 1
+        left, right = np.zeros((2, max(leaf_count - 1, 0)), dtype=np.int32)
         parent, walk, level, region = np.zeros((4, nodes), dtype=np.int32)
-        held = np.zeros(nodes, dtype=np.int64)
+        rows_under = np.zeros(nodes, dtype=np.int64)
         root = loops.trie(shared, left, right, parent, walk)
-        loops.weigh(left, right, walk, leaves.rows, held)
-        loops.divide(root, leaves.minimum, shared, left, right, parent, held, level)
-        owner, encloser = np.zeros(many, dtype=np.int32), np.zeros(int((level >= 0).sum()), dtype=np.int64)
-        loops.owners(walk, parent, many - 1, level, region, owner, encloser)
+        loops.weigh(left, right, walk, leaves.rows, rows_under)
+        loops.divide(root, leaves.minimum, shared, left, right, parent, rows_under, level)
+        owner, encloser = np.zeros(leaf_count, dtype=np.int32), np.zeros(int((level >= 0).sum()), dtype=np.int64)
+        loops.owners(walk, parent, leaf_count - 1, level, region, owner, encloser)
         tops: Ids = walk[level[walk] >= 0].astype(np.int64)
         levels = level[tops].astype(np.int64)
         lows, highs = np.empty((2, len(space.axes), len(tops)), dtype=np.int64)
         for start in range(0, len(tops), _AT_ONCE):
-            mine = slice(start, start + _AT_ONCE)
-            lows[:, mine], highs[:, mine] = space.boxes(
-                space.cells_of(keys[:, _key_under(tops[mine], many)]), levels[mine]
+            batch = slice(start, start + _AT_ONCE)
+            lows[:, batch], highs[:, batch] = space.boxes(
+                space.cells_of(keys[:, _key_under(tops[batch], leaf_count)]), levels[batch]
             )
-        found = KeyTrie(root, shared, left, right, region, level)
-        return cls(space, lows, highs, levels, encloser, held[tops], found), owner
+        trie = KeyTrie(root, shared, left, right, region, level)
+        return cls(space, lows, highs, levels, encloser, rows_under[tops], trie), owner
 
     @classmethod
     def recorded(cls, space: GridSpace, lows: Ids, level: Ids, rows: Ids, tried: Ids) -> tuple[BangDirectory, Ids]:
@@ -169,22 +171,24 @@ class BangDirectory:
         top = trie.tops(np.arange(len(level)), level)
         levels = trie.levels(top, level)
         tops, encloser, region, _ = trie.nested(levels)
-        found = KeyTrie(trie.root, trie.shared, trie.left, trie.right, region.astype(np.int32), levels)
-        given = np.empty(len(trie.walk), dtype=np.int64)
-        given[top] = np.arange(len(level))
-        order = given[tops]
-        made = cls(space, lows[:, order], highs[:, order], level[order], encloser, rows[order], found, tried[order])
-        return made, region[top]
+        index_trie = KeyTrie(trie.root, trie.shared, trie.left, trie.right, region.astype(np.int32), levels)
+        region_at = np.empty(len(trie.walk), dtype=np.int64)
+        region_at[top] = np.arange(len(level))
+        order = region_at[tops]
+        directory = cls(
+            space, lows[:, order], highs[:, order], level[order], encloser, rows[order], index_trie, tried[order]
+        )
+        return directory, region[top]
 
     def holding(self, keys: Words) -> Ids:
         """Return the innermost region of every key: the last that begins at or before it, or one of its enclosers."""
-        (starts, ends), asked = self._ends, sortable(keys)
-        found: Ids = np.searchsorted(starts, asked, side="right") - 1
+        (starts, ends), sought = self._ends, sortable(keys)
+        regions: Ids = np.searchsorted(starts, sought, side="right") - 1
         while True:
-            outside = np.flatnonzero(ends[found] < asked)
+            outside = np.flatnonzero(ends[regions] < sought)
             if not len(outside):
-                return found
-            found[outside] = self.encloser[found[outside]]
+                return regions
+            regions[outside] = self.encloser[regions[outside]]
 
     @cached_property
     def _ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -197,25 +201,40 @@ class BangDirectory:
         assert self.trie is not None
         count, trie = len(self), self.trie
         loops = loops_for(_MOST_BESIDE * count * len(self.space.axes))
-        one, other, held, inside, branch = np.zeros((5, 2 * count), dtype=np.int32)
+        first_part, second_part, region_of_node, inside, branch = np.zeros((5, 2 * count), dtype=np.int32)
         nodes = loops.outlined(
-            trie.root, trie.left, trie.right, trie.level, trie.region, one, other, held, inside, branch
+            trie.root,
+            trie.left,
+            trie.right,
+            trie.level,
+            trie.region,
+            first_part,
+            second_part,
+            region_of_node,
+            inside,
+            branch,
         )
-        one, other, held, inside, branch = (each[:nodes] for each in (one, other, held, inside, branch))
+        first_part, second_part, region_of_node, inside, branch = (
+            array[:nodes] for array in (first_part, second_part, region_of_node, inside, branch)
+        )
         # A node without a region separates its keys, so it is not a leaf.
-        levels, parting = self.level[inside], held < 0
-        levels[parting] = trie.shared[branch[parting]]
-        lows, highs = (each.T.astype(np.int32, order="C") for each in self.space.boxes(self.lows[:, inside], levels))
+        levels, is_separator = self.level[inside], region_of_node < 0
+        levels[is_separator] = trie.shared[branch[is_separator]]
+        lows, highs = (
+            bounds.T.astype(np.int32, order="C") for bounds in self.space.boxes(self.lows[:, inside], levels)
+        )
         nested = np.flatnonzero(self.encloser >= 0)
-        room = 8 * count * len(self.space.axes)
+        capacity = 8 * count * len(self.space.axes)
         while True:
-            first, second = np.zeros((2, room), dtype=np.int32)
-            found = loops.touching(one, other, held, lows, highs, self.space.depth + 1, first, second)
-            if found <= room:
+            first, second = np.zeros((2, capacity), dtype=np.int32)
+            pair_count = loops.touching(
+                first_part, second_part, region_of_node, lows, highs, self.space.depth + 1, first, second
+            )
+            if pair_count <= capacity:
                 break
-            room = found
+            capacity = pair_count
         return np.stack(
-            [np.concatenate([first[:found], nested]), np.concatenate([second[:found], self.encloser[nested]])]
+            [np.concatenate([first[:pair_count], nested]), np.concatenate([second[:pair_count], self.encloser[nested]])]
         ).astype(np.int32)
 
     def __len__(self) -> int:
@@ -224,17 +243,21 @@ class BangDirectory:
     @cached_property
     def volumes(self) -> NDArray[np.float64]:
         """Return the share of the space of each block: its region without the regions directly inside."""
-        own: NDArray[np.float64] = np.ldexp(1.0, -self.level)
+        region_volumes: NDArray[np.float64] = np.ldexp(1.0, -self.level)
         inner = np.flatnonzero(self.encloser >= 0)
-        found: NDArray[np.float64] = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(self))
+        volumes: NDArray[np.float64] = region_volumes - np.bincount(
+            self.encloser[inner], weights=region_volumes[inner], minlength=len(self)
+        )
         # If nearly all of a region is covered by others, the difference of floats is meaningless.
-        for region in np.flatnonzero(found <= own * 1e-9).tolist():
-            mine = self.level[inner[self.encloser[inner] == region]]
-            exact = Fraction(1, 2 ** int(self.level[region])) - sum(Fraction(1, 2 ** int(each)) for each in mine)
-            found[region] = float(exact)
-        if not (found > 0).all():
+        for region in np.flatnonzero(volumes <= region_volumes * 1e-9).tolist():
+            inner_levels = self.level[inner[self.encloser[inner] == region]]
+            exact = Fraction(1, 2 ** int(self.level[region])) - sum(
+                Fraction(1, 2 ** int(level)) for level in inner_levels
+            )
+            volumes[region] = float(exact)
+        if not (volumes > 0).all():
             raise AssertionError("a block without a cell")
-        return found
+        return volumes
 
 
 def halving_arrays(space: GridSpace) -> tuple[Ids, Ids]:

@@ -35,55 +35,57 @@ class _DrawnRegion:
     people: int
 
 
-def regions_in_two_columns(seen: AdversaryView) -> Figure | None:
+def regions_in_two_columns(view: AdversaryView) -> Figure | None:
     """Draw the regions of a release in the two columns that split them most, numbers and dates preferred; None if groups
     are not regions, or fewer than two columns split them.
 
     Of very many regions, those of the largest classes are drawn.
     """
-    regions = list(_regions(seen))
-    lines = [_line([each.sides[place] for each in regions]) for place in range(len(seen.columns))]
-    parting = [place for place, line in enumerate(lines) if line.parts > 1]
-    chosen = sorted(parting, key=lambda place: (isinstance(lines[place], _RankedLine), -lines[place].parts))[:2]
+    regions = list(_regions(view))
+    lines = [_line([region.sides[column] for region in regions]) for column in range(len(view.columns))]
+    splitting = [column for column, line in enumerate(lines) if line.parts > 1]
+    chosen = sorted(splitting, key=lambda column: (isinstance(lines[column], _RankedLine), -lines[column].parts))[:2]
     if not regions or len(chosen) < 2:
         return None
     across, up = chosen
-    drawn = sorted(regions, key=lambda each: -each.people)[:_MOST_DRAWN]
-    axes = {place: lines[place].axis(seen.columns[place].name) for place in chosen}
-    alike: dict[tuple[tuple[float, float], tuple[float, float]], list[_DrawnRegion]] = {}
-    for each in drawn:
-        spans = (lines[place].span(each.sides[place], axes[place]) for place in chosen)
-        alike.setdefault((next(spans), next(spans)), []).append(each)
+    shown_regions = sorted(regions, key=lambda region: -region.people)[:_MOST_DRAWN]
+    axes = {column: lines[column].axis(view.columns[column].name) for column in chosen}
+    regions_by_spans: dict[tuple[tuple[float, float], tuple[float, float]], list[_DrawnRegion]] = {}
+    for region in shown_regions:
+        spans = (lines[column].span(region.sides[column], axes[column]) for column in chosen)
+        regions_by_spans.setdefault((next(spans), next(spans)), []).append(region)
     boxes = [
-        ChartBox(*spans, mine[0].level, f"{_told(mine[0], seen, chosen)}: {_counted(mine)}")
-        for spans, mine in alike.items()
+        ChartBox(
+            *spans, regions_here[0].level, f"{_description(regions_here[0], view, chosen)}: {_counted(regions_here)}"
+        )
+        for spans, regions_here in regions_by_spans.items()
     ]
-    names = [seen.columns[place].name for place in chosen]
+    names = [view.columns[column].name for column in chosen]
     title = f"Regions by {names[0]} and {names[1]}"
-    beyond = f" {_MOST_DRAWN} of {len(regions):,} regions are drawn." if len(regions) > _MOST_DRAWN else ""
-    others = (
+    truncation = f" {_MOST_DRAWN} of {len(regions):,} regions are drawn." if len(regions) > _MOST_DRAWN else ""
+    remark = (
         " Regions that differ in other columns only are one box, and boxes may overlap here."
-        if len(seen.columns) > 2
+        if len(view.columns) > 2
         else ""
     )
     return Figure(
         title,
         "A box is a region, and those inside a region are holes in it: of the regions that hold somebody the innermost counts. At the edges a region has no end."
-        f"{others}{beyond}",
+        f"{remark}{truncation}",
         box_chart(boxes, axes[across], axes[up], title=title),
         (*names, "level", "people of the class"),
         tuple(
             (each.sides[across].words(), each.sides[up].words(), str(each.level), f"{each.people:,}")
-            for each in drawn[:_MOST_LISTED]
+            for each in shown_regions[:_MOST_LISTED]
         ),
     )
 
 
-def _regions(seen: AdversaryView) -> Iterator[_DrawnRegion]:
+def _regions(view: AdversaryView) -> Iterator[_DrawnRegion]:
     """Every region of every class."""
-    for cell, (shape, people) in enumerate(zip(seen.shapes, seen.sizes.tolist(), strict=False)):
+    for cell, (shape, people) in enumerate(zip(view.shapes, view.sizes.tolist(), strict=False)):
         if isinstance(shape, Nested):
-            sides = tuple(column.meanings[column.codes[cell]] for column in seen.columns)
+            sides = tuple(column.meanings[column.codes[cell]] for column in view.columns)
             yield _DrawnRegion(shape.level, sides, people)
         elif isinstance(shape, Compacted):
             yield from (_DrawnRegion(level, sides, people) for level, sides in shape.patches.boxes)
@@ -138,25 +140,28 @@ class _RankedLine(_DrawnLine):
     """
 
     def __init__(self, sides: Sequence[Meaning]) -> None:
-        sets = sorted({each: None for each in map(_values, sides) if each}, key=lambda each: (-len(each), str(each)))
-        around: dict[Any, list[int]] = {}
+        sets = sorted(
+            {value_set: None for value_set in map(_values, sides) if value_set},
+            key=lambda value_set: (-len(value_set), str(value_set)),
+        )
+        sets_of: dict[Any, list[int]] = {}
         for number, values in enumerate(sets):
             for value in values:
-                around.setdefault(value, []).append(number)
-        order = sorted(around, key=lambda value: (around[value], str(value)))
-        self.place_of = {value: place for place, value in enumerate(order)}
+                sets_of.setdefault(value, []).append(number)
+        order = sorted(sets_of, key=lambda value: (sets_of[value], str(value)))
+        self.place_of = {value: rank for rank, value in enumerate(order)}
         self.parts = len(order)
 
     def axis(self, name: str) -> ChartAxis:
         marks = [
-            (place + 0.5, "missing" if value is None else shortened(str(value), _LONGEST))
-            for value, place in self.place_of.items()
+            (rank + 0.5, "missing" if value is None else shortened(str(value), _LONGEST))
+            for value, rank in self.place_of.items()
         ]
         return ChartAxis(name, 0, self.parts, marks=_readable(marks, 0, self.parts))
 
     def span(self, side: Meaning, axis: ChartAxis) -> tuple[float, float]:
-        places = [self.place_of[value] for value in _values(side)]
-        return (min(places), max(places) + 1) if places else (axis.low, axis.high)
+        ranks = [self.place_of[value] for value in _values(side)]
+        return (min(ranks), max(ranks) + 1) if ranks else (axis.low, axis.high)
 
 
 def _line(sides: Sequence[Meaning]) -> _DrawnLine:
@@ -187,11 +192,11 @@ def _values(side: Meaning) -> tuple[Any, ...]:
 
 def _readable(marks: Sequence[tuple[float, str]], low: float, high: float) -> list[tuple[float, str]]:
     """Select at most a few axis marks whose texts do not overlap."""
-    found: list[tuple[float, str]] = []
-    for place, text in marks[:: -(-len(marks) // _MOST_MARKS)]:
-        if not found or (place - found[-1][0]) / (high - low) >= _WIDE * max(len(text), len(found[-1][1])):
-            found.append((place, text))
-    return found
+    readable: list[tuple[float, str]] = []
+    for position, text in marks[:: -(-len(marks) // _MOST_MARKS)]:
+        if not readable or (position - readable[-1][0]) / (high - low) >= _WIDE * max(len(text), len(readable[-1][1])):
+            readable.append((position, text))
+    return readable
 
 
 def _counted(regions: Sequence[_DrawnRegion]) -> str:
@@ -201,5 +206,5 @@ def _counted(regions: Sequence[_DrawnRegion]) -> str:
     return f"level {regions[0].level}, a class of {regions[0].people:,} people"
 
 
-def _told(region: _DrawnRegion, seen: AdversaryView, chosen: list[int]) -> str:
+def _description(region: _DrawnRegion, seen: AdversaryView, chosen: list[int]) -> str:
     return ", ".join(f"{seen.columns[place].name} {region.sides[place].words()}" for place in chosen)

@@ -33,9 +33,9 @@ def flat_rows(public: PublicSide) -> pl.DataFrame:
             f"{merged} of {regions[number].n_unique()} classes have several regions, such as class {several[number][0]}, but a flat row has one. Cut at the blocks of the index: publish with "
             "Bang(minimum=k) for the required k, or keep the tables 'data' and 'regions'."
         )
-    others = [name for name in data.columns if name != number and name not in quasi]
+    other_columns = [name for name in data.columns if name != number and name not in quasi]
     return (
-        data.select(number, *others)
+        data.select(number, *other_columns)
         .join(regions, on=number, how="left", maintain_order="left")
-        .select(*regions.columns, *others)
+        .select(*regions.columns, *other_columns)
     )

@@ -44,16 +44,16 @@ class RegionsFormat(GroupFormat):
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
         regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
-        own = [name for name in regions if name not in quasi]
+        added = [name for name in regions if name not in quasi]
         # Extents have as many columns as bounds, and follow them.
-        bounds = own[2 : 2 + (len(own) - 2) // 2] if draft.details.get("compact") else own[2:]
+        bounds = added[2 : 2 + (len(added) - 2) // 2] if draft.details.get("compact") else added[2:]
         missing = [name for name in bounds if name.endswith(" missing")]
         return {
-            own[0]: "group",
-            own[1]: "level",
+            added[0]: "group",
+            added[1]: "level",
             **dict.fromkeys((name for name in bounds if name not in missing), "bound"),
             **dict.fromkeys(missing, "missing"),
-            **dict.fromkeys(own[2 + len(bounds) :], "extent"),
+            **dict.fromkeys(added[2 + len(bounds) :], "extent"),
             **dict.fromkeys(draft.tables[_PLACES].schema, "place"),
         }
 
@@ -90,13 +90,13 @@ class RegionsFormat(GroupFormat):
         """Return the evidence of a release; for a later release of a growing table also the people who are new, who must
         satisfy the definition on their own.
         """
-        found = super().evidence(public, about)
+        evidence = super().evidence(public, about)
         number = self.place_in_series(public) or 1
         if number > 1 and about.earlier:
             from reticent.methods.bang.release_difference import check_growth
 
             check_growth(about.earlier, public, number, about.definition)
-        return found
+        return evidence
 
     def place_in_series(self, public: PublicSide) -> int | None:
         number: int | None = public.manifest.details.get("series", {}).get("number")
@@ -119,13 +119,13 @@ class RegionsFormat(GroupFormat):
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         number = next(column.name for column in columns if column.role == "group")
         counted, times = rows[_DATA].counted([*quasi, number, *sensitive])
-        seen = AdversaryView.in_rows(counted, times, quasi, sensitive, number)
-        assert seen.called is not None
+        view = AdversaryView.in_rows(counted, times, quasi, sensitive, number)
+        assert view.called is not None
         regions = rows[_REGIONS].frame()
         shapes = (
             _compacted(regions, rows[_PLACES].frame(), columns) if details.get("compact") else _shapes(regions, columns)
         )
-        return replace(seen, shapes=tuple(shapes[each] for each in seen.called.to_list()))
+        return replace(view, shapes=tuple(shapes[group] for group in view.called.to_list()))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.methods.bang.counts import count_regions
@@ -134,11 +134,15 @@ class RegionsFormat(GroupFormat):
         regions, meanings = public.rows[_REGIONS].frame(), public.meanings
         if is_compact(public.manifest):
             # Rows are within the extents of their region, which are queried like labels.
-            told = _extent_meanings(regions, public.rows[_PLACES].frame(), public.manifest.columns)
+            extent_meanings = _extent_meanings(regions, public.rows[_PLACES].frame(), public.manifest.columns)
             regions = regions.with_columns(
-                pl.Series(name, [str(at) for at in range(regions.height)], dtype=pl.String) for name in told
+                pl.Series(name, [str(region) for region in range(regions.height)], dtype=pl.String)
+                for name in extent_meanings
             )
-            meanings = {name: {str(at): each for at, each in enumerate(mine)} for name, mine in told.items()}
+            meanings = {
+                name: {str(region): meaning for region, meaning in enumerate(extents)}
+                for name, extents in extent_meanings.items()
+            }
         return count_regions(
             public.rows[_DATA],
             regions.select(number, level, *meanings),
@@ -151,13 +155,15 @@ class RegionsFormat(GroupFormat):
 
     def known(self, public: PublicSide) -> dict[str, Any]:
         """Return public knowledge for counting queries beyond tables and labels: all values of non-numeric columns are listed."""
-        column, value, place = public.manifest.named("place")
-        listed = public.rows[_PLACES].frame().sort(place)
-        own = {str(name): values[value].to_list() for (name,), values in listed.group_by(column, maintain_order=True)}
-        for name, values in own.items():
-            own[name] = stepped_values(public.manifest.column(name).kind, values)
-        found = super().known(public)
-        return {**found, "domains": {**found["domains"], **own}}
+        column, value, rank_column = public.manifest.named("place")
+        value_ranks = public.rows[_PLACES].frame().sort(rank_column)
+        listed_values = {
+            str(name): values[value].to_list() for (name,), values in value_ranks.group_by(column, maintain_order=True)
+        }
+        for name, values in listed_values.items():
+            listed_values[name] = stepped_values(public.manifest.column(name).kind, values)
+        known_domains = super().known(public)
+        return {**known_domains, "domains": {**known_domains["domains"], **listed_values}}
 
     def reader(self, public: PublicSide) -> NestedRegions:
         """Return the regions, to query which class contains a point (``at``) and which classes a range meets (``within``)."""
@@ -165,9 +171,9 @@ class RegionsFormat(GroupFormat):
 
         manifest, regions = public.manifest, public.rows[_REGIONS].frame()
         (number,), (level,) = manifest.named("group"), manifest.named("level")
-        column, value, place = manifest.named("place")
-        listed, own = public.rows[_PLACES].frame().sort(place), bound_columns(manifest)
-        found = [regions.select(own[name]) for name in manifest.named("quasi")]
+        column, value, rank_column = manifest.named("place")
+        value_ranks, bounds = public.rows[_PLACES].frame().sort(rank_column), bound_columns(manifest)
+        found = [regions.select(bounds[name]) for name in manifest.named("quasi")]
         if is_compact(manifest):
             extents = extent_columns(manifest)
             found = [
@@ -176,18 +182,18 @@ class RegionsFormat(GroupFormat):
                 )
                 for name, each in zip(manifest.named("quasi"), found, strict=True)
             ]
-        every = tuple(
+        all_columns = tuple(
             SteppedColumn.of(
-                name, manifest.column(name).kind, each, listed.filter(pl.col(column) == name)[value].to_list()
+                name, manifest.column(name).kind, each, value_ranks.filter(pl.col(column) == name)[value].to_list()
             )
             for name, each in zip(manifest.named("quasi"), found, strict=True)
         )
         columns, filled = (
-            tuple(replace(each, lows=each.lows[part], highs=each.highs[part]) for each in every)
+            tuple(replace(each, lows=each.lows[part], highs=each.highs[part]) for each in all_columns)
             for part in (slice(regions.height), slice(regions.height, None))
         )
-        counted, times = public.rows[_DATA].counted([number])
-        rows = dict(zip(counted[number].to_list(), times.tolist(), strict=True))
+        counted, row_counts = public.rows[_DATA].counted([number])
+        rows = dict(zip(counted[number].to_list(), row_counts.tolist(), strict=True))
         return NestedRegions(
             columns,
             regions[level].to_numpy().astype(np.int64),
@@ -200,8 +206,8 @@ class RegionsFormat(GroupFormat):
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
         from reticent.methods.bang.figure import regions_in_two_columns
 
-        drawn = regions_in_two_columns(view)
-        return () if drawn is None else (drawn,)
+        figure = regions_in_two_columns(view)
+        return () if figure is None else (figure,)
 
     def words(self, public: PublicSide) -> Words:
         return Words(
@@ -251,8 +257,8 @@ def _check_details(manifest: Manifest) -> None:
         raise DataError("manifest.json: the details of a series of regions must have the number of the release in it.")
     if len(manifest.named("group")) != 1 or len(manifest.named("level")) != 1 or len(manifest.named("place")) != 3:
         raise DataError("manifest.json: a release of regions has a column of class numbers, one of levels, and places.")
-    own = (*manifest.named("group"), *manifest.named("level"))
-    expected = [*own, *manifest.named("quasi")]
+    leading = (*manifest.named("group"), *manifest.named("level"))
+    expected = [*leading, *manifest.named("quasi")]
     if list(manifest.tables[_REGIONS].columns)[: len(expected)] != expected:
         raise DataError("manifest.json: the table 'regions' has the class, the level and the quasi columns first.")
 
@@ -261,45 +267,48 @@ def _check_bounds(public: PublicSide, regions: pl.DataFrame, classes: pl.DataFra
     """Check that plain bounds match the labels of regions (values for numbers and dates, ranks in the table 'places'
     otherwise), and that rows show the range from the first region of their class to the last.
     """
-    listed = public.rows[_PLACES].frame()
-    column, value, place = public.manifest.named("place")
-    own = bound_columns(public.manifest)
+    value_ranks = public.rows[_PLACES].frame()
+    column, value, rank_column = public.manifest.named("place")
+    bounds = bound_columns(public.manifest)
     for name in public.manifest.named("quasi"):
         described = public.manifest.column(name)
-        mine = listed.filter(pl.col(column) == name)
-        order = dict(zip(mine[value].to_list(), mine[place].to_list(), strict=True))
-        if sorted(order.values()) != list(range(mine.height)):
+        ranks_of_column = value_ranks.filter(pl.col(column) == name)
+        order = dict(zip(ranks_of_column[value].to_list(), ranks_of_column[rank_column].to_list(), strict=True))
+        if sorted(order.values()) != list(range(ranks_of_column.height)):
             raise DataError(f"The table 'places' does not give every value of column {name!r} a place of its own.")
-        told = [_bounds(described, meaning, order) for meaning in described.labels.values()]
-        known = pl.DataFrame(
+        label_bounds = [_bounds(described, meaning, order) for meaning in described.labels.values()]
+        bounds_of_labels = pl.DataFrame(
             [pl.Series(name, list(described.labels), dtype=pl.String)]
             + [
-                pl.Series(each, [bound[at] for bound in told], dtype=regions.schema[each])
-                for at, each in enumerate(own[name])
+                pl.Series(bound_name, [bound[position] for bound in label_bounds], dtype=regions.schema[bound_name])
+                for position, bound_name in enumerate(bounds[name])
             ]
         )
-        expected, shown = (
-            labels.to_frame().join(known, on=name, how="left", maintain_order="left").drop(name)
+        expected, class_bounds = (
+            labels.to_frame().join(bounds_of_labels, on=name, how="left", maintain_order="left").drop(name)
             for labels in (regions[name], classes[name])
         )
-        if not expected.equals(regions.select(own[name])):
+        if not expected.equals(regions.select(bounds[name])):
             raise DataError(
                 f"The plain bounds of column {name!r} in the table 'regions' do not say what its labels say."
             )
-        values = mine.sort(place)[value].to_list()
-        steps = SteppedColumn.of(name, described.kind, pl.concat([expected, shown]), values)
+        values = ranks_of_column.sort(rank_column)[value].to_list()
+        steps = SteppedColumn.of(name, described.kind, pl.concat([expected, class_bounds]), values)
         if not _spans(steps, regions, classes):
             raise DataError(f"The rows of a class do not show in column {name!r} between which labels its regions lie.")
 
 
 def _spans(steps: SteppedColumn, regions: pl.DataFrame, classes: pl.DataFrame) -> bool:
     """True if every class (the last entries of a column in steps) spans from the first to the last of its regions (the first entries)."""
-    many, number = regions.height, classes.columns[0]
-    ranges = pl.DataFrame({number: regions[number], "low": steps.lows[:many], "high": steps.highs[:many]})
+    region_count, number = regions.height, classes.columns[0]
+    ranges = pl.DataFrame(
+        {number: regions[number], "low": steps.lows[:region_count], "high": steps.highs[:region_count]}
+    )
     hulls = ranges.group_by(number).agg(pl.col("low").min(), pl.col("high").max())
-    found = classes.select(number).join(hulls, on=number, how="left", maintain_order="left")
+    class_hulls = classes.select(number).join(hulls, on=number, how="left", maintain_order="left")
     return bool(
-        (found["low"].to_numpy() == steps.lows[many:]).all() and (found["high"].to_numpy() == steps.highs[many:]).all()
+        (class_hulls["low"].to_numpy() == steps.lows[region_count:]).all()
+        and (class_hulls["high"].to_numpy() == steps.highs[region_count:]).all()
     )
 
 
@@ -313,10 +322,10 @@ def extent_columns(manifest: Manifest) -> dict[str, list[str]]:
     extents, bounds = list(manifest.named("extent")), bound_columns(manifest)
     if len(extents) != sum(map(len, bounds.values())):
         raise DataError("manifest.json: every column of bounds of the table 'regions' has one of extents.")
-    found = {}
-    for name, mine in bounds.items():
-        found[name], extents = extents[: len(mine)], extents[len(mine) :]
-    return found
+    extents_by_column = {}
+    for name, column_bounds in bounds.items():
+        extents_by_column[name], extents = extents[: len(column_bounds)], extents[len(column_bounds) :]
+    return extents_by_column
 
 
 def _check_extents(nested: NestedRegions) -> None:
@@ -330,20 +339,21 @@ def _extent_meanings(
     regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]
 ) -> dict[str, list[Meaning]]:
     """Return the meanings of the extents of every region, column by column."""
-    roles = {each.name: each.role for each in columns}
-    column, value, place = (each.name for each in columns if each.role == "place")
+    roles = {column_entry.name: column_entry.role for column_entry in columns}
+    column, value, place = (column_entry.name for column_entry in columns if column_entry.role == "place")
     bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]
-    extents, found = [name for name in regions.columns if roles[name] == "extent"], {}
-    for described in (each for each in columns if each.role == "quasi"):
+    extents, meanings_by_column = [name for name in regions.columns if roles[name] == "extent"], {}
+    for described in (column_entry for column_entry in columns if column_entry.role == "quasi"):
         order = places.filter(pl.col(column) == described.name).sort(place)[value].to_list()
         # If values may be missing, a third column states whether null is included.
         width = 3 if len(bounds) > 2 and roles[bounds[2]] == "missing" else 2
-        mine, extents, bounds = extents[:width], extents[width:], bounds[width:]
-        made: dict[tuple[Any, ...], Meaning] = {}
-        found[described.name] = [
-            made.setdefault(each, _extent(described.kind, order, *each)) for each in regions.select(mine).iter_rows()
+        own_extents, extents, bounds = extents[:width], extents[width:], bounds[width:]
+        meaning_of: dict[tuple[Any, ...], Meaning] = {}
+        meanings_by_column[described.name] = [
+            meaning_of.setdefault(bounds_of_region, _extent(described.kind, order, *bounds_of_region))
+            for bounds_of_region in regions.select(own_extents).iter_rows()
         ]
-    return found
+    return meanings_by_column
 
 
 def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, missing: str = "no") -> Meaning:
@@ -362,16 +372,19 @@ def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, m
 def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
     """Return the shape of every class by its number: its regions with the extents of their people."""
     quasi = [column for column in columns if column.role == "quasi"]
-    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    number, level = (next(column.name for column in columns if column.role == role) for role in ("group", "level"))
     names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
-    told = _extent_meanings(regions, places, columns)
+    extent_meanings = _extent_meanings(regions, places, columns)
     boxes: dict[Any, list[tuple[int, tuple[Meaning, ...]]]] = {}
     extents: dict[Any, list[tuple[Meaning, ...]]] = {}
-    for at, (own, depth, *labels) in enumerate(regions.select(number, level, *names).iter_rows()):
+    for region, (group, depth, *labels) in enumerate(regions.select(number, level, *names).iter_rows()):
         sides = tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True))
-        boxes.setdefault(own, []).append((depth, sides))
-        extents.setdefault(own, []).append(tuple(told[name][at] for name in names))
-    return {own: Compacted(Patched(names, kinds, tuple(mine)), tuple(extents[own])) for own, mine in boxes.items()}
+        boxes.setdefault(group, []).append((depth, sides))
+        extents.setdefault(group, []).append(tuple(extent_meanings[name][region] for name in names))
+    return {
+        group: Compacted(Patched(names, kinds, tuple(group_boxes)), tuple(extents[group]))
+        for group, group_boxes in boxes.items()
+    }
 
 
 def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
@@ -380,27 +393,27 @@ def bound_columns(manifest: Manifest) -> dict[str, list[str]]:
     quasi = manifest.named("quasi")
     if len(bounds) != 2 * len(quasi):
         raise DataError("manifest.json: the table 'regions' has two columns of bounds for each quasi column.")
-    listed = list(manifest.tables[_REGIONS].columns)
-    found = {}
-    for place, name in enumerate(quasi):
-        low, high = bounds[2 * place : 2 * place + 2]
-        after = listed[listed.index(high) + 1 : listed.index(high) + 2]
-        found[name] = [low, high, *(each for each in after if each in missing)]
-    return found
+    region_columns = list(manifest.tables[_REGIONS].columns)
+    bounds_by_column = {}
+    for index, name in enumerate(quasi):
+        low, high = bounds[2 * index : 2 * index + 2]
+        next_column = region_columns[region_columns.index(high) + 1 : region_columns.index(high) + 2]
+        bounds_by_column[name] = [low, high, *(name for name in next_column if name in missing)]
+    return bounds_by_column
 
 
 def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None, int]) -> tuple[Any, Any, str]:
     """Return the half-open bounds of a label (None: unbounded), and whether it covers null."""
     if order:
-        listed = meaning.listed(column.kind)
-        if listed is None:
+        values = meaning.listed(column.kind)
+        if values is None:
             return 0, len(order), "too"
-        places = sorted(order.get(text, -1) for text in column.kind.texts(listed))
-        if places[0] < 0 or places != list(range(places[0], places[0] + len(places))):
+        ranks = sorted(order.get(text, -1) for text in column.kind.texts(values))
+        if ranks[0] < 0 or ranks != list(range(ranks[0], ranks[0] + len(ranks))):
             raise DataError(
                 f"A label of column {column.name!r} stands for values that do not follow each other in the table 'places'."
             )
-        return places[0], places[-1] + 1, "no"
+        return ranks[0], ranks[-1] + 1, "no"
     match meaning:
         case Interval(low, high, "left"):
             return low, high, "no"
@@ -418,21 +431,21 @@ def _bounds(column: ManifestColumn, meaning: Meaning, order: Mapping[str | None,
 def _shapes(regions: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
     """Return the shape of every class by its number: a region with holes, or several."""
     quasi = [column for column in columns if column.role == "quasi"]
-    number, level = (next(each.name for each in columns if each.role == role) for role in ("group", "level"))
+    number, level = (next(column.name for column in columns if column.role == role) for role in ("group", "level"))
     names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
-    found: dict[Any, list[tuple[int, tuple[str, ...]]]] = {}
-    for own, depth, *labels in regions.select(number, level, *names).iter_rows():
-        found.setdefault(own, []).append((depth, tuple(labels)))
+    boxes_by_group: dict[Any, list[tuple[int, tuple[str, ...]]]] = {}
+    for group, depth, *labels in regions.select(number, level, *names).iter_rows():
+        boxes_by_group.setdefault(group, []).append((depth, tuple(labels)))
     shapes: dict[Any, Shape] = {}
-    for own, boxes in found.items():
+    for group, boxes in boxes_by_group.items():
         if len(boxes) == 1:
-            shapes[own] = Nested(boxes[0][0])
+            shapes[group] = Nested(boxes[0][0])
             continue
         sides = tuple(
             (depth, tuple(column.labels[label] for column, label in zip(quasi, labels, strict=True)))
             for depth, labels in boxes
         )
-        shapes[own] = Patched(names, kinds, sides)
+        shapes[group] = Patched(names, kinds, sides)
     return shapes
 
 

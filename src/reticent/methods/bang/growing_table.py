@@ -120,11 +120,11 @@ class GrowingFolder:
             for name, expected in files.items():
                 if hashlib.sha256((folder / name).read_bytes()).hexdigest() != expected:
                     raise ValueError(f"{name} was changed")
-            told = _told(folder)
+            stored = _stored_state(folder)
             return GrowingState(
                 people=pl.read_parquet(folder / _PEOPLE),
                 clusters=pl.read_parquet(folder / _CLUSTERS)["cluster"].to_numpy().astype(np.int64),
-                **{name: value for name, value in told.items() if name != "layout"},
+                **{name: value for name, value in stored.items() if name != "layout"},
             )
         except (OSError, ValueError, TypeError, KeyError, pl.exceptions.PolarsError) as problem:
             raise DataError(
@@ -139,44 +139,44 @@ class GrowingFolder:
         """Return the last complete version if no ledger decides; for previews."""
         return max((each.name for each in self._versions()), default=None)
 
-    def check_ledger(self, ledger: str, known: SeriesState | None) -> None:
+    def check_ledger(self, ledger: str, last_state: SeriesState | None) -> None:
         """Refuse a ledger that is not the series' own, or an older copy of it, which would restart the series."""
         try:
-            every = [_told(each) for each in self._versions()]
+            stored_states = [_stored_state(version) for version in self._versions()]
         except (OSError, ValueError):
             return
-        number = 0 if known is None else int(known.details["number"])
-        others = [told for told in every if told.get("ledger", ledger) not in ("", ledger)]
-        if others or any(told["number"] > number + 1 for told in every):
-            held = max(told["number"] for told in others or every)
+        number = 0 if last_state is None else int(last_state.details["number"])
+        foreign = [stored for stored in stored_states if stored.get("ledger", ledger) not in ("", ledger)]
+        if foreign or any(stored["number"] > number + 1 for stored in stored_states):
+            latest = max(stored["number"] for stored in foreign or stored_states)
             raise LedgerError(
-                f"The folder {str(self.path)!r} belongs to a series of at least {held} releases, but the ledger has {number or 'none'} of them: it is another ledger, or an older copy. "
+                f"The folder {str(self.path)!r} belongs to a series of at least {latest} releases, but the ledger has {number or 'none'} of them: it is another ledger, or an older copy. "
                 "Nothing was published. Pass the ledger of the series (ledger=, --ledger), or restore it from a backup."
             )
 
     def sweep(self, version: str, state: GrowingState) -> None:
         """Remove obsolete states: those up to the valid one's number that are not its ancestors."""
         try:
-            every = {each.name: _told(each) for each in self._versions()}
+            stored_states = {version.name: _stored_state(version) for version in self._versions()}
         except (OSError, ValueError):
             return
         chain, follows = {version}, state.follows
         while follows is not None and follows not in chain:
             chain.add(follows)
-            follows = every.get(follows, {}).get("follows")
-        for name, told in every.items():
-            if name not in chain and told["token"] == state.token and told["number"] <= state.number:
+            follows = stored_states.get(follows, {}).get("follows")
+        for name, stored in stored_states.items():
+            if name not in chain and stored["token"] == state.token and stored["number"] <= state.number:
                 shutil.rmtree(self.path / name, ignore_errors=True)
 
     def _versions(self) -> list[Path]:
         return [each.parent for each in self.path.glob(f"*/{_STATE}") if not each.parent.name.startswith(".")]
 
 
-def _told(folder: Path) -> dict[str, Any]:
-    told = parse_json(read_document(folder / _STATE, _LARGEST_STATE).decode())
-    if not isinstance(told, dict) or told.get("layout") != _LAYOUT:
+def _stored_state(folder: Path) -> dict[str, Any]:
+    stored = parse_json(read_document(folder / _STATE, _LARGEST_STATE).decode())
+    if not isinstance(stored, dict) or stored.get("layout") != _LAYOUT:
         raise ValueError("another layout")
-    return told
+    return stored
 
 
 def refused_growth(method: Bang, table: Table, definition: GroupDefinition) -> str | None:
@@ -213,10 +213,10 @@ def grown(method: Bang, minimum: int, run: GroupRun) -> Grouping:
     if context.series is None:
         version = folder.newest()
     else:
-        known = context.series(SERIES)
-        folder.check_ledger(context.ledger, known)
-        version = None if known is None else known.version
-        files = {} if known is None else known.details["files"]
+        last_state = context.series(SERIES)
+        folder.check_ledger(context.ledger, last_state)
+        version = None if last_state is None else last_state.version
+        files = {} if last_state is None else last_state.details["files"]
     if version is None:
         return _first(folder, method, minimum, run)
     state = folder.read(version, files)
@@ -273,14 +273,14 @@ class GrownRelease:
         state = replace(state, first=state.first or version, ledger=context.ledger)
         return cls(folder, version, state, index, context.series)
 
-    def placed(self, made: Grouping, facts: Mapping[str, int]) -> Grouping:
+    def placed(self, grouping: Grouping, facts: Mapping[str, int]) -> Grouping:
         """Return the classes with their position in the series."""
-        noted = {SERIES: self.state.token, "number": self.state.number}
+        ledger_details = {SERIES: self.state.token, "number": self.state.number}
         outcome = self if self.known is not None else None
         return replace(
-            _placed(made, self.state, facts),
+            _placed(grouping, self.state, facts),
             completed=lambda draft: replace(
-                made.completed(draft), beside=_beside(self.state), noted=noted, outcome=outcome
+                grouping.completed(draft), beside=_beside(self.state), noted=ledger_details, outcome=outcome
             ),
         )
 
@@ -297,34 +297,34 @@ class GrownRelease:
             shutil.rmtree(self.folder.path / self.version, ignore_errors=True)
 
 
-def _placed(made: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Grouping:
+def _placed(grouping: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Grouping:
     return replace(
-        made,
-        details={**made.details, "series": {"number": state.number}},
-        search={**made.search, "release of the series": state.number, "BCF-anonymity": state.anonymity, **facts},
+        grouping,
+        details={**grouping.details, "series": {"number": state.number}},
+        search={**grouping.search, "release of the series": state.number, "BCF-anonymity": state.anonymity, **facts},
     )
 
 
 def _beside(state: GrowingState) -> PriorCheck:
     """Return the check that a release follows only earlier ones of its own series."""
 
-    def judge(given: Sequence[PriorDisclosure]) -> Judgement:
-        mine = [each for each in given if each.details.get(SERIES) == state.token]
-        if len(mine) < len(given) or len(mine) != state.number - 1:
-            return alone(given)
-        if not given:
+    def judge(prior: Sequence[PriorDisclosure]) -> Judgement:
+        own_entries = [entry for entry in prior if entry.details.get(SERIES) == state.token]
+        if len(own_entries) < len(prior) or len(own_entries) != state.number - 1:
+            return alone(prior)
+        if not prior:
             return allow()
         return allow(
-            f"Given out before: {described(given)}, of the same table as it was then. They and this were judged together: the people who are new in a release satisfy in every class what is promised, "
+            f"Given out before: {described(prior)}, of the same table as it was then. They and this were judged together: the people who are new in a release satisfy in every class what is promised, "
             f"and classes are made of whole earlier ones. BCF-anonymity of all releases together: {state.anonymity}."
         )
 
     return judge
 
 
-def _nothing_new(given: Sequence[PriorDisclosure]) -> Judgement:
-    if not given:
-        return alone(given)
+def _nothing_new(prior: Sequence[PriorDisclosure]) -> Judgement:
+    if not prior:
+        return alone(prior)
     return refuse(
         "No new people can enter: all are published already, or must wait for others. The last release can be saved again only unchanged (the same file type). Publish when there are more people."
     )
@@ -355,10 +355,10 @@ class _Growth:
         frozen = self.folder.index(self.state)
         tree = frozen.dendrogram
         space = _space_on(frozen.space, self.table)
-        codes = [each.codes(self.table.values(each.column)) for each in self.table.hierarchies]
+        codes = [hierarchy.codes(self.table.values(hierarchy.column)) for hierarchy in self.table.hierarchies]
         region = replace(frozen.directory, space=space).holding(space.keys(codes))
-        fresh = cohort == 0
-        values = [each.codes(self.table.values(each.name)) for each in self.table.sensitive_columns]
+        is_new = cohort == 0
+        values = [column.codes(self.table.values(column.name)) for column in self.table.sensitive_columns]
         guard = CohortGuard(
             self.definition,
             max(self.definition.least_rows(), 1),
@@ -366,21 +366,24 @@ class _Growth:
             self.method.few,
         )
         newcomers = Groups.of_rows(
-            region[fresh], len(tree), self.table.sensitive_columns, [each[fresh] for each in values]
+            region[is_new],
+            len(tree),
+            self.table.sensitive_columns,
+            [codes_of_column[is_new] for codes_of_column in values],
         )
         self.context.step("letting new people in")
         admission = guard.admit(tree, self.state.clusters, newcomers)
-        enters = fresh & admission.enters[tree.classes(admission.clusters)[region]]
-        facts = {"new": int(enters.sum()), "waiting": int((fresh & ~enters).sum())}
+        enters = is_new & admission.enters[tree.classes(admission.clusters)[region]]
+        facts = {"new": int(enters.sum()), "waiting": int((is_new & ~enters).sum())}
         if not enters.any():
             # The last release again: its people keep their cohort numbers.
-            again = self._cut(frozen, self.table.only(pl.Series(~fresh)), self.state)
-            placed = _placed(again, self.state, facts)
-            return replace(placed, completed=lambda draft: replace(again.completed(draft), beside=_nothing_new))
-        anonymity = self._anonymity(frozen, region, fresh, enters, values, admission.clusters)
-        kept = self.table.only(pl.Series(~fresh | enters))
+            unchanged = self._cut(frozen, self.table.only(pl.Series(~is_new)), self.state)
+            placed = _placed(unchanged, self.state, facts)
+            return replace(placed, completed=lambda draft: replace(unchanged.completed(draft), beside=_nothing_new))
+        anonymity = self._anonymity(frozen, region, is_new, enters, values, admission.clusters)
+        published_table = self.table.only(pl.Series(~is_new | enters))
         number = self.state.number + 1
-        cohorts = np.where(fresh, number, cohort)[~fresh | enters]
+        cohorts = np.where(is_new, number, cohort)[~is_new | enters]
         state = replace(
             self.state,
             number=number,
@@ -388,43 +391,49 @@ class _Growth:
             guarded=self.state.guarded or guard.by_class,
             raised=self.state.raised or admission.raised,
             anonymity=anonymity,
-            people=_columns(kept).with_columns(pl.Series(_cohort(kept), cohorts)),
+            people=_columns(published_table).with_columns(pl.Series(_cohort(published_table), cohorts)),
             clusters=admission.clusters,
         )
-        return GrownRelease.of(self.folder, state, self.context).placed(self._cut(frozen, kept, state), facts)
+        return GrownRelease.of(self.folder, state, self.context).placed(
+            self._cut(frozen, published_table, state), facts
+        )
 
     def _cohorts(self) -> Ids:
         """Return the number of everyone's first release, 0 for new people; published people must be unchanged."""
-        known, key = self.state.people, self.table.key
-        now = _columns(self.table)
+        published, key = self.state.people, self.table.key
+        current = _columns(self.table)
         name = _cohort(self.table)
         assert key is not None
-        if set(known.columns) != {*now.columns, name} or any(
-            known.schema[each] != now.schema[each] for each in now.columns
+        if set(published.columns) != {*current.columns, name} or any(
+            published.schema[column] != current.schema[column] for column in current.columns
         ):
             raise DataError(
-                f"The columns or their types differ from the releases of the series: {', '.join(f'{each} ({kind})' for each, kind in known.drop(name).schema.items())}."
+                f"The columns or their types differ from the releases of the series: {', '.join(f'{column} ({column_type})' for column, column_type in published.drop(name).schema.items())}."
             )
-        gone = known.join(now, on=key, how="anti")
-        if gone.height:
+        removed = published.join(current, on=key, how="anti")
+        if removed.height:
             raise _not_growth(
-                f"{gone.height} people who are already published are not in the table, such as {gone[key][0]!r}"
+                f"{removed.height} people who are already published are not in the table, such as {removed[key][0]!r}"
             )
-        both = (
-            now.select(key).join(known.select(key, name), on=key, how="left", maintain_order="left")[name].fill_null(0)
+        cohort_of = (
+            current.select(key)
+            .join(published.select(key, name), on=key, how="left", maintain_order="left")[name]
+            .fill_null(0)
         )
-        old = now.filter(both > 0)
-        before = old.select(key).join(known, on=key, how="left", maintain_order="left").select(now.columns)
-        same = (
-            pl.DataFrame([old[each].eq_missing(before[each]) for each in now.columns])
+        still_there = current.filter(cohort_of > 0)
+        earlier = (
+            still_there.select(key).join(published, on=key, how="left", maintain_order="left").select(current.columns)
+        )
+        is_unchanged = (
+            pl.DataFrame([still_there[column].eq_missing(earlier[column]) for column in current.columns])
             .select(pl.all_horizontal("*"))
             .to_series()
         )
-        if not same.all():
+        if not is_unchanged.all():
             raise _not_growth(
-                f"{int((~same).sum())} people who are already published have different values now, such as {old[key].filter(~same)[0]!r}"
+                f"{int((~is_unchanged).sum())} people who are already published have different values now, such as {still_there[key].filter(~is_unchanged)[0]!r}"
             )
-        return both.to_numpy().astype(np.int64)
+        return cohort_of.to_numpy().astype(np.int64)
 
     def _cut(self, frozen: BangIndex, table: Table, state: GrowingState) -> Grouping:
         """Return a table in the classes of a state."""
@@ -452,17 +461,19 @@ class _Growth:
         again as an adversary finds them by subtraction.
         """
         tree = frozen.dendrogram
-        then, now = tree.classes(self.state.clusters), tree.classes(clusters)
-        kept = ~fresh | enters
+        earlier_class, current_class = tree.classes(self.state.clusters), tree.classes(clusters)
+        is_published = ~fresh | enters
         before, after = len(self.state.clusters), len(clusters)
-        ids = np.where(fresh, before + now[region], then[region])[kept]
-        groups = Groups.of_rows(ids, before + after, self.table.sensitive_columns, [each[kept] for each in values])
-        inside = np.empty(before, dtype=np.int64)
-        inside[then] = now
-        whole = groups.merged(np.concatenate([inside, np.arange(after)]).astype(np.int32), after)
+        ids = np.where(fresh, before + current_class[region], earlier_class[region])[is_published]
+        groups = Groups.of_rows(
+            ids, before + after, self.table.sensitive_columns, [codes[is_published] for codes in values]
+        )
+        class_after = np.empty(before, dtype=np.int64)
+        class_after[earlier_class] = current_class
+        all_people = groups.merged(np.concatenate([class_after, np.arange(after)]).astype(np.int32), after)
         old, new = groups.select(np.arange(before + after) < before), groups.select(np.arange(before + after) >= before)
-        both, fewest = matched_at_once(old, whole, inside)
-        anonymity = min(self.state.anonymity, both, both if fewest is None else fewest)
+        matched, fewest_new = matched_at_once(old, all_people, class_after)
+        anonymity = min(self.state.anonymity, matched, matched if fewest_new is None else fewest_new)
         failing = self.definition.failing(new.select(new.sizes > 0))
         if failing.any() or anonymity < self.definition.least_rows():
             raise AssertionError("the new people do not satisfy the definition on their own")

@@ -40,6 +40,7 @@ def without_rows(index: BangIndex, table: Table, context: Context) -> BangIndex:
 
 
 def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> BangIndex:
+    """Return the index with the rows of a table added (``sign`` 1) or removed (-1)."""
     _check_roles(index, table)
     batch = count_table(table, context)
     if not len(batch):
@@ -49,27 +50,31 @@ def _changed(index: BangIndex, table: Table, context: Context, sign: int) -> Ban
     directory = index.directory if space is index.space else replace(index.directory, space=space)
     rows = directory.rows.copy()
     keys = space.keys(batch.codes)
-    met = directory.holding(keys)
-    np.add.at(rows, met, sign * batch.sizes)
-    mine = _sharing_cells(space, units, index.region_of, met, keys)
-    part = _combined(units.select(mine), batch, sign)
-    rest = units.select(~mine)
-    if not len(part) and not len(rest):
+    batch_regions = directory.holding(keys)
+    np.add.at(rows, batch_regions, sign * batch.sizes)
+    is_shared = _sharing_cells(space, units, index.region_of, batch_regions, keys)
+    part = _combined(units.select(is_shared), batch, sign)
+    untouched = units.select(~is_shared)
+    if not len(part) and not len(untouched):
         raise DataError("Bang: these are all rows of the index; it cannot become empty.")
     of_part = directory.holding(space.keys(part.codes))
-    now = _Blocks(space, rest.beside(part), np.concatenate([index.region_of[~mine], of_part]), directory, rows)
-    return now.settled(index, context)
+    changed_blocks = _Blocks(
+        space, untouched.beside(part), np.concatenate([index.region_of[~is_shared], of_part]), directory, rows
+    )
+    return changed_blocks.settled(index, context)
 
 
-def _sharing_cells(space: GridSpace, units: FrequencySet, region_of: Ids, met: Ids, keys: Words) -> NDArray[np.bool_]:
+def _sharing_cells(
+    space: GridSpace, units: FrequencySet, region_of: Ids, batch_regions: Ids, keys: Words
+) -> NDArray[np.bool_]:
     """Mask the points in a cell of a batch, given its regions and keys: only these can be points of the batch too."""
     touched = np.zeros(int(region_of.max()) + 1, dtype=bool)
-    touched[met] = True
-    near = np.flatnonzero(touched[region_of])
-    found = np.zeros(len(units), dtype=bool)
-    theirs = sortable(space.keys([each[near] for each in units.codes]))
-    found[near[np.isin(theirs, sortable(keys))]] = True
-    return found
+    touched[batch_regions] = True
+    candidates = np.flatnonzero(touched[region_of])
+    is_shared = np.zeros(len(units), dtype=bool)
+    candidate_keys = sortable(space.keys([codes[candidates] for codes in units.codes]))
+    is_shared[candidates[np.isin(candidate_keys, sortable(keys))]] = True
+    return is_shared
 
 
 class _Blocks:
@@ -91,78 +96,86 @@ class _Blocks:
         if (self.rows < index.minimum).any() and len(self.rows) > 1:
             self._thin(index.minimum)
         context.step("splitting large blocks")
-        many, least = self.rows, index.minimum
+        rows, minimum = self.rows, index.minimum
         # Blocks with fewer than twice the minimum were never tried, and those with three times the minimum can be split
         # unless their rows share cells.
-        again = (
-            (self.tried < 2 * least) | (many >= self.tried + least) | ((self.tried < 3 * least) & (many >= 3 * least))
+        is_untried = (
+            (self.tried < 2 * minimum)
+            | (rows >= self.tried + minimum)
+            | ((self.tried < 3 * minimum) & (rows >= 3 * minimum))
         )
-        due = (many >= 2 * least) & again
-        if due.any():
-            self._split(due, index.minimum)
+        is_split = (rows >= 2 * minimum) & is_untried
+        if is_split.any():
+            self._split(is_split, index.minimum)
         directory, number = BangDirectory.recorded(self.space, self.lows, self.level, self.rows, self.tried)
         return replace(index, space=self.space, directory=directory, units=self.units, region_of=number[self.region_of])
 
     def _thin(self, minimum: int) -> None:
+        """Merge the underfull blocks with their surroundings, and renumber the regions."""
         thinned = MergedRegions(self.directory, self.rows)
         thinned.thin(minimum)
         final = thinned.final()
-        alive = np.flatnonzero(final == np.arange(len(final)))
-        place = np.empty(len(final), dtype=np.int64)
-        place[alive] = np.arange(len(alive))
-        level = np.array(thinned.level, dtype=np.int64)[alive]
+        remaining = np.flatnonzero(final == np.arange(len(final)))
+        new_index = np.empty(len(final), dtype=np.int64)
+        new_index[remaining] = np.arange(len(remaining))
+        level = np.array(thinned.level, dtype=np.int64)[remaining]
         tried = self.tried.copy()
         tried[sorted(thinned.changed)] = 0
-        self.region_of = place[final[self.region_of]]
-        around = np.array(thinned.around, dtype=np.int64)[alive]
-        self.encloser = np.where(around >= 0, place[around], -1)
+        self.region_of = new_index[final[self.region_of]]
+        enclosers = np.array(thinned.around, dtype=np.int64)[remaining]
+        self.encloser = np.where(enclosers >= 0, new_index[enclosers], -1)
         # A region that grew or shrank is located by its new prefix; the first cell of an old one may be outside.
         lows, moved = self.lows.copy(), np.array(sorted(thinned.moved), dtype=np.int64)
-        prefixes = [thinned.prefix[each] for each in moved.tolist()]
+        prefixes = [thinned.prefix[region] for region in moved.tolist()]
         lows[:, moved] = _first_cells(self.space, prefixes, np.array(thinned.level, dtype=np.int64)[moved])
-        self.lows = lows[:, alive]
-        self.level, self.rows, self.tried = level, np.array(thinned.rows, dtype=np.int64)[alive], tried[alive]
+        self.lows = lows[:, remaining]
+        self.level, self.rows, self.tried = level, np.array(thinned.rows, dtype=np.int64)[remaining], tried[remaining]
 
     def _split(self, due: NDArray[np.bool_], minimum: int) -> None:
         """Split the ``due`` blocks in the trie of their own rows and the corners of the regions directly inside them."""
-        around = np.where(self.encloser >= 0, self.encloser, 0)
-        held = np.flatnonzero((self.encloser >= 0) & due[around] & ~due)
+        enclosers = np.where(self.encloser >= 0, self.encloser, 0)
+        inner_regions = np.flatnonzero((self.encloser >= 0) & due[enclosers] & ~due)
         points = np.flatnonzero(due[self.region_of])
-        codes = [each[points] for each in self.units.codes]
-        low, high = self.space.boxes(self.lows[:, held], self.level[held])
+        codes = [codes[points] for codes in self.units.codes]
+        low, high = self.space.boxes(self.lows[:, inner_regions], self.level[inner_regions])
         cells = np.concatenate([self.space.cells(codes), low, high - 1], axis=1)
         trie = PartialTrie.of(self.space.keys_at(cells), self.space.depth)
-        weights = np.concatenate([self.units.sizes[points], np.zeros(2 * len(held), dtype=np.int64)])
+        weights = np.concatenate([self.units.sizes[points], np.zeros(2 * len(inner_regions), dtype=np.int64)])
         split = np.flatnonzero(due)
-        key = np.zeros(len(due), dtype=np.int64)
-        key[self.region_of[points]] = np.arange(len(points))
-        key[held] = len(points) + np.arange(len(held))
-        tops, others = trie.tops(key[split], self.level[split]), trie.tops(key[held], self.level[held])
-        level = trie.levels(np.concatenate([tops, others]), np.concatenate([self.level[split], self.level[held]]))
+        key_of = np.zeros(len(due), dtype=np.int64)
+        key_of[self.region_of[points]] = np.arange(len(points))
+        key_of[inner_regions] = len(points) + np.arange(len(inner_regions))
+        tops, inner_tops = (
+            trie.tops(key_of[split], self.level[split]),
+            trie.tops(key_of[inner_regions], self.level[inner_regions]),
+        )
+        level = trie.levels(
+            np.concatenate([tops, inner_tops]), np.concatenate([self.level[split], self.level[inner_regions]])
+        )
         level, rows = trie.divided(level, weights, tops, minimum)
-        found, _, _, owner = trie.nested(level)
-        fresh = ~np.isin(found, others)
-        made, kept = found[fresh], np.flatnonzero(~due)
-        number = np.full(len(found), -1, dtype=np.int64)
-        number[fresh] = len(kept) + np.arange(len(made))
-        place = np.full(len(due), -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        region_of = place[self.region_of]
-        region_of[points] = number[owner[: len(points)]]
+        region_tops, _, _, owner = trie.nested(level)
+        is_new = ~np.isin(region_tops, inner_tops)
+        new_tops, kept_regions = region_tops[is_new], np.flatnonzero(~due)
+        region_number = np.full(len(region_tops), -1, dtype=np.int64)
+        region_number[is_new] = len(kept_regions) + np.arange(len(new_tops))
+        new_index = np.full(len(due), -1, dtype=np.int64)
+        new_index[kept_regions] = np.arange(len(kept_regions))
+        region_of = new_index[self.region_of]
+        region_of[points] = region_number[owner[: len(points)]]
         self.region_of = region_of
-        self.lows = np.concatenate([self.lows[:, kept], cells[:, trie.key_under(made)]], axis=1)
-        self.level = np.concatenate([self.level[kept], level[made].astype(np.int64)])
-        self.tried = np.concatenate([self.tried[kept], rows[made]])
-        self.rows = np.concatenate([self.rows[kept], rows[made]])
+        self.lows = np.concatenate([self.lows[:, kept_regions], cells[:, trie.key_under(new_tops)]], axis=1)
+        self.level = np.concatenate([self.level[kept_regions], level[new_tops].astype(np.int64)])
+        self.tried = np.concatenate([self.tried[kept_regions], rows[new_tops]])
+        self.rows = np.concatenate([self.rows[kept_regions], rows[new_tops]])
 
 
 def _first_cells(space: GridSpace, prefixes: Sequence[int], level: Ids) -> Ids:
     """Return the first cell of every region, given its prefix as an integer."""
     cells, depth = np.zeros((len(space.axes), len(prefixes)), dtype=np.int64), space.depth
-    starts = [prefix << (depth - each) for prefix, each in zip(prefixes, level.tolist(), strict=True)]
-    for place, (axis, bit) in enumerate(space.halvings):
-        shift, own = depth - 1 - place, space.axes[axis].bits - 1 - bit
-        cells[axis] |= np.array([(start >> shift) & 1 for start in starts], dtype=np.int64) << own
+    starts = [prefix << (depth - bits) for prefix, bits in zip(prefixes, level.tolist(), strict=True)]
+    for position, (axis, bit) in enumerate(space.halvings):
+        shift, axis_shift = depth - 1 - position, space.axes[axis].bits - 1 - bit
+        cells[axis] |= np.array([(start >> shift) & 1 for start in starts], dtype=np.int64) << axis_shift
     return cells
 
 
@@ -172,12 +185,15 @@ def _check_roles(index: BangIndex, table: Table) -> None:
         raise PolicyError(
             "Bang: this index was built from a table larger than memory and has only its blocks, so rows cannot be inserted or deleted. Build a new one of all rows."
         )
-    quasi = [each.hierarchy.column for each in index.space.axes]
-    sensitive = [each.name for each in index.units.domain.columns]
-    for what, mine, theirs in (("quasi", quasi, list(table.quasi)), ("sensitive", sensitive, list(table.sensitive))):
-        if mine != theirs:
+    quasi = [axis.hierarchy.column for axis in index.space.axes]
+    sensitive = [axis.name for axis in index.units.domain.columns]
+    for what, index_columns, table_columns in (
+        ("quasi", quasi, list(table.quasi)),
+        ("sensitive", sensitive, list(table.sensitive)),
+    ):
+        if index_columns != table_columns:
             raise PolicyError(
-                f"Bang: the index has the {what} columns {', '.join(map(repr, mine)) or 'none'}, and this table {', '.join(map(repr, theirs)) or 'none'}. They must be the same, in the same order.",
+                f"Bang: the index has the {what} columns {', '.join(map(repr, index_columns)) or 'none'}, and this table {', '.join(map(repr, table_columns)) or 'none'}. They must be the same, in the same order.",
                 setting=(what,),
             )
     if index.units.extras or table.several_rows or table.weight is not None or table.population is not None:
@@ -193,33 +209,34 @@ def _on_common_values(
     axes: list[ColumnAxis] = []
     hierarchies = []
     for axis, new, recipe in zip(index.space.axes, batch.hierarchies, table.quasi.values(), strict=True):
-        known, fitted = axis.hierarchy, axis.on(new)
-        if isinstance(axis, LineAxis) and not new.leaves.is_in(known.leaves.implode(), nulls_equal=True).all():
-            bound = recipe.bind(pl.concat([known.leaves, new.leaves]).drop_nulls(), known.column)
-            fitted = axis.on(bound.with_null_leaf() if known.null_leaf is not None else bound)
+        old, fitted = axis.hierarchy, axis.on(new)
+        if isinstance(axis, LineAxis) and not new.leaves.is_in(old.leaves.implode(), nulls_equal=True).all():
+            bound = recipe.bind(pl.concat([old.leaves, new.leaves]).drop_nulls(), old.column)
+            fitted = axis.on(bound.with_null_leaf() if old.null_leaf is not None else bound)
         else:
             fitted = axis
         axes.append(fitted)
         hierarchies.append(fitted.hierarchy)
     columns = tuple(
-        _common_column(known, new, table.sensitive[known.name])
-        for known, new in zip(index.units.domain.columns, batch.domain.columns, strict=True)
+        _common_column(old, new, table.sensitive[old.name])
+        for old, new in zip(index.units.domain.columns, batch.domain.columns, strict=True)
     )
-    same = all(one is other for one, other in zip(axes, index.space.axes, strict=True))
+    same = all(axis_now is axis_before for axis_now, axis_before in zip(axes, index.space.axes, strict=True))
     space = index.space if same else GridSpace(tuple(axes))
     return space, _refitted(index.units, hierarchies, columns), _refitted(batch, hierarchies, columns)
 
 
-def _common_column(known: SensitiveColumn, new: SensitiveColumn, kind: SensitiveKind) -> SensitiveColumn:
-    if known == new:
-        return known
-    if known.labels.dtype != new.labels.dtype:
+def _common_column(old: SensitiveColumn, new: SensitiveColumn, kind: SensitiveKind) -> SensitiveColumn:
+    """Return a sensitive column over the values of both."""
+    if old == new:
+        return old
+    if old.labels.dtype != new.labels.dtype:
         raise DataError(
-            f"Bang: sensitive column {new.name!r} has the type {new.labels.dtype}, but {known.labels.dtype} in the index. Cast it.",
+            f"Bang: sensitive column {new.name!r} has the type {new.labels.dtype}, but {old.labels.dtype} in the index. Cast it.",
             column=new.name,
         )
-    both = bind_sensitive(known.name, kind, pl.concat([known.labels, new.labels]))
-    return known if both == known else both
+    merged = bind_sensitive(old.name, kind, pl.concat([old.labels, new.labels]))
+    return old if merged == old else merged
 
 
 def _refitted(
@@ -227,18 +244,20 @@ def _refitted(
 ) -> FrequencySet:
     """Renumber points by the leaves and sensitive values of others, which include all of theirs."""
     codes = tuple(
-        each if known is other else other.codes(known.leaves).take(each)
-        for each, known, other in zip(units.codes, units.hierarchies, hierarchies, strict=True)
+        codes if old is new_column else new_column.codes(old.leaves).take(codes)
+        for codes, old, new_column in zip(units.codes, units.hierarchies, hierarchies, strict=True)
     )
     units = replace(units, hierarchies=tuple(hierarchies), codes=codes)
-    if all(one is other for one, other in zip(units.domain.columns, columns, strict=True)):
+    if all(old_column is new_column for old_column, new_column in zip(units.domain.columns, columns, strict=True)):
         return units
-    places = [column.codes(known.labels) for known, column in zip(units.domain.columns, columns, strict=True)]
+    codes_of = [column.codes(old.labels) for old, column in zip(units.domain.columns, columns, strict=True)]
     cells = units.histograms
     if len(columns) == 1:
-        domain, values = SensitiveDomain.single(columns[0]), places[0].take(cells.values)
+        domain, values = SensitiveDomain.single(columns[0]), codes_of[0].take(cells.values)
     else:
-        joint = np.stack([place.take(each) for place, each in zip(places, units.domain.joint.T, strict=True)], axis=1)
+        joint = np.stack(
+            [place.take(joint_codes) for place, joint_codes in zip(codes_of, units.domain.joint.T, strict=True)], axis=1
+        )
         domain, values = SensitiveDomain(tuple(columns), joint.astype(np.int32)), cells.values
     histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(units), domain.size)
     return replace(units, histograms=histograms, domain=domain)

@@ -64,19 +64,20 @@ def index_of_stream(
 def _sum(parts: list[FrequencySet]) -> FrequencySet:
     """Sum frequency sets pairwise."""
     while len(parts) > 1:
-        pairs = [parts[place : place + 2] for place in range(0, len(parts), 2)]
-        parts = [each[0] if len(each) == 1 else each[0] + each[1] for each in pairs]
+        pairs = [parts[index : index + 2] for index in range(0, len(parts), 2)]
+        parts = [pair[0] if len(pair) == 1 else pair[0] + pair[1] for pair in pairs]
     return parts[0]
 
 
 def _index_of_many(
     method: Bang, minimum: int, table: Table, chunks: Iterator[FrequencySet], context: Context
 ) -> BangIndex:
+    """Build the index of a table in chunks: keys are sorted on disk, then leaves, regions and blocks are counted."""
     hierarchies = table.hierarchies
-    rows = [np.zeros(each.size, dtype=np.int64) for each in hierarchies]
+    rows = [np.zeros(hierarchy.size, dtype=np.int64) for hierarchy in hierarchies]
     if any(scale == "quantile" for scale in method.scales.values()):
         for chunk in count_chunks(table, context, "counting values"):
-            rows = [one + other for one, other in zip(rows, chunk.column_sizes, strict=True)]
+            rows = [total + chunk_sizes for total, chunk_sizes in zip(rows, chunk.column_sizes, strict=True)]
     space = GridSpace.of(hierarchies, method.scales, rows)
     digest = RowDigest((0, 0))
     scratch = Scratch(context.scratch)
@@ -86,9 +87,9 @@ def _index_of_many(
             digest += RowDigest.of(chunk)
             spool.add(space.keys(chunk.codes), chunk.sizes)
         leaves = KeyLeaves(space, minimum)
-        for keys, many in spool.portions():
+        for keys, row_counts in spool.portions():
             context.step("sorting keys")
-            leaves.add(keys, many)
+            leaves.add(keys, row_counts)
         scratch.close()
     context.step("splitting regions")
     directory, owner = BangDirectory.of_leaves(leaves)
@@ -102,17 +103,17 @@ def _index_of_many(
         blocks.add(chunk, owner[leaf].astype(np.int64))
     del starts, owner
     groups = blocks.groups()
-    nothing = np.zeros(0, dtype=np.int64)
+    empty = np.zeros(0, dtype=np.int64)
     units = FrequencySet(
         hierarchies,
         (0,) * len(hierarchies),
         tuple(np.zeros(0, dtype=np.int32) for _ in hierarchies),
-        nothing,
-        Histograms(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), nothing),
+        empty,
+        Histograms(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), empty),
         groups.domain,
-        dict.fromkeys(groups.extras, nothing),
+        dict.fromkeys(groups.extras, empty),
     )
-    return BangIndex(method, minimum, space, directory, units, nothing, knows=IndexParts(groups, digest))
+    return BangIndex(method, minimum, space, directory, units, empty, knows=IndexParts(groups, digest))
 
 
 class KeySpool:
@@ -143,8 +144,8 @@ class KeySpool:
         cuts = [self._cuts(run, steps) for run in range(len(self._lengths))]
         for portion in range(len(steps) + 1):
             parts = [self._read(run, *list(pairwise(ends))[portion]) for run, ends in enumerate(cuts)]
-            keys = np.concatenate([each[:-1] for each in parts], axis=1)
-            rows = np.concatenate([each[-1] for each in parts]).astype(np.int64)
+            keys = np.concatenate([part[:-1] for part in parts], axis=1)
+            rows = np.concatenate([part[-1] for part in parts]).astype(np.int64)
             order = order_of_keys(keys)
             yield _distinct(keys[:, order], rows[order])
 
@@ -158,11 +159,11 @@ class KeySpool:
 
     def _read(self, run: int, low: int, high: int) -> Words:
         """Read some keys of a run, one row per word, with their rows in the last."""
-        found = np.empty((self._words + 1, high - low), dtype=np.uint64)
+        words = np.empty((self._words + 1, high - low), dtype=np.uint64)
         for word in range(self._words + 1):
             offset = 8 * (word * self._lengths[run] + low)
-            found[word] = np.fromfile(self._path(run), dtype=np.uint64, count=high - low, offset=offset)
-        return found
+            words[word] = np.fromfile(self._path(run), dtype=np.uint64, count=high - low, offset=offset)
+        return words
 
 
 def _distinct(keys: Words, rows: Ids) -> tuple[Words, Ids]:
@@ -241,8 +242,8 @@ class BlockCounts:
         else:
             joint = np.stack(np.unravel_index(self._values, sizes), axis=1).astype(np.int32)
             domain, values = SensitiveDomain(self._columns, joint), np.searchsorted(self._values, keys)
-        found = Histograms(offsets, values.astype(np.int32), counts)
-        return Groups(self._sizes, found, found.total(domain.size), domain, self._extras)
+        histograms = Histograms(offsets, values.astype(np.int32), counts)
+        return Groups(self._sizes, histograms, histograms.total(domain.size), domain, self._extras)
 
     def _summed(self) -> tuple[Ids, Ids]:
         """Return the distinct cells, sorted, with summed rows."""

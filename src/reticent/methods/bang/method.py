@@ -76,14 +76,14 @@ class Bang(GroupMethod):
     def __post_init__(self) -> None:
         if self.minimum is not None:
             whole(self.minimum, "Bang: minimum", low=1)
-        for name, known in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
-            one_of(getattr(self, name), f"Bang: {name}", known)
-        built = [name for name in ("minimum", "order", "scales") if name in self.describe()]
-        if self.index is not None and built:
+        for name, choices in (("order", ORDERS), ("guard", GUARDS), ("few", FEW)):
+            one_of(getattr(self, name), f"Bang: {name}", choices)
+        build_options = [name for name in ("minimum", "order", "scales") if name in self.describe()]
+        if self.index is not None and build_options:
             raise PolicyError(
-                f"Bang: a saved index has its own {built[0]}. Remove {built[0]}, or build another index with it.",
-                setting=(built[0],),
-                value=getattr(self, built[0]),
+                f"Bang: a saved index has its own {build_options[0]}. Remove {build_options[0]}, or build another index with it.",
+                setting=(build_options[0],),
+                value=getattr(self, build_options[0]),
             )
         if self.index is not None and self.grow is not None:
             raise PolicyError("Bang: a growing table keeps its own index. Remove index or grow.", setting=("grow",))

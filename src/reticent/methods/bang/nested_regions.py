@@ -45,24 +45,26 @@ class SteppedColumn:
         """
         low, high = bounds.to_series(0), bounds.to_series(1)
         if order:
-            listed: list[Meaning] = [Missing() if each is None else Value(each) for each in stepped_values(kind, order)]
-            return cls(name, tuple(listed), low.to_numpy().astype(np.int64), high.to_numpy().astype(np.int64))
+            value_meanings: list[Meaning] = [
+                Missing() if value is None else Value(value) for value in stepped_values(kind, order)
+            ]
+            return cls(name, tuple(value_meanings), low.to_numpy().astype(np.int64), high.to_numpy().astype(np.int64))
         cuts = pl.concat([low, high]).drop_nulls().unique().sort()
         ends = [None, *cuts.to_list(), None]
-        told = bounds.to_series(2).to_list() if bounds.width > 2 else []
-        spared = min(len(told), 1)
-        steps = [Missing()] * spared + [Interval(ends[at], ends[at + 1]) for at in range(len(ends) - 1)]
-        lows, highs = _places(low, cuts, 0) + spared, _places(high, cuts, len(cuts) + 1) + spared
-        if told:
-            lows[np.array([each != "no" for each in told])] = 0
-            highs[np.array([each == "only" for each in told])] = 1
+        null_words = bounds.to_series(2).to_list() if bounds.width > 2 else []
+        null_steps = min(len(null_words), 1)
+        steps = [Missing()] * null_steps + [Interval(ends[index], ends[index + 1]) for index in range(len(ends) - 1)]
+        lows, highs = _places(low, cuts, 0) + null_steps, _places(high, cuts, len(cuts) + 1) + null_steps
+        if null_words:
+            lows[np.array([word != "no" for word in null_words])] = 0
+            highs[np.array([word == "only" for word in null_words])] = 1
         return cls(name, tuple(steps), lows, highs)
 
     def met(self, condition: Condition, domain: Domain | None) -> tuple[StepSet, StepSet]:
         """Return the steps in which a condition on this column alone may be met, and those in which it is certainly met."""
         codes = {self.name: np.arange(len(self.steps))}
-        found = condition.covers(codes, {self.name: self.steps}, {} if domain is None else {self.name: domain})
-        return found.possible, found.certain
+        covers = condition.covers(codes, {self.name: self.steps}, {} if domain is None else {self.name: domain})
+        return covers.possible, covers.certain
 
     @property
     def listed(self) -> bool:
@@ -73,14 +75,14 @@ class SteppedColumn:
         """Mask the regions that contain a step (the first of the given ones, if any)."""
         if not len(step):
             return np.zeros(len(self.lows), dtype=bool)
-        found: StepSet = (self.lows <= step[0]) & (step[0] < self.highs)
-        return found
+        contains: StepSet = (self.lows <= step[0]) & (step[0] < self.highs)
+        return contains
 
     def held(self, steps: StepSet) -> Ids:
         """Count how many of some steps every region contains."""
         before = np.concatenate([[0], np.cumsum(steps)])
-        found: Ids = before[self.highs] - before[self.lows]
-        return found
+        counts: Ids = before[self.highs] - before[self.lows]
+        return counts
 
 
 def stepped_values(kind: ValueType, texts: Sequence[str | None]) -> list[Any]:
@@ -90,9 +92,9 @@ def stepped_values(kind: ValueType, texts: Sequence[str | None]) -> list[Any]:
 
 def _places(ends: pl.Series, cuts: pl.Series, otherwise: int) -> Ids:
     """Return the rank of each end among the cuts, from 1; ``otherwise`` if unbounded."""
-    numbered = pl.DataFrame({"end": cuts, "place": np.arange(1, len(cuts) + 1)})
-    found = ends.to_frame("end").join(numbered, on="end", how="left", maintain_order="left")["place"]
-    return found.fill_null(otherwise).to_numpy().astype(np.int64)
+    ranks = pl.DataFrame({"end": cuts, "place": np.arange(1, len(cuts) + 1)})
+    rank_of = ends.to_frame("end").join(ranks, on="end", how="left", maintain_order="left")["place"]
+    return rank_of.fill_null(otherwise).to_numpy().astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,17 +117,17 @@ class NestedRegions:
         if there is none, or if the point is outside that region's extents.
         """
         point = pl.DataFrame({name: [value] for name, value in values.items()})
-        held = np.ones(len(self.level), dtype=bool)
+        contains = np.ones(len(self.level), dtype=bool)
         filled = np.ones(len(self.level), dtype=bool)
-        for at, column in enumerate(self.columns):
+        for index, column in enumerate(self.columns):
             if column.name not in values:
                 raise PolicyError(f"A point needs a value in every column, but {column.name!r} is missing.")
             step = cover(point[column.name], column.steps, column.name).labels
-            held &= column.holds(step)
-            filled &= not self.filled or self.filled[at].holds(step)
+            contains &= column.holds(step)
+            filled &= not self.filled or self.filled[index].holds(step)
         for name in values:
             self.column(name)
-        inside = np.flatnonzero(held)
+        inside = np.flatnonzero(contains)
         if not len(inside):
             return None
         innermost = int(inside[np.argmax(self.level[inside])])
@@ -135,13 +137,13 @@ class NestedRegions:
         """Return the classes that own a part of what a condition on quasi columns describes, sorted; each part of the
         condition must be about one column.
         """
-        asked = Condition.parse(condition) if isinstance(condition, str) else condition
-        for name in asked.scope:
+        parsed = Condition.parse(condition) if isinstance(condition, str) else condition
+        for name in parsed.scope:
             self.column(name)
-        split = split_by_column(asked, [column.name for column in self.columns])
+        split = split_by_column(parsed, [column.name for column in self.columns])
         if split is None:
             raise PolicyError(
-                f"{asked.text!r} compares columns with each other, or joins them by 'or'. A range has one condition for each column, joined by 'and'."
+                f"{parsed.text!r} compares columns with each other, or joins them by 'or'. A range has one condition for each column, joined by 'and'."
             )
         possible, _ = self.met(split)
         return sorted(set(self.group.filter(pl.Series(self.blocks(possible) > 0)).to_list()))
@@ -155,14 +157,14 @@ class NestedRegions:
 
     def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
         """Return for each column the steps in which its condition may be met, and those in which it is certainly met."""
-        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
-        found = [
+        all_steps = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        steps_met = [
             column.met(conditions[column.name], self.domains.get(column.name))
             if column.name in conditions
-            else (all_, all_)
-            for column, all_ in zip(self.columns, every, strict=True)
+            else (column_steps, column_steps)
+            for column, column_steps in zip(self.columns, all_steps, strict=True)
         ]
-        return [may for may, _ in found], [sure for _, sure in found]
+        return [possible for possible, _ in steps_met], [certain for _, certain in steps_met]
 
     def blocks(self, steps: Sequence[StepSet]) -> NDArray[Any]:
         """Count the cells of some steps (in all columns together) in every block, as exact integers: those of its region,
@@ -170,55 +172,63 @@ class NestedRegions:
         """
         inner = np.flatnonzero(self.encloser >= 0)
         around = self.encloser[inner]
-        own, nested = np.ones(len(self.level), dtype=object), np.ones(len(inner), dtype=object)
-        for column, filled, mine in zip(self.columns, self.filled or self.columns, steps, strict=True):
-            own *= filled.held(mine).astype(object)
+        region_cells, nested = np.ones(len(self.level), dtype=object), np.ones(len(inner), dtype=object)
+        for column, filled, steps_of_column in zip(self.columns, self.filled or self.columns, steps, strict=True):
+            region_cells *= filled.held(steps_of_column).astype(object)
             lows = np.maximum(column.lows[inner], filled.lows[around])
             highs = np.maximum(np.minimum(column.highs[inner], filled.highs[around]), lows)
-            nested *= replace(column, lows=lows, highs=highs).held(mine).astype(object)
-        np.subtract.at(own, around, nested)
-        return own
+            nested *= replace(column, lows=lows, highs=highs).held(steps_of_column).astype(object)
+        np.subtract.at(region_cells, around, nested)
+        return region_cells
 
     def volumes(self, share: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return the volume of every block, or of the part that a condition covers, given its ``share`` of each region;
         each halving halves the volume.
         """
-        own = np.ldexp(1.0 if share is None else share, -self.level)
+        region_volumes = np.ldexp(1.0 if share is None else share, -self.level)
         if self.filled:
             # People are spread over the extents; how much of these is in holes is unknown.
-            return own
+            return region_volumes
         inner = np.flatnonzero(self.encloser >= 0)
-        found = own - np.bincount(self.encloser[inner], weights=own[inner], minlength=len(own))
-        return np.maximum(found, 0.0)
+        block_volumes = region_volumes - np.bincount(
+            self.encloser[inner], weights=region_volumes[inner], minlength=len(region_volumes)
+        )
+        return np.maximum(block_volumes, 0.0)
 
     @cached_property
     def encloser(self) -> Ids:
         """The region directly around each, -1 if none: the innermost other one that contains its first cell."""
-        owners, many = number(
-            *pack([column.lows for column in self.columns], [len(each.steps) for each in self.columns], len(self.level))
+        owners, corner_count = number(
+            *pack(
+                [column.lows for column in self.columns],
+                [len(column.steps) for column in self.columns],
+                len(self.level),
+            )
         )
-        first = first_rows(owners, many)
+        first = first_rows(owners, corner_count)
         covers, values, codes = [], [], []
         for column in self.columns:
             side = len(column.steps) + 1
             ends, code = np.unique(column.lows * side + column.highs, return_inverse=True)
             points, value = np.unique(column.lows[first], return_inverse=True)
             fits = (ends // side <= points[:, None]) & (points[:, None] < ends % side)
-            where, label = np.nonzero(fits)
-            covers.append(Cover(where, label, len(points), len(ends)))
+            corner_matches, label = np.nonzero(fits)
+            covers.append(Cover(corner_matches, label, len(points), len(ends)))
             values.append(value)
             codes.append(code)
-        asked = QueriedPeople((), tuple(covers), tuple(values), np.ones(many, dtype=np.int64), np.arange(many))
-        pairs = [(fits.people[fits.person], fits.place) for fits in asked.fits(codes)]
-        corner, place = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        corners = QueriedPeople(
+            (), tuple(covers), tuple(values), np.ones(corner_count, dtype=np.int64), np.arange(corner_count)
+        )
+        pairs = [(fits.people[fits.person], fits.place) for fits in corners.fits(codes)]
+        corner, regions = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
         # The regions of a corner sorted by level: each is inside its predecessor if it contains the corner.
-        order = np.lexsort((self.level[place], corner))
-        corner, place = corner[order], place[order]
-        found = np.full(len(self.level), -1, dtype=np.int64)
-        mine = owners[place] == corner
-        after = np.flatnonzero(mine[1:] & (corner[1:] == corner[:-1])) + 1
-        found[place[after]] = place[after - 1]
-        return found
+        order = np.lexsort((self.level[regions], corner))
+        corner, regions = corner[order], regions[order]
+        enclosers = np.full(len(self.level), -1, dtype=np.int64)
+        is_own_corner = owners[regions] == corner
+        after = np.flatnonzero(is_own_corner[1:] & (corner[1:] == corner[:-1])) + 1
+        enclosers[regions[after]] = regions[after - 1]
+        return enclosers
 
     def check(self) -> None:
         """Check that the regions cover every point: intersecting regions are nested, the inner one with the higher level,
@@ -231,28 +241,31 @@ class NestedRegions:
             raise DataError(
                 f"The table 'regions' has a level above {_MOST_HALVINGS * len(self.columns)}, which is impossible."
             )
-        lows, highs = np.stack([each.lows for each in self.columns]), np.stack([each.highs for each in self.columns])
+        lows, highs = (
+            np.stack([column.lows for column in self.columns]),
+            np.stack([column.highs for column in self.columns]),
+        )
         if (highs <= lows).any():
             raise DataError("The table 'regions' has a region that holds no value.")
-        around, inner = self.encloser, np.flatnonzero(self.encloser >= 0)
-        outer = around[inner]
+        enclosers, inner = self.encloser, np.flatnonzero(self.encloser >= 0)
+        outer = enclosers[inner]
         inside = (lows[:, inner] >= lows[:, outer]).all(axis=0) & (highs[:, inner] <= highs[:, outer]).all(axis=0)
-        if not inside.all() or (self.level[inner] <= self.level[outer]).any() or not _apart(lows, highs, around):
+        if not inside.all() or (self.level[inner] <= self.level[outer]).any() or not _apart(lows, highs, enclosers):
             raise DataError(
                 "Regions of the table 'regions' overlap. Of two intersecting regions, one must be inside the other and have the higher level."
             )
-        every = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
+        all_steps = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
         # Regions cover everything, extents only what is occupied.
-        blocks = (replace(self, filled=()) if self.filled else self).blocks(every)
-        if sum(blocks) != math.prod(len(each) for each in every):
+        blocks = (replace(self, filled=()) if self.filled else self).blocks(all_steps)
+        if sum(blocks) != math.prod(len(steps) for steps in all_steps):
             raise DataError("The regions of the table 'regions' do not cover everything: some points are in no region.")
         if (blocks <= 0).any():
             raise DataError("The table 'regions' has a region that is fully covered by the regions inside it.")
         deepest = int(self.level.max())
-        shares = np.array([1 << (deepest - each) for each in self.level.tolist()], dtype=object)
-        left = shares.copy()
-        np.subtract.at(left, outer, shares[inner])
-        if shares[around < 0].sum() != 1 << deepest or (left <= 0).any():
+        shares = np.array([1 << (deepest - level) for level in self.level.tolist()], dtype=object)
+        remaining_share = shares.copy()
+        np.subtract.at(remaining_share, outer, shares[inner])
+        if shares[enclosers < 0].sum() != 1 << deepest or (remaining_share <= 0).any():
             raise DataError(
                 "The levels of the table 'regions' are inconsistent: a region of level l has 2^-l of the space; those inside a region must have less than it, and the outermost ones all of it."
             )
@@ -289,10 +302,10 @@ def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, C
     """Split a condition into its parts for each of some columns, and for all others together (under an empty name); None
     if a part involves several of these columns, or one of them and others.
     """
-    found: dict[str, list[Condition]] = {}
+    parts_by_column: dict[str, list[Condition]] = {}
     for part in condition.conjuncts:
-        mine = [name for name in part.scope if name in columns]
-        if len(mine) > 1 or (mine and len(part.scope) > 1):
+        own_columns = [name for name in part.scope if name in columns]
+        if len(own_columns) > 1 or (own_columns and len(part.scope) > 1):
             return None
-        found.setdefault(mine[0] if mine else "", []).append(part)
-    return {name: Condition.together(parts) for name, parts in found.items()}
+        parts_by_column.setdefault(own_columns[0] if own_columns else "", []).append(part)
+    return {name: Condition.together(parts) for name, parts in parts_by_column.items()}

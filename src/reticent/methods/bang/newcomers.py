@@ -48,53 +48,53 @@ class CohortGuard:
     by_class: bool
     few: Few
 
-    def admit(self, tree: Dendrogram, clusters: Ids, fresh: Groups) -> Admission:
+    def admit(self, tree: Dendrogram, clusters: Ids, newcomers: Groups) -> Admission:
         """Decide who enters, given the ``clusters`` of the last release and the new people of every block."""
-        least, total = self.least, int(fresh.sizes.sum())
-        while least <= total:
+        minimum, total = self.least, int(newcomers.sizes.sum())
+        while minimum <= total:
             standing = clusters
             if self.few == "merge":
-                standing = tree.standing(partial(self._stands, tree, _made_of(tree, clusters), fresh, least))
-            groups = tree.merged(fresh, standing)
-            enters, failing = groups.sizes >= least, self._failing(groups)
+                standing = tree.standing(partial(self._stands, tree, _made_of(tree, clusters), newcomers, minimum))
+            groups = tree.merged(newcomers, standing)
+            enters, failing = groups.sizes >= minimum, self._failing(groups)
             if self.by_class and self.few == "wait":
                 enters &= ~failing
             if not (enters & failing).any():
-                return Admission(standing, enters, least > self.least)
+                return Admission(standing, enters, minimum > self.least)
             if self.by_class:
                 break
-            least = int(groups.sizes[enters & failing].max()) + 1
+            minimum = int(groups.sizes[enters & failing].max()) + 1
         return Admission(clusters, np.zeros(len(clusters), dtype=bool))
 
     def _stands(
-        self, tree: Dendrogram, whole: NDArray[np.bool_], fresh: Groups, least: int, clusters: Ids
+        self, tree: Dendrogram, is_union: NDArray[np.bool_], newcomers: Groups, minimum: int, clusters: Ids
     ) -> NDArray[np.bool_]:
-        """Mask the clusters that may be classes: unions of ``whole`` classes, with enough new people or none."""
-        groups = tree.merged(fresh, clusters)
-        enough = groups.sizes >= least
+        """Mask the clusters that may be classes: unions of ``is_union`` classes, with enough new people or none."""
+        groups = tree.merged(newcomers, clusters)
+        enough = groups.sizes >= minimum
         if self.by_class:
             enough &= ~self._failing(groups)
-        found: NDArray[np.bool_] = whole[clusters] & (enough | (groups.sizes == 0))
-        return found
+        may_be_class: NDArray[np.bool_] = is_union[clusters] & (enough | (groups.sizes == 0))
+        return may_be_class
 
     def _failing(self, groups: Groups) -> NDArray[np.bool_]:
         """Mask the classes whose new people fail; the definition judges each class separately."""
-        filled = groups.sizes > 0
-        found = np.zeros(len(groups), dtype=bool)
-        if filled.any():
-            found[filled] = self.definition.failing(groups.select(filled))
-        return found
+        has_newcomers = groups.sizes > 0
+        is_failing = np.zeros(len(groups), dtype=bool)
+        if has_newcomers.any():
+            is_failing[has_newcomers] = self.definition.failing(groups.select(has_newcomers))
+        return is_failing
 
 
 def clusters_of(tree: Dendrogram, group: Ids) -> Ids:
     """Return the clusters that correspond to the classes of blocks."""
-    along = group[tree.order]
-    starts = np.flatnonzero(np.concatenate([[True], along[1:] != along[:-1]]))
-    stops = np.append(starts[1:], len(along))
-    codes = tree.starts * (len(along) + 1) + tree.stops
+    classes_in_order = group[tree.order]
+    starts = np.flatnonzero(np.concatenate([[True], classes_in_order[1:] != classes_in_order[:-1]]))
+    stops = np.append(starts[1:], len(classes_in_order))
+    codes = tree.starts * (len(classes_in_order) + 1) + tree.stops
     order = np.argsort(codes)
-    found: Ids = order[np.searchsorted(codes[order], starts * (len(along) + 1) + stops)]
-    return found
+    clusters: Ids = order[np.searchsorted(codes[order], starts * (len(classes_in_order) + 1) + stops)]
+    return clusters
 
 
 def matched_at_once(before: Groups, after: Groups, inside: Ids) -> tuple[int, int | None]:
@@ -106,19 +106,19 @@ def matched_at_once(before: Groups, after: Groups, inside: Ids) -> tuple[int, in
     Source: [Fung2008].
     """
     size = after.domain.size
-    cells, known = before.histograms, after.histograms
-    codes = known.owners * size + known.values
-    asked = inside[cells.owners] * size + cells.values
-    place = np.minimum(np.searchsorted(codes, asked), len(codes) - 1)
-    there = np.where(codes[place] == asked, known.counts[place], 0)
-    both = cells.add_cells(np.minimum(cells.counts, there)).astype(np.int64)
-    fresh = after.sizes - np.bincount(inside, weights=both, minlength=len(after)).astype(np.int64)
-    return int(both.min()), int(fresh[fresh > 0].min()) if (fresh > 0).any() else None
+    cells, later_cells = before.histograms, after.histograms
+    codes = later_cells.owners * size + later_cells.values
+    codes_before = inside[cells.owners] * size + cells.values
+    position = np.minimum(np.searchsorted(codes, codes_before), len(codes) - 1)
+    counts_after = np.where(codes[position] == codes_before, later_cells.counts[position], 0)
+    matched = cells.add_cells(np.minimum(cells.counts, counts_after)).astype(np.int64)
+    new_counts = after.sizes - np.bincount(inside, weights=matched, minlength=len(after)).astype(np.int64)
+    return int(matched.min()), int(new_counts[new_counts > 0].min()) if (new_counts > 0).any() else None
 
 
 def _made_of(tree: Dendrogram, clusters: Ids) -> NDArray[np.bool_]:
     """Mask the clusters that are unions of ``clusters``."""
     ends = np.zeros(len(tree) + 1, dtype=bool)
     ends[tree.starts[clusters]] = ends[-1] = True
-    found: NDArray[np.bool_] = ends[tree.starts] & ends[tree.stops]
-    return found
+    is_union: NDArray[np.bool_] = ends[tree.starts] & ends[tree.stops]
+    return is_union

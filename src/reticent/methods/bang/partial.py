@@ -39,17 +39,17 @@ class PartialTrie:
         """Build the trie of keys (columns) of ``depth`` bits, in any order."""
         order = order_of_keys(keys)
         shared = common_bits(keys[:, order])
-        fresh = np.concatenate([[True], shared < depth])
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.cumsum(fresh) - 1
-        firsts = np.flatnonzero(fresh)
+        is_new = np.concatenate([[True], shared < depth])
+        leaf_of = np.empty(len(order), dtype=np.int64)
+        leaf_of[order] = np.cumsum(is_new) - 1
+        firsts = np.flatnonzero(is_new)
         shared = shared[firsts[1:] - 1]
         inner = len(shared)
         loops = loops_for(inner + 1)
         left, right = np.zeros((2, inner), dtype=np.int32)
         parent, walk = np.zeros((2, 2 * inner + 1), dtype=np.int32)
         root = loops.trie(shared, left, right, parent, walk)
-        return cls(place, order[firsts], shared, root, left, right, parent, walk, loops)
+        return cls(leaf_of, order[firsts], shared, root, left, right, parent, walk, loops)
 
     @property
     def inner(self) -> int:
@@ -83,21 +83,21 @@ class PartialTrie:
 
     def levels(self, tops: Ids, level: Ids) -> Levels:
         """Return the levels of regions at their tops, -1 at all other nodes."""
-        found = np.full(len(self.walk), -1, dtype=np.int32)
-        found[tops] = level
-        return found
+        level_of = np.full(len(self.walk), -1, dtype=np.int32)
+        level_of[tops] = level
+        return level_of
 
     def divided(self, level: Levels, weights: Ids, waiting: Ids, minimum: int) -> tuple[Levels, Ids]:
         """Split the regions whose tops are ``waiting``, in order, while both parts keep ``minimum`` rows; ``weights`` are
         the rows of every given key. Return the new levels, and the rows of each region at its top.
         """
-        level, held = level.copy(), np.zeros(len(self.walk), dtype=np.int64)
+        level, rows_of_region = level.copy(), np.zeros(len(self.walk), dtype=np.int64)
         self.loops.weigh_apart(
-            self.left, self.right, self.walk, sum_by(self.place, weights, self.inner + 1), level, held
+            self.left, self.right, self.walk, sum_by(self.place, weights, self.inner + 1), level, rows_of_region
         )
         stack = np.empty(len(self.walk) + 1, dtype=np.int64)
         stack[: len(waiting)] = waiting[::-1]
         self.loops.divide_further(
-            stack, len(waiting), minimum, self.shared, self.left, self.right, self.parent, held, level
+            stack, len(waiting), minimum, self.shared, self.left, self.right, self.parent, rows_of_region, level
         )
-        return level, held
+        return level, rows_of_region

@@ -93,8 +93,8 @@ class BangIndex:
     @cached_property
     def dendrogram(self) -> Dendrogram:
         """The dendrogram of the blocks."""
-        known = None if self.knows is None else self.knows.dendrogram
-        return known or Dendrogram.of(self.directory, self.method.order)
+        stored = None if self.knows is None else self.knows.dendrogram
+        return stored or Dendrogram.of(self.directory, self.method.order)
 
     @cached_property
     def block_ranges(self) -> tuple[ClusterRanges, ...]:
@@ -115,14 +115,14 @@ class BangIndex:
     def fingerprint(self) -> str:
         """A hash of all inputs of the index: other rows or parameters give another one."""
         scales = self.method.describe().get("scales", {})
-        found = hashlib.sha256(repr((self.minimum, self.method.order, sorted(scales.items()))).encode())
+        digest = hashlib.sha256(repr((self.minimum, self.method.order, sorted(scales.items()))).encode())
         for name, values in (*_quasi_values(self.units), *_sensitive_values(self.units)):
-            found.update(repr((name, values.dtype, values.to_list())).encode())
-        found.update(str(self.digest).encode())
+            digest.update(repr((name, values.dtype, values.to_list())).encode())
+        digest.update(str(self.digest).encode())
         # Rows added one after the other may have made other regions than all at once.
-        for each in (self.directory.lows, self.directory.level):
-            found.update(np.ascontiguousarray(each, dtype=np.int64).data)
-        return found.hexdigest()
+        for array in (self.directory.lows, self.directory.level):
+            digest.update(np.ascontiguousarray(array, dtype=np.int64).data)
+        return digest.hexdigest()
 
     def check_table(self, counted: Iterable[FrequencySet]) -> None:
         """Refuse a table, given its counts, that is not the indexed one."""
@@ -139,15 +139,18 @@ class BangIndex:
             raise _another("the rows differ, although their columns have the same values")
 
     def _check_columns(self, units: FrequencySet) -> None:
+        """Refuse a table whose columns or values differ from those of the index."""
         for kind, values in (("quasi", _quasi_values), ("sensitive", _sensitive_values)):
-            mine, theirs = values(self.units), values(units)
-            if [name for name, _ in mine] != [name for name, _ in theirs]:
-                listed = ", ".join(name for name, _ in mine) or "none"
+            index_values, table_values = values(self.units), values(units)
+            if [name for name, _ in index_values] != [name for name, _ in table_values]:
+                column_list = ", ".join(name for name, _ in index_values) or "none"
                 raise _another(
-                    f"its {kind} columns are {listed}, and those of the table are {', '.join(name for name, _ in theirs) or 'none'}"
+                    f"its {kind} columns are {column_list}, and those of the table are {', '.join(name for name, _ in table_values) or 'none'}"
                 )
-            for (name, one), (_, other) in zip(mine, theirs, strict=True):
-                if one is not other and (one.dtype != other.dtype or not one.equals(other, null_equal=True)):
+            for (name, index_series), (_, table_series) in zip(index_values, table_values, strict=True):
+                if index_series is not table_series and (
+                    index_series.dtype != table_series.dtype or not index_series.equals(table_series, null_equal=True)
+                ):
                     raise _another(f"column {name!r} had other values or another type then")
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

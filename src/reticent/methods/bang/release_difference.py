@@ -24,17 +24,17 @@ _CLASS, _LEVEL, _ROWS = "the class", "the level", "the rows"
 
 def check_growth(earlier: Sequence[PublicSide], public: PublicSide, number: int, definition: Definition) -> None:
     """Refuse a release whose classes are not unions of earlier ones, or whose new people do not satisfy the definition on their own."""
-    series = [each.form.place_in_series(each) for each in earlier]
+    series = [side.form.place_in_series(side) for side in earlier]
     if series != list(range(1, number)):
         raise DataError(
             f"This is release {number} of a growing table, but the folders before it are not its {number - 1} predecessors."
         )
-    new = newcomers(earlier[-1], public)
-    found = verdict(definition, judge(definition, Evidence({public.manifest.named("quasi"): new})))
-    if not found.holds:
-        told = "" if found.witness is None else f" {found.witness.text}"
+    new_people = newcomers(earlier[-1], public)
+    assessment = verdict(definition, judge(definition, Evidence({public.manifest.named("quasi"): new_people})))
+    if not assessment.holds:
+        reason = "" if assessment.witness is None else f" {assessment.witness.text}"
         raise DataError(
-            f"People who are new since release {number - 1} do not satisfy {definition} on their own.{told}"
+            f"People who are new since release {number - 1} do not satisfy {definition} on their own.{reason}"
         )
 
 
@@ -59,41 +59,45 @@ def newcomers(before: PublicSide, after: PublicSide) -> Groups:
 def _rows_by_class(side: PublicSide) -> pl.DataFrame:
     """Count the rows of each class by sensitive values."""
     (number,), sensitive = side.manifest.named("group"), list(side.manifest.named("sensitive"))
-    counted, times = side.rows["data"].counted([number, *sensitive])
+    counted, counts = side.rows["data"].counted([number, *sensitive])
     return counted.select(
-        pl.col(number).cast(pl.Int64).alias(_CLASS), *sensitive, pl.Series(times, dtype=pl.Int64).alias(_ROWS)
+        pl.col(number).cast(pl.Int64).alias(_CLASS), *sensitive, pl.Series(counts, dtype=pl.Int64).alias(_ROWS)
     )
 
 
 def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
     """Map each class of the previous release to the class of this one that contains it; a :class:`DataError` if there is none."""
     quasi, count = after.manifest.named("quasi"), before.rows["regions"].height
-    told = [_regions_of(each) for each in (before, after)]
-    if not before.rows["places"].frame().equals(after.rows["places"].frame()) or told[0].schema != told[1].schema:
+    both_regions = [_regions_of(side) for side in (before, after)]
+    if (
+        not before.rows["places"].frame().equals(after.rows["places"].frame())
+        or both_regions[0].schema != both_regions[1].schema
+    ):
         raise DataError("The previous release has another order of values, or other bounds.")
-    regions, (column, value, place) = pl.concat(told), after.manifest.named("place")
-    listed, own = after.rows["places"].frame().sort(place), bound_columns(after.manifest)
+    regions, (column, value, rank_column) = pl.concat(both_regions), after.manifest.named("place")
+    value_ranks, bounds = after.rows["places"].frame().sort(rank_column), bound_columns(after.manifest)
     columns = [
         SteppedColumn.of(
             name,
             after.manifest.column(name).kind,
-            regions.select(own[name]),
-            listed.filter(pl.col(column) == name)[value].to_list(),
+            regions.select(bounds[name]),
+            value_ranks.filter(pl.col(column) == name)[value].to_list(),
         )
         for name in quasi
     ]
-    boxes = np.stack([each for column in columns for each in (column.lows, column.highs)])
-    distinct, which = np.unique(boxes, axis=1, return_inverse=True)
+    boxes = np.stack([ends for column in columns for ends in (column.lows, column.highs)])
+    distinct, box_of = np.unique(boxes, axis=1, return_inverse=True)
     level = np.zeros(distinct.shape[1], dtype=np.int64)
-    np.maximum.at(level, which.ravel(), regions[_LEVEL].to_numpy())
-    stepped = tuple(
-        replace(column, lows=distinct[2 * at], highs=distinct[2 * at + 1]) for at, column in enumerate(columns)
+    np.maximum.at(level, box_of.ravel(), regions[_LEVEL].to_numpy())
+    box_columns = tuple(
+        replace(column, lows=distinct[2 * index], highs=distinct[2 * index + 1]) for index, column in enumerate(columns)
     )
-    together = NestedRegions(stepped, level, pl.Series(level), {})
-    filled = np.flatnonzero(together.blocks([np.ones(len(each.steps), dtype=bool) for each in stepped]) > 0)
+    joint_regions = NestedRegions(box_columns, level, pl.Series(level), {})
+    filled = np.flatnonzero(joint_regions.blocks([np.ones(len(each.steps), dtype=bool) for each in box_columns]) > 0)
     groups = regions[_CLASS].to_numpy()
     then, now = (
-        _innermost(together, which.ravel()[mine], groups[mine], filled) for mine in (slice(count), slice(count, None))
+        _innermost(joint_regions, box_of.ravel()[mine], groups[mine], filled)
+        for mine in (slice(count), slice(count, None))
     )
     pairs = np.unique(np.stack([then, now]), axis=1)
     several = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
