@@ -59,8 +59,8 @@ class Candidates:
         reach = np.take_along_axis(distances, order, axis=1)
         last = np.concatenate([reach[:, 1:] != reach[:, :-1], np.ones((n, 1), dtype=bool)], axis=1)
         # The number of points within each reach is the index of the last point at the same distance.
-        places = np.where(last, np.arange(1, n + 1), n + 1)
-        members = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1]
+        last_indices = np.where(last, np.arange(1, n + 1), n + 1)
+        members = np.minimum.accumulate(last_indices[:, ::-1], axis=1)[:, ::-1]
         allowed = last & (members >= r) & (np.ones_like(last) if limit is None else reach <= limit)
         return cls(order, reach, members.astype(np.int64), np.where(allowed, setup + charged * reach, np.inf))
 
@@ -100,8 +100,8 @@ class _Payments:
 
     def reaching(self, point: int) -> NDArray[np.bool_]:
         """Mask the candidates that have a point among their potential members."""
-        found: NDArray[np.bool_] = self._candidates.members > self._rank[:, point][:, None]
-        return found
+        contains: NDArray[np.bool_] = self._candidates.members > self._rank[:, point][:, None]
+        return contains
 
     def next(self) -> tuple[int, float]:
         """Return the candidate that is paid for next, and when; ties by smallest reach, then by index."""
@@ -165,29 +165,29 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         current = np.where(unassigned, now, price)
 
         def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
-            found: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
-            return found
+            is_tight: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
+            return is_tight
 
         members = candidates.ball(best)
-        mine = members[current[members] >= candidates.reach[v, j]]
-        own, resting = mine[unassigned[mine]], mine[idle[mine]]
-        touched = np.zeros((n, n), dtype=bool)
-        for point in (*own.tolist(), *resting.tolist()):
-            touched |= tight(point)
-        touched &= ~payments.shut
-        payments.shut |= touched
+        tight_members = members[current[members] >= candidates.reach[v, j]]
+        newly_assigned, idle_members = tight_members[unassigned[tight_members]], tight_members[idle[tight_members]]
+        is_shared = np.zeros((n, n), dtype=bool)
+        for point in (*newly_assigned.tolist(), *idle_members.tolist()):
+            is_shared |= tight(point)
+        is_shared &= ~payments.shut
+        payments.shut |= is_shared
         payments.shut[v, j] = True
-        labels[own] = len(hearts)
-        joining = [point for point in np.flatnonzero(labels < 0).tolist() if (tight(point) & touched).any()]
+        labels[newly_assigned] = len(hearts)
+        joining = [point for point in np.flatnonzero(labels < 0).tolist() if (tight(point) & is_shared).any()]
         labels[joining] = len(hearts)
-        for point in (*own.tolist(), *joining):
+        for point in (*newly_assigned.tolist(), *joining):
             price[point] = now
             payments.freeze(point, now)
-        idle[resting], idle[joining] = False, True
+        idle[idle_members], idle[joining] = False, True
         hearts.append(v)
-    labels, kept = _renumbered(labels, hearts)
-    cost = _cost(distances, labels, kept, setup)
-    return CellularClusters(labels, kept, cost, float(price.sum()), 4, cost)
+    labels, hearts_kept = _renumbered(labels, hearts)
+    cost = _cost(distances, labels, hearts_kept, setup)
+    return CellularClusters(labels, hearts_kept, cost, float(price.sum()), 4, cost)
 
 
 def cellular(
@@ -214,15 +214,15 @@ def cellular(
         raise Infeasible(
             f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
         )
-    kept, place = _kept(candidates, growth)
-    shared = _shared(distances, candidates, growth, kept, place, r, frozen)
+    kept, kept_index = _kept(candidates, growth)
+    shared = _shared(distances, candidates, growth, kept, kept_index, r, frozen)
     labels, hearts = _given_back(distances, shared, r, n)
-    cost_shared = sum(setup + len(each.members) * each.radius for each in shared)
+    cost_shared = sum(setup + len(sharing.members) * sharing.radius for sharing in shared)
     bound = float(growth.prices.sum()) - spare * growth.now
     plain = grow(Candidates.of(distances, setup, r, 0, limit), spare, context) if r > 1 else growth
-    below = max(bound / 2 if r > 1 else bound, float(plain.prices.sum()) - spare * plain.now, 0.0)
+    lower_bound = max(bound / 2 if r > 1 else bound, float(plain.prices.sum()) - spare * plain.now, 0.0)
     factor = None if spare or limit is not None else 60 if r > 1 else 3
-    return CellularClusters(labels, hearts, _cost(distances, labels, hearts, setup), below, factor, cost_shared)
+    return CellularClusters(labels, hearts, _cost(distances, labels, hearts, setup), lower_bound, factor, cost_shared)
 
 
 @dataclass(frozen=True)
@@ -236,20 +236,20 @@ class _Sharing:
 
 def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
     """Return the opened candidates that are kept, and for every opened one its index among them, or that of one that blocked it (step 3)."""
-    by_reach = sorted(range(len(growth.opened)), key=lambda at: (-candidates.reach_of(growth.opened[at]), at))
-    pays, kept, place = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
-    for at in by_reach:
-        opened = growth.opened[at]
+    by_reach = sorted(range(len(growth.opened)), key=lambda rank: (-candidates.reach_of(growth.opened[rank]), rank))
+    pays, kept, kept_index = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
+    for rank in by_reach:
+        opened = growth.opened[rank]
         members = candidates.ball(opened)
         contributors = members[growth.prices[members] > candidates.reach_of(opened)]
         blocking = pays[contributors]
         if (blocking >= 0).any():
-            place[opened] = int(blocking[blocking >= 0].min())
+            kept_index[opened] = int(blocking[blocking >= 0].min())
         else:
-            place[opened] = len(kept)
+            kept_index[opened] = len(kept)
             pays[contributors] = len(kept)
             kept.append(opened)
-    return kept, place
+    return kept, kept_index
 
 
 def _shared(
@@ -257,7 +257,7 @@ def _shared(
     candidates: Candidates,
     growth: PriceGrowth,
     kept: list[int],
-    place: dict[int, int],
+    kept_index: dict[int, int],
     r: int,
     frozen: NDArray[np.bool_],
 ) -> list[_Sharing]:
@@ -265,21 +265,23 @@ def _shared(
     their centres (steps 4 and 5).
     """
     n = len(distances)
-    of_point = np.array([place[each] if each >= 0 else OUT for each in growth.witness.tolist()])
+    of_point = np.array(
+        [kept_index[candidate_of] if candidate_of >= 0 else OUT for candidate_of in growth.witness.tolist()]
+    )
     for number, candidate in enumerate(kept):
         members = candidates.ball(candidate)
         paying = members[(growth.prices[members] > candidates.reach_of(candidate)) & frozen[members]]
         of_point[paying] = number
-    found = []
+    shared = []
     for number, candidate in enumerate(kept):
-        heart, mine = candidate // n, np.flatnonzero(of_point == number)
-        if len(mine) < r:
+        heart, own_points = candidate // n, np.flatnonzero(of_point == number)
+        if len(own_points) < r:
             nearest = candidates.order[heart]
             nearest = nearest[frozen[nearest]]
-            more = nearest[~np.isin(nearest, mine)]
-            mine = np.concatenate([mine, more[: r - len(mine)]])
-        found.append(_Sharing(heart, mine, float(distances[heart, mine].max())))
-    return found
+            borrowed = nearest[~np.isin(nearest, own_points)]
+            own_points = np.concatenate([own_points, borrowed[: r - len(own_points)]])
+        shared.append(_Sharing(heart, own_points, float(distances[heart, own_points].max())))
+    return shared
 
 
 @dataclass
@@ -298,18 +300,18 @@ def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tu
     its members before, and its remaining points form groups of at least r there; a last small group takes points of the
     cluster itself, or joins it.
     """
-    taken, opened, leftovers = np.full(n, OUT), list[_Opened](), list[tuple[_Sharing, int]]()
-    for each in sorted(shared, key=lambda sharing: (sharing.radius, sharing.heart)):
-        free = each.members[taken[each.members] < 0]
+    cluster_of, opened, leftovers = np.full(n, OUT), list[_Opened](), list[tuple[_Sharing, int]]()
+    for sharing in sorted(shared, key=lambda sharing: (sharing.radius, sharing.heart)):
+        free = sharing.members[cluster_of[sharing.members] < 0]
         if len(free) >= r:
-            taken[free] = len(opened)
-            opened.append(_Opened(each.heart, free.tolist()))
+            cluster_of[free] = len(opened)
+            opened.append(_Opened(sharing.heart, free.tolist()))
         else:
-            leftovers.append((each, int(taken[each.members].max())))
-    for each, attached in leftovers:
-        free = each.members[taken[each.members] < 0]
-        taken[free] = n
-        opened[attached].leftovers.append((each, free.tolist()))
+            leftovers.append((sharing, int(cluster_of[sharing.members].max())))
+    for sharing, attached in leftovers:
+        free = sharing.members[cluster_of[sharing.members] < 0]
+        cluster_of[free] = n
+        opened[attached].leftovers.append((sharing, free.tolist()))
     clusters: list[tuple[int, list[int]]] = []
     for cluster in opened:
         clusters += _regrouped(distances, cluster, r)
@@ -321,7 +323,7 @@ def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tu
 
 def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, list[int]]]:
     """Split a cluster and its attached leftovers into clusters of at least ``r`` points: the heart and the points of each."""
-    found: list[tuple[int, list[int]]] = []
+    clusters: list[tuple[int, list[int]]] = []
     group, widest = list[int](), None
     for sharing, points in cluster.leftovers:
         if not points:
@@ -329,29 +331,30 @@ def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, l
         group = group + points
         widest = sharing if widest is None or sharing.radius > widest.radius else widest
         if len(group) >= r:
-            found.append((widest.heart, group))
+            clusters.append((widest.heart, group))
             group, widest = [], None
-    own = cluster.points
+    own_points = cluster.points
     if widest is not None:
         lacking = r - len(group)
-        if len(group) + len(own) >= 2 * r:
-            nearest = sorted(own, key=lambda point: (distances[widest.heart, point], point))[:lacking]
-            found.append((widest.heart, group + nearest))
-            own = [point for point in own if point not in set(nearest)]
+        if len(group) + len(own_points) >= 2 * r:
+            nearest = sorted(own_points, key=lambda point: (distances[widest.heart, point], point))[:lacking]
+            clusters.append((widest.heart, group + nearest))
+            own_points = [point for point in own_points if point not in set(nearest)]
         else:
-            return [*found, (widest.heart, group + own)]
-    return [*found, (cluster.heart, own)]
+            return [*clusters, (widest.heart, group + own_points)]
+    return [*clusters, (cluster.heart, own_points)]
 
 
 def _renumbered(labels: Ids, hearts: list[int]) -> tuple[Ids, Ids]:
     """Renumber labels without gaps, and return the hearts of non-empty clusters."""
-    there = np.unique(labels)
-    return np.searchsorted(there, labels), np.array(hearts, dtype=np.int64)[there]
+    used = np.unique(labels)
+    return np.searchsorted(used, labels), np.array(hearts, dtype=np.int64)[used]
 
 
 def _cost(distances: Floats, labels: Ids, hearts: Ids, setup: float) -> float:
+    """Return the total cost: the set-up cost of each cluster, and its radius for each member."""
     total = 0.0
     for number, heart in enumerate(hearts.tolist()):
-        mine = np.flatnonzero(labels == number)
-        total += setup + len(mine) * float(distances[heart, mine].max())
+        members = np.flatnonzero(labels == number)
+        total += setup + len(members) * float(distances[heart, members].max())
     return total

@@ -94,7 +94,7 @@ class ClusterDraft:
             if name not in table.quasi and name not in published.aggregate:
                 raise PolicyError(f"grid has {name!r}, which is not a quasi column.", setting=("grid",), value=name)
         rows = engine_of(table, context).single_rows(table, np.arange(table.rows))
-        return cls(table, units, rows, published, labels, int(labels.max(initial=-1)) + 1)._told_apart()
+        return cls(table, units, rows, published, labels, int(labels.max(initial=-1)) + 1)._with_distinct_labels()
 
     @cached_property
     def group(self) -> Ids:
@@ -113,37 +113,39 @@ class ClusterDraft:
     @cached_property
     def columns(self) -> tuple[RegionColumn, ...]:
         """The labels of every cluster in each column."""
-        found = []
+        columns = []
         for hierarchy, leaves in zip(self.table.hierarchies, self.rows.codes, strict=True):
             recipe = self.table.quasi[hierarchy.column]
             if hierarchy.column not in self.grids:
-                found.append(category_column(hierarchy, recipe, leaves, self.group, self.count, self.published.values))
+                columns.append(
+                    category_column(hierarchy, recipe, leaves, self.group, self.count, self.published.values)
+                )
                 continue
             grid = self.grids[hierarchy.column]
             column = range_column(hierarchy, recipe, grid, leaves, self.group, self.count)
             if self.published.statistic is not None:
                 column = statistic_column(column, grid, self._numbers(hierarchy, leaves, self.published.statistic))
-            found.append(column)
-        return tuple(found)
+            columns.append(column)
+        return tuple(columns)
 
     def _numbers(self, hierarchy: BoundHierarchy, leaves: Codes, statistic: Statistic) -> Floats:
         grid = self.grids[hierarchy.column]
         return grid.nearest(statistics(statistic, hierarchy.numbers()[leaves], self.group, self.count))
 
-    def _told_apart(self) -> ClusterDraft:
+    def _with_distinct_labels(self) -> ClusterDraft:
         """Merge clusters with equal labels, which may change the labels, until all differ."""
-        made = self
+        draft = self
         while True:
             ids, count = number(
                 *pack(
-                    [column.of_group for column in made.columns],
-                    [len(column.shown) for column in made.columns],
-                    made.count,
+                    [column.of_group for column in draft.columns],
+                    [len(column.shown) for column in draft.columns],
+                    draft.count,
                 )
             )
-            if count == made.count:
-                return made
-            made = made.merged(ids.astype(np.int64), count)
+            if count == draft.count:
+                return draft
+            draft = draft.merged(ids.astype(np.int64), count)
 
     def merged(self, ids: Ids, count: int) -> ClusterDraft:
         """Merge cluster ``c`` into cluster ``ids[c]``."""
@@ -153,22 +155,22 @@ class ClusterDraft:
     @cached_property
     def groups(self) -> Groups:
         """The clusters and, last, the suppressed records, as groups."""
-        behind = np.where(self.group >= 0, self.group, self.count)
-        every = self.rows.groups().merged(behind, self.count + 1)
+        group_or_last = np.where(self.group >= 0, self.group, self.count)
+        all_groups = self.rows.groups().merged(group_or_last, self.count + 1)
         if self.table.population is None:
-            return every
-        return replace(every, extras={**every.extras, POPULATION: np.append(self._people(), 0)})
+            return all_groups
+        return replace(all_groups, extras={**all_groups.extras, POPULATION: np.append(self._people(), 0)})
 
     def _people(self) -> Ids:
         """Return the number of people of the population that match the labels of each cluster."""
-        shown = self._labels()
+        labels = self._labels()
         sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
-        seen = AdversaryView.in_rows(shown, sizes, self.meanings, []).shaped(
+        view = AdversaryView.in_rows(labels, sizes, self.meanings, []).shaped(
             dict(zip(self._texts, self.shapes, strict=True))
         )
         assert self.table.population is not None
-        counted = seen.with_population(self.table.population).true_groups.extras[POPULATION]
-        return counted[seen.of_rows(shown)]
+        counted = view.with_population(self.table.population).true_groups.extras[POPULATION]
+        return counted[view.of_rows(labels)]
 
     @property
     def left_out(self) -> NDArray[np.bool_]:
@@ -185,38 +187,40 @@ class ClusterDraft:
         fewer sees some of the clusters merged. Suppressed records must satisfy the definition as a group, otherwise
         they are assigned to the nearest clusters.
         """
-        made = self
+        draft = self
         while True:
-            context.step("judging clusters", note=f"{made.count:,} clusters")
-            wrong = made._failing(definition)
-            if not wrong.any():
-                return made if made._harmless(definition) else made._readmitted().passing(definition, failing, context)
-            if failing == "refuse":
-                reason = definition.assess(made._judged(definition).select(~made.left_out)).witness
-                raise Infeasible(
-                    f"{int(wrong.sum())} of {made.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Use larger clusters, or failing='merge'."
+            context.step("judging clusters", note=f"{draft.count:,} clusters")
+            fails = draft._failing(definition)
+            if not fails.any():
+                return (
+                    draft if draft._harmless(definition) else draft._readmitted().passing(definition, failing, context)
                 )
-            if made.count == 1:
-                require_feasible(made.rows.groups(), definition)
+            if failing == "refuse":
+                reason = definition.assess(draft._judged(definition).select(~draft.left_out)).witness
+                raise Infeasible(
+                    f"{int(fails.sum())} of {draft.count} clusters do not satisfy {definition}. {'' if reason is None else reason.text} Use larger clusters, or failing='merge'."
+                )
+            if draft.count == 1:
+                require_feasible(draft.rows.groups(), definition)
                 raise Infeasible(f"Even all rows in one cluster do not satisfy {definition}.")
-            made = made._joined(np.flatnonzero(wrong))._told_apart()
+            draft = draft._joined(np.flatnonzero(fails))._with_distinct_labels()
 
     def _failing(self, definition: GroupDefinition) -> NDArray[np.bool_]:
         """Mask the clusters that fail against an adversary who knows all quasi columns, or one of the column sets of the table or the definition."""
         judged = self._judged(definition)
-        wrong = definition.failing(judged)[: self.count]
-        for each in judged_sets(self.table, definition):
-            if len(each.places) < len(self.columns):
-                mine, groups = self._seen(each.places, ~self.left_out)
-                wrong |= each.definition.failing(replace(groups, reference=judged.reference))[mine]
-        return wrong
+        fails = definition.failing(judged)[: self.count]
+        for judged_set in judged_sets(self.table, definition):
+            if len(judged_set.places) < len(self.columns):
+                group_of, groups = self._seen(judged_set.places, ~self.left_out)
+                fails |= judged_set.definition.failing(replace(groups, reference=judged.reference))[group_of]
+        return fails
 
     def _judged(self, definition: GroupDefinition) -> Groups:
         """Return the groups, compared with the published rows if the definition compares with all rows."""
         if not definition.needs_reference or not self.groups.sizes[-1]:
             return self.groups
-        kept = self.groups.select(~self.left_out)
-        return replace(self.groups, reference=kept.histograms.total(self.groups.domain.size))
+        published = self.groups.select(~self.left_out)
+        return replace(self.groups, reference=published.histograms.total(self.groups.domain.size))
 
     def _harmless(self, definition: GroupDefinition) -> bool:
         """True if no records are suppressed, or they satisfy the definition as a group."""
@@ -228,18 +232,18 @@ class ClusterDraft:
 
     def _readmitted(self) -> ClusterDraft:
         """Return the draft with suppressed records assigned to the nearest clusters."""
-        out = np.flatnonzero(self.labels < 0)
+        suppressed = np.flatnonzero(self.labels < 0)
         labels, centres = self.labels.copy(), self.units.synthetic(self.labels, self.count)
         step = max(_PAIRS_AT_ONCE // self.count, 1)
-        for start in range(0, len(out), step):
-            mine = out[start : start + step]
-            labels[mine] = np.argmin(self.units.metric.between(self.units.records.take(mine), centres), axis=1)
-        return replace(self, labels=labels)._told_apart()
+        for start in range(0, len(suppressed), step):
+            batch = suppressed[start : start + step]
+            labels[batch] = np.argmin(self.units.metric.between(self.units.records.take(batch), centres), axis=1)
+        return replace(self, labels=labels)._with_distinct_labels()
 
     def _joined(self, failing: Ids) -> ClusterDraft:
         """Merge each failing cluster with the nearest one, nearest pairs first."""
         centres = self.units.synthetic(self.labels, self.count)
-        nearest, away = self._nearest(centres, failing)
+        nearest, distances = self._nearest(centres, failing)
         parent = np.arange(self.count)
 
         def root(cluster: int) -> int:
@@ -249,11 +253,11 @@ class ClusterDraft:
             return cluster
 
         joined = np.zeros(self.count, dtype=bool)
-        for at in np.lexsort((failing, away)).tolist():
-            one, other = int(failing[at]), int(nearest[at])
-            if not joined[one]:
-                parent[root(one)] = root(other)
-                joined[one] = joined[other] = True
+        for index in np.lexsort((failing, distances)).tolist():
+            failing_cluster, nearest_cluster = int(failing[index]), int(nearest[index])
+            if not joined[failing_cluster]:
+                parent[root(failing_cluster)] = root(nearest_cluster)
+                joined[failing_cluster] = joined[nearest_cluster] = True
         roots = np.array([root(cluster) for cluster in range(self.count)])
         _, ids = np.unique(roots, return_inverse=True)
         return self.merged(ids.ravel(), int(ids.max()) + 1)
@@ -262,20 +266,20 @@ class ClusterDraft:
         """Return for each failing cluster the nearest other one and its distance; with very many clusters only those with
         close numbers, which are neighbours, are considered.
         """
-        nearest, away = np.zeros(len(failing), dtype=np.int64), np.zeros(len(failing))
-        everybody = len(failing) * self.count <= _MOST_PAIRS
-        step = max(_PAIRS_AT_ONCE // self.count, 1) if everybody else 64
+        nearest, distances = np.zeros(len(failing), dtype=np.int64), np.zeros(len(failing))
+        all_pairs = len(failing) * self.count <= _MOST_PAIRS
+        step = max(_PAIRS_AT_ONCE // self.count, 1) if all_pairs else 64
         for start in range(0, len(failing), step):
-            mine = failing[start : start + step]
+            batch = failing[start : start + step]
             low, high = (
-                (0, self.count) if everybody else (max(mine[0] - _WINDOW, 0), min(mine[-1] + _WINDOW, self.count))
+                (0, self.count) if all_pairs else (max(batch[0] - _WINDOW, 0), min(batch[-1] + _WINDOW, self.count))
             )
-            others = np.arange(low, high)
-            between = self.units.metric.between(centres.take(mine), centres.take(others))
-            between[others[None, :] == mine[:, None]] = np.inf
-            nearest[start : start + step] = others[np.argmin(between, axis=1)]
-            away[start : start + step] = between.min(axis=1)
-        return nearest, away
+            candidates = np.arange(low, high)
+            between = self.units.metric.between(centres.take(batch), centres.take(candidates))
+            between[candidates[None, :] == batch[:, None]] = np.inf
+            nearest[start : start + step] = candidates[np.argmin(between, axis=1)]
+            distances[start : start + step] = between.min(axis=1)
+        return nearest, distances
 
     # Published form.
 
@@ -292,7 +296,9 @@ class ClusterDraft:
     def _texts(self) -> list[tuple[str, ...]]:
         """Return the labels of every cluster as text."""
         texts = [
-            [each[at] for at in column.of_group.tolist()] for column in self.columns for each in (_label_texts(column),)
+            [labels[code] for code in column.of_group.tolist()]
+            for column in self.columns
+            for labels in (_label_texts(column),)
         ]
         return list(zip(*texts, strict=True))
 
@@ -303,33 +309,35 @@ class ClusterDraft:
             return self._members()
         arrays = []
         statistic = self.published.statistic
-        made = self.units.synthetic(self.labels, self.count)
+        synthetic = self.units.synthetic(self.labels, self.count)
         for column, middle, values in zip(
-            self.units.metric.columns, made.arrays, self.units.records.arrays, strict=True
+            self.units.metric.columns, synthetic.arrays, self.units.records.arrays, strict=True
         ):
             if middle.dtype.kind != "f":
                 arrays.append(middle)
                 continue
-            flat, mine = middle.reshape(self.count, -1), values.reshape(len(values), -1)
+            flat, member_values = middle.reshape(self.count, -1), values.reshape(len(values), -1)
             rounded = []
-            for at, name in enumerate(column.names):
-                chosen = (
-                    flat[:, at] if statistic is None else statistics(statistic, mine[:, at], self.labels, self.count)
+            for index, name in enumerate(column.names):
+                statistic_values = (
+                    flat[:, index]
+                    if statistic is None
+                    else statistics(statistic, member_values[:, index], self.labels, self.count)
                 )
-                rounded.append(self.grids[name].nearest(chosen))
+                rounded.append(self.grids[name].nearest(statistic_values))
             arrays.append(np.stack(rounded, axis=1).reshape(middle.shape))
-        found = MetricRecords(tuple(arrays))
-        return found, self._rounded_up(self.units.radii(found, self.labels))
+        centres = MetricRecords(tuple(arrays))
+        return centres, self._rounded_up(self.units.radii(centres, self.labels))
 
     def _members(self) -> tuple[MetricRecords, Floats]:
         """Return the member of every cluster nearest to its synthetic centre (first of ties), and its radius."""
-        made = self.units.synthetic(self.labels, self.count)
+        synthetic = self.units.synthetic(self.labels, self.count)
         inside = np.flatnonzero(self.labels >= 0)
-        away = self.units.metric.paired(self.units.records.take(inside), made.take(self.labels[inside]))
-        order = np.lexsort((inside, away, self.labels[inside]))
+        distances = self.units.metric.paired(self.units.records.take(inside), synthetic.take(self.labels[inside]))
+        order = np.lexsort((inside, distances, self.labels[inside]))
         first = inside[order[np.searchsorted(self.labels[inside][order], np.arange(self.count))]]
-        found = self.units.records.take(first)
-        return found, self._rounded_up(self.units.radii(found, self.labels))
+        members = self.units.records.take(first)
+        return members, self._rounded_up(self.units.radii(members, self.labels))
 
     def _rounded_up(self, radii: Floats) -> Floats:
         """Round radii up to multiples of the distance of one grid step."""
@@ -341,37 +349,39 @@ class ClusterDraft:
         step = exact(f"{min(steps):.3g}", "step") if steps else exact("0.01", "step")
         up, down = step.numerator, step.denominator
         # A radius that is a multiple up to rounding error is kept: points on the rim are inside.
-        found: Floats = np.ceil(np.round(radii * down / up, 9)) * up / down
-        return found
+        rounded: Floats = np.ceil(np.round(radii * down / up, 9)) * up / down
+        return rounded
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """Return every cluster as a ball: numbers, categories and places; columns with a hierarchy are bounded only by their labels."""
         records, radii = self.centres
-        scales, listed, places = dict[str, float](), dict[str, list[Any]](), list[tuple[str, str]]()
-        bound = {each.column: each for each in self.table.hierarchies}
+        scales, centres_by_column, places = dict[str, float](), dict[str, list[Any]](), list[tuple[str, str]]()
+        hierarchies = {hierarchy.column: hierarchy for hierarchy in self.table.hierarchies}
         for column, values in zip(self.units.metric.columns, records.arrays, strict=True):
             if isinstance(column, HierarchyDistance):
                 continue
             scale = getattr(column, "scale", 1.0) / column.weight
             if isinstance(column, PlaceDistance):
                 places.append((column.names[0], column.names[1]))
-            for at, name in enumerate(column.names):
+            for index, name in enumerate(column.names):
                 scales[name] = scale
-                listed[name] = _plain_centres(bound[name], values[:, at] if values.ndim > 1 else values)
-        return balls_around(listed, radii.tolist(), scales, self.units.metric.norm, places)
+                centres_by_column[name] = _plain_centres(
+                    hierarchies[name], values[:, index] if values.ndim > 1 else values
+                )
+        return balls_around(centres_by_column, radii.tolist(), scales, self.units.metric.norm, places)
 
     def clusters(self) -> pl.DataFrame:
         """Return the public table of clusters: labels, centres, radii and row counts."""
         records, radii = self.centres
-        shown = self._labels()
+        table = self._labels()
         centres = {}
-        bound = {each.column: each for each in self.table.hierarchies}
+        hierarchies = {hierarchy.column: hierarchy for hierarchy in self.table.hierarchies}
         for column, values in zip(self.units.metric.columns, records.arrays, strict=True):
-            for at, name in enumerate(column.names):
-                centres[name] = _typed_centres(bound[name], values[:, at] if values.ndim > 1 else values)
+            for index, name in enumerate(column.names):
+                centres[name] = _typed_centres(hierarchies[name], values[:, index] if values.ndim > 1 else values)
         sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
-        return shown.with_columns(
+        return table.with_columns(
             *(centres[name].alias(CENTRE.format(name)) for name in self.table.quasi),
             pl.Series(RADIUS, radii),
             pl.Series(MEMBERS, sizes, dtype=pl.Int64),
@@ -398,16 +408,16 @@ class ClusterDraft:
     def grouping(self, definition: GroupDefinition, search: Mapping[str, Any]) -> Grouping:
         """Return the clusters with the evidence of their groups."""
         table = self.table
-        everybody = PublishedGroups.of(table, definition, self.groups, self._seen, table.rows)
+        published_groups = PublishedGroups.of(table, definition, self.groups, self._seen, table.rows)
         compared: Comparison = (
             "published rows" if definition.needs_reference and self.groups.sizes[-1] else "whole table"
         )
-        drawn = Regions(self.columns, self.rows.codes, self.group)
+        regions = Regions(self.columns, self.rows.codes, self.group)
         return Grouping(
             self.rows,
             Allocation.of(table, self.columns, self.rows.codes, self.group, shapes=self.shapes),
-            everybody.evidence(SuppressedGroups(self.left_out, compared)),
-            partial(drawn.published_cells, self.rows.hierarchies),
+            published_groups.evidence(SuppressedGroups(self.left_out, compared)),
+            partial(regions.published_cells, self.rows.hierarchies),
             search,
             self.meanings,
             "clusters",
@@ -418,10 +428,10 @@ class ClusterDraft:
     def _completed(self, draft: Draft) -> Draft:
         """Return the draft with the table of clusters and, if chosen, aggregated numbers, which later rows cannot have."""
         data = self._aggregated(draft.tables["data"])
-        made = replace(draft, tables={"data": data, "groups": FrameRows(self.clusters())})
+        with_clusters = replace(draft, tables={"data": data, "groups": FrameRows(self.clusters())})
         if not self.published.aggregate:
-            return made
-        return replace(made, recoding=None, evidence=self._of_aggregated(draft.evidence, data.frame()))
+            return with_clusters
+        return replace(with_clusters, recoding=None, evidence=self._of_aggregated(draft.evidence, data.frame()))
 
     def _of_aggregated(self, evidence: Evidence, rows: pl.DataFrame) -> Evidence:
         """Return the evidence with the published sensitive values instead of the true ones; people are counted as before."""
@@ -429,12 +439,12 @@ class ClusterDraft:
 
         def shown(names: Sequence[str]) -> Groups:
             meanings = {name: self.meanings[name] for name in names}
-            seen = AdversaryView.in_rows(rows, None, meanings, list(self.table.sensitive))
-            cell = seen.of_rows(clusters)
+            view = AdversaryView.in_rows(rows, None, meanings, list(self.table.sensitive))
+            cell = view.of_rows(clusters)
             extras = {
-                name: sum_by(cell, counts[: self.count], len(seen.sizes)) for name, counts in self.groups.extras.items()
+                name: sum_by(cell, counts[: self.count], len(view.sizes)) for name, counts in self.groups.extras.items()
             }
-            return replace(seen.true_groups, extras=extras)
+            return replace(view.true_groups, extras=extras)
 
         return replace(
             evidence,
@@ -443,13 +453,13 @@ class ClusterDraft:
             finest=None if evidence.finest is None else shown(tuple(self.table.quasi)),
         )
 
-    def _seen(self, places: tuple[int, ...], kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+    def _seen(self, column_indices: tuple[int, ...], is_kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
         """Return the groups under a mask as seen by an adversary who knows some columns."""
-        chosen = [self.columns[place] for place in places]
+        chosen = [self.columns[index] for index in column_indices]
         codes = [np.append(column.of_group, 0) for column in chosen]
         ids, count = number(*pack(codes, [len(column.shown) for column in chosen], self.count + 1))
-        mine, _, groups = seen_as(self.groups, places, ids.astype(np.int64), count, kept)
-        return mine, groups
+        group_of, _, groups = seen_as(self.groups, column_indices, ids.astype(np.int64), count, is_kept)
+        return group_of, groups
 
     def _aggregated(self, rows: Rows) -> Rows:
         """Return rows whose sensitive numbers are replaced by the statistic of their cluster, if chosen."""
@@ -464,8 +474,10 @@ class ClusterDraft:
                 "median": pl.col(name).median(),
                 "mode": pl.col(name).mode().min(),
             }
-            found = frame.select(statistic[self.published.numbers].over(list(self.table.quasi)).cast(pl.Float64))
-            rounded = grid.nearest(found.to_series().fill_null(np.nan).to_numpy())
+            cluster_statistics = frame.select(
+                statistic[self.published.numbers].over(list(self.table.quasi)).cast(pl.Float64)
+            )
+            rounded = grid.nearest(cluster_statistics.to_series().fill_null(np.nan).to_numpy())
             changed.append(pl.Series(name, rounded).fill_nan(None).cast(frame[name].dtype))
         return FrameRows(frame.with_columns(changed))
 
@@ -494,7 +506,7 @@ def _typed_centres(hierarchy: BoundHierarchy, values: NDArray[Any]) -> pl.Series
     """Return centres of one column as values of its type."""
     if values.dtype.kind != "f":
         return hierarchy.leaves.gather(values)
-    found = pl.Series(values).fill_nan(None)
+    series = pl.Series(values).fill_nan(None)
     if hierarchy.leaves.dtype == pl.Date:
-        return found.cast(pl.Int32).cast(pl.Date)
-    return found.cast(pl.Int64) if hierarchy.leaves.dtype.is_integer() else found
+        return series.cast(pl.Int32).cast(pl.Date)
+    return series.cast(pl.Int64) if hierarchy.leaves.dtype.is_integer() else series

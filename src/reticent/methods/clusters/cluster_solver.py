@@ -87,22 +87,26 @@ class ClusterPlan:
             context.step("clustering", number, len(parts))
             distances = units.metric.within(units.records.take(part))
             solved = self.algorithm(distances, int(self.spare * len(part)))
-            mine, at, wide = self._settled(units, part, distances, solved)
-            labels[part] = np.where(mine >= 0, mine + total, OUT)
-            total += len(at)
-            members.append(part[at])
-            radii.append(wide)
+            part_labels, best_members, part_radii = self._settled(units, part, distances, solved)
+            labels[part] = np.where(part_labels >= 0, part_labels + total, OUT)
+            total += len(best_members)
+            members.append(part[best_members])
+            radii.append(part_radii)
             bounds.append(solved.lower_bound)
             factors.append(solved.factor)
             if len(parts) > 1 and self.setup is None and not self.spare:
                 reaching[part] = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
-        members_of, member_radii = np.concatenate(members), np.concatenate(radii)
-        centres, chosen = self._centres(units, labels, members_of, member_radii)
-        factor = None if any(each is None for each in factors) else max(each for each in factors if each is not None)
+        all_members, member_radii = np.concatenate(members), np.concatenate(radii)
+        centres, chosen = self._centres(units, labels, all_members, member_radii)
+        factor = (
+            None
+            if any(factor_of_part is None for factor_of_part in factors)
+            else max(factor_of_part for factor_of_part in factors if factor_of_part is not None)
+        )
         bound = bounds[0] if len(parts) == 1 else units.farthest_neighbour(reaching, self.r, context) / 2
-        found = Solution(labels, centres, chosen, members_of, len(parts), factor, bound)
-        _require_sizes(found.sizes, self.r)
-        return found
+        solution = Solution(labels, centres, chosen, all_members, len(parts), factor, bound)
+        _require_sizes(solution.sizes, self.r)
+        return solution
 
     def _settled(
         self, units: ClusterUnits, part: Ids, distances: Floats, solved: PartSolution
@@ -111,21 +115,21 @@ class ClusterPlan:
         the part, and its radius.
         """
         labels = solved.labels
-        at, wide = _best_members(distances, labels, len(solved.hearts))
+        best_members, radii = _best_members(distances, labels, len(solved.hearts))
         if not self.finer:
-            return labels, at, wide
-        split, many = labels.copy(), len(at)
-        limit = float(wide.max(initial=0.0))
-        for cluster in np.flatnonzero(np.bincount(labels[labels >= 0], minlength=many) >= 2 * self.r).tolist():
-            mine = np.flatnonzero(labels == cluster)
-            inner = neighbours(distances[np.ix_(mine, mine)], self.r)
+            return labels, best_members, radii
+        split, count = labels.copy(), len(best_members)
+        limit = float(radii.max(initial=0.0))
+        for cluster in np.flatnonzero(np.bincount(labels[labels >= 0], minlength=count) >= 2 * self.r).tolist():
+            members = np.flatnonzero(labels == cluster)
+            inner = neighbours(distances[np.ix_(members, members)], self.r)
             pieces = int(inner.max()) + 1
-            _, narrow = _best_members(distances[np.ix_(mine, mine)], inner, pieces)
+            _, inner_radii = _best_members(distances[np.ix_(members, members)], inner, pieces)
             sizes = np.bincount(inner, minlength=pieces)
-            if self._better(narrow, sizes, float(wide[cluster]), limit):
-                split[mine[inner > 0]] = many + inner[inner > 0] - 1
-                many += pieces - 1
-        return (split, *_best_members(distances, split, many))
+            if self._better(inner_radii, sizes, float(radii[cluster]), limit):
+                split[members[inner > 0]] = count + inner[inner > 0] - 1
+                count += pieces - 1
+        return (split, *_best_members(distances, split, count))
 
     def _better(self, radii: Floats, sizes: Ids, before: float, limit: float) -> bool:
         if self.setup is None:
@@ -137,28 +141,31 @@ class ClusterPlan:
         best = units.records.take(members)
         if self.records:
             return best, radii
-        made = units.synthetic(labels, len(members))
-        wide = units.radii(made, labels)
-        nearer = wide <= radii
-        arrays = tuple(_chosen(nearer, one, other) for one, other in zip(made.arrays, best.arrays, strict=True))
-        return MetricRecords(arrays), np.where(nearer, wide, radii)
+        synthetic = units.synthetic(labels, len(members))
+        synthetic_radii = units.radii(synthetic, labels)
+        nearer = synthetic_radii <= radii
+        arrays = tuple(
+            _chosen(nearer, synthetic_values, best_values)
+            for synthetic_values, best_values in zip(synthetic.arrays, best.arrays, strict=True)
+        )
+        return MetricRecords(arrays), np.where(nearer, synthetic_radii, radii)
 
 
-def _chosen(first: NDArray[np.bool_], one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    return np.where(first.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+def _chosen(is_first: NDArray[np.bool_], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    return np.where(is_first.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
 
 def _best_members(distances: Floats, labels: Ids, count: int) -> tuple[Ids, Floats]:
     """Return for every cluster the member with the smallest distance to its farthest fellow (first of ties), and that distance."""
-    at, wide = np.zeros(count, dtype=np.int64), np.zeros(count)
+    best_of, radii = np.zeros(count, dtype=np.int64), np.zeros(count)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(count + 1))
     for cluster in range(count):
-        mine = order[starts[cluster] : starts[cluster + 1]]
-        farthest = distances[np.ix_(mine, mine)].max(axis=1)
+        members = order[starts[cluster] : starts[cluster + 1]]
+        farthest = distances[np.ix_(members, members)].max(axis=1)
         best = int(np.argmin(farthest))
-        at[cluster], wide[cluster] = mine[best], farthest[best]
-    return at, wide
+        best_of[cluster], radii[cluster] = members[best], farthest[best]
+    return best_of, radii
 
 
 def _require_sizes(sizes: Ids, r: int) -> None:

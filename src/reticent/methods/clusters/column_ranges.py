@@ -56,23 +56,23 @@ class NumberGrid:
         kind = ValueType.published(hierarchy.leaves.dtype)
         is_whole = kind is not ValueType.REAL
         if step is not None:
-            chosen = exact(step, f"grid: {hierarchy.column}", above=0)
-            if is_whole and chosen.denominator != 1:
+            step_given = exact(step, f"grid: {hierarchy.column}", above=0)
+            if is_whole and step_given.denominator != 1:
                 raise PolicyError(
                     f"grid: the step of column {hierarchy.column!r}, which has whole numbers or dates, must be whole, but it is {step}.",
                     setting=("grid",),
                     value=step,
                 )
-            return cls(hierarchy.column, chosen, kind)
+            return cls(hierarchy.column, step_given, kind)
         width = width_of(hierarchy.column, hierarchy.numbers())
-        found = exact(repr(round_up(round_up(width) / _STEPS)), "grid")
-        return cls(hierarchy.column, max(Fraction(1), found) if is_whole else found, kind)
+        default_step = exact(repr(round_up(round_up(width) / _STEPS)), "grid")
+        return cls(hierarchy.column, max(Fraction(1), default_step) if is_whole else default_step, kind)
 
-    def value(self, at: Fraction) -> Any:
+    def value(self, position: Fraction) -> Any:
         """Convert a position on the line to a value of the column."""
         if self.kind is ValueType.DATE:
-            return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(at))
-        return int(at) if self.kind is not ValueType.REAL else float(at)
+            return datetime.date(1970, 1, 1) + datetime.timedelta(days=int(position))
+        return int(position) if self.kind is not ValueType.REAL else float(position)
 
     def place(self, value: Any) -> Fraction:
         """Convert a value of the column to its exact position on the line."""
@@ -91,8 +91,8 @@ class NumberGrid:
     def nearest(self, numbers: Floats) -> Floats:
         """Return the nearest multiples of the step."""
         up, down = self.step.numerator, self.step.denominator
-        found: Floats = np.rint(numbers * down / up) * up / down
-        return found
+        rounded: Floats = np.rint(numbers * down / up) * up / down
+        return rounded
 
 
 def is_line(hierarchy: BoundHierarchy, categories: Sequence[str]) -> bool:
@@ -111,23 +111,25 @@ def range_column(
     missing = np.zeros(count, dtype=np.int64)
     low, high = np.full(count, len(order)), np.full(count, -1)
     inside = group >= 0
-    mine, at = group[inside], leaves[inside]
-    gone = hierarchy.leaves.is_null().to_numpy()[at]
-    np.add.at(missing, mine[gone], 1)
-    np.minimum.at(low, mine[~gone], rank[at[~gone]])
-    np.maximum.at(high, mine[~gone], rank[at[~gone]])
+    groups_of_units, leaf = group[inside], leaves[inside]
+    is_null = hierarchy.leaves.is_null().to_numpy()[leaf]
+    np.add.at(missing, groups_of_units[is_null], 1)
+    np.minimum.at(low, groups_of_units[~is_null], rank[leaf[~is_null]])
+    np.maximum.at(high, groups_of_units[~is_null], rank[leaf[~is_null]])
     # A label is the pair of its ends on the grid; -1 if unbounded.
     values = hierarchy.leaves.gather(order).to_list()
     used = np.unique(np.concatenate([low[high >= 0], high[high >= 0]]))
-    below, above = ({at: end(values[at]) for at in used.tolist()} for end in (grid.below, grid.above))
+    below, above = (
+        {rank_used: end(values[rank_used]) for rank_used in used.tolist()} for end in (grid.below, grid.above)
+    )
     ends = [
         None if top < 0 else (below[bottom], above[top])
         for bottom, top in zip(low.tolist(), high.tolist(), strict=True)
     ]
     cells: dict[Meaning, int] = {}
     of_group = [
-        cells.setdefault(_range_meaning(grid, each, bool(some)), len(cells))
-        for each, some in zip(ends, missing.tolist(), strict=True)
+        cells.setdefault(_range_meaning(grid, ends_of_cluster, bool(missing_count)), len(cells))
+        for ends_of_cluster, missing_count in zip(ends, missing.tolist(), strict=True)
     ]
     labels = _labels(list(cells), grid.kind)
     shown = pl.Series(hierarchy.column, labels, dtype=pl.String)
@@ -158,59 +160,65 @@ def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) ->
     """Return every cluster as one number (``numbers``, NaN if all are missing); a number means the union of the ranges of
     all clusters that show it.
     """
-    shown = [None if math.isnan(each) else grid.value(exact(repr(each), grid.column)) for each in numbers.tolist()]
+    shown = [
+        None if math.isnan(number) else grid.value(exact(repr(number), grid.column)) for number in numbers.tolist()
+    ]
     hulls: dict[Any, list[Meaning]] = {}
     for value, cell in zip(shown, ranges.of_group.tolist(), strict=True):
         hulls.setdefault(value, []).append(ranges.meanings[cell])
     values = sorted(hulls, key=lambda value: (value is None, value if value is not None else 0))
-    place = {value: at for at, value in enumerate(values)}
+    position_of = {value: position for position, value in enumerate(values)}
     return RegionColumn(
         ranges.name,
         ranges.hierarchy,
         ranges.leaves,
         pl.Series(ranges.name, values, dtype=grid.kind.dtype),
         tuple(_hull(hulls[value]) for value in values),
-        np.array([place[value] for value in shown], dtype=np.int64),
+        np.array([position_of[value] for value in shown], dtype=np.int64),
     )
 
 
 def _hull(meanings: Sequence[Meaning]) -> Meaning:
     """Return the smallest range that covers several."""
-    if any(isinstance(each, Anything) for each in meanings):
+    if any(isinstance(meaning, Anything) for meaning in meanings):
         return Anything()
-    ends = [end for each in meanings for end in each.written()]
+    ends = [end for meaning in meanings for end in meaning.written()]
     if not ends:
         return Missing()
-    if any(isinstance(each, Missing) for each in meanings):
+    if any(isinstance(meaning, Missing) for meaning in meanings):
         return Anything()
     return Interval(min(ends), max(ends), "both")
 
 
 def statistics(statistic: Statistic, numbers: Floats, group: Ids, count: int) -> Floats:
     """Return the mean, median or mode of every cluster's numbers, ignoring missing ones; NaN if all are missing."""
-    known = (group >= 0) & ~np.isnan(numbers)
-    mine, values = group[known], numbers[known]
-    sizes = np.bincount(mine, minlength=count)
-    found = np.full(count, np.nan)
-    there = sizes > 0
+    is_known = (group >= 0) & ~np.isnan(numbers)
+    groups_known, values = group[is_known], numbers[is_known]
+    sizes = np.bincount(groups_known, minlength=count)
+    result = np.full(count, np.nan)
+    has_numbers = sizes > 0
     if statistic == "mean":
-        found[there] = np.bincount(mine, weights=values, minlength=count)[there] / sizes[there]
+        result[has_numbers] = (
+            np.bincount(groups_known, weights=values, minlength=count)[has_numbers] / sizes[has_numbers]
+        )
     elif statistic == "median":
-        ordered = values[np.lexsort((values, mine))]
+        ordered = values[np.lexsort((values, groups_known))]
         starts = np.cumsum(sizes) - sizes
         low, high = starts + (sizes - 1) // 2, starts + sizes // 2
-        found[there] = (ordered[low[there]] + ordered[high[there]]) / 2
+        result[has_numbers] = (ordered[low[has_numbers]] + ordered[high[has_numbers]]) / 2
     else:
-        distinct, places = np.unique(values, return_inverse=True)
+        distinct, codes = np.unique(values, return_inverse=True)
         # Clusters without numbers are skipped by renumbering the others.
-        numbered = np.cumsum(there) - 1
-        found[there] = distinct[modes(places.ravel().astype(np.int64), numbered[mine], int(there.sum()))]
-    return found
+        numbered = np.cumsum(has_numbers) - 1
+        result[has_numbers] = distinct[
+            modes(codes.ravel().astype(np.int64), numbered[groups_known], int(has_numbers.sum()))
+        ]
+    return result
 
 
 def _labels(meanings: Sequence[Meaning], kind: ValueType) -> list[str]:
     """Return one label each, spelled as in manifests; a value may be spelled like another label."""
-    taken: dict[str, None] = {}
+    labels: dict[str, None] = {}
     for meaning in meanings:
         if isinstance(meaning, Missing):
             label = NULL_LABEL
@@ -218,5 +226,5 @@ def _labels(meanings: Sequence[Meaning], kind: ValueType) -> list[str]:
             label = meaning.text
         else:
             label = SUPPRESSED if isinstance(meaning, Anything) else str(meaning.label(kind))
-        taken[unused(label, taken)] = None
-    return list(taken)
+        labels[unused(label, labels)] = None
+    return list(labels)

@@ -30,21 +30,21 @@ def balls_in_two_columns(shapes: Sequence[Shape], sizes: NDArray[np.int64]) -> F
     if len(spreads) < 2:
         return None
     across, up = sorted(spreads, key=lambda name: spreads[name], reverse=True)[:2]
-    drawn = sorted(
-        (each for each in balls if across in each[0].centre and up in each[0].centre), key=lambda each: -each[1]
+    shown_balls = sorted(
+        (entry for entry in balls if across in entry[0].centre and up in entry[0].centre), key=lambda entry: -entry[1]
     )[:_MOST_DRAWN]
-    discs = [_disc(ball, across, up, size) for ball, size in drawn]
-    axes = [_axis(name, [ball for ball, _ in drawn]) for name in (across, up)]
+    discs = [_disc(ball, across, up, size) for ball, size in shown_balls]
+    axes = [_axis(name, [ball for ball, _ in shown_balls]) for name in (across, up)]
     title = f"Centres and radii of the groups by {across} and {up}"
-    beyond = f" The {_MOST_DRAWN} largest of {len(balls):,} groups are drawn." if len(balls) > _MOST_DRAWN else ""
+    truncation = f" The {_MOST_DRAWN} largest of {len(balls):,} groups are drawn." if len(balls) > _MOST_DRAWN else ""
     return Figure(
         title,
-        f"A dot is the centre of a group, and everybody of the group lies within its disc. Discs may overlap, and in other columns groups differ too.{beyond}",
+        f"A dot is the centre of a group, and everybody of the group lies within its disc. Discs may overlap, and in other columns groups differ too.{truncation}",
         disc_chart(discs, *axes, title=title),
         ("centre", "radius", "people"),
         tuple(
             (f"{ball.centre[across]:g}, {ball.centre[up]:g}", f"{ball.radius:g}", f"{size:,}")
-            for ball, size in drawn[:_MOST_LISTED]
+            for ball, size in shown_balls[:_MOST_LISTED]
         ),
     )
 
@@ -54,13 +54,14 @@ def _spreads(balls: Sequence[Ball]) -> dict[str, tuple[int, float]]:
 
     A code with two values would give two piles of discs.
     """
-    found: dict[str, list[float]] = {}
+    centres_by_column: dict[str, list[float]] = {}
     for ball in balls:
         for name, centre in ball.centre.items():
             if not isinstance(centre, str | bool):
-                found.setdefault(name, []).append(centre / ball.scales[name])
+                centres_by_column.setdefault(name, []).append(centre / ball.scales[name])
     return {
-        name: (min(len(set(centres)), _MANY_CENTRES), max(centres) - min(centres)) for name, centres in found.items()
+        name: (min(len(set(centres)), _MANY_CENTRES), max(centres) - min(centres))
+        for name, centres in centres_by_column.items()
     }
 
 

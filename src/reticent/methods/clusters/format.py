@@ -78,8 +78,8 @@ class Clusters(GroupFormat):
     ) -> AdversaryView:
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
-        seen = AdversaryView.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)
-        return seen.shaped(_balls(rows["groups"].frame(), columns, details))
+        view = AdversaryView.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)
+        return view.shaped(_balls(rows["groups"].frame(), columns, details))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release import count_labels
@@ -93,23 +93,23 @@ class Clusters(GroupFormat):
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
         from reticent.methods.clusters.figure import balls_in_two_columns
 
-        drawn = balls_in_two_columns(view.shapes, groups.sizes)
-        return () if drawn is None else (drawn,)
+        figure = balls_in_two_columns(view.shapes, groups.sizes)
+        return () if figure is None else (figure,)
 
     def words(self, public: PublicSide) -> Words:
         details, clusters = public.manifest.details, public.rows["groups"].height
         grid = ", ".join(f"{name} {step}" for name, step in sorted(details["grid"].items()))
-        shown = "ranges" if details["numbers"] == "ranges" else f"the {details['numbers']} of their cluster"
-        told = (
+        numbers_shown = "ranges" if details["numbers"] == "ranges" else f"the {details['numbers']} of their cluster"
+        description = (
             "People who are near each other were put into clusters. Of everybody the release shows the cluster: "
-            f"numbers as {shown}, the centre of the cluster, its radius and its size. "
+            f"numbers as {numbers_shown}, the centre of the cluster, its radius and its size. "
             + (f"Numbers are rounded to a grid ({grid})." if grid else "")
         )
         aggregated = details["aggregated"]
         if aggregated:
-            told += f" The numbers of {', '.join(aggregated)} are the {details['numbers']} of the cluster, not a person's own."
+            description += f" The numbers of {', '.join(aggregated)} are the {details['numbers']} of the cluster, not a person's own."
         return Words(
-            told.rstrip() + self.coarsened(public),
+            description.rstrip() + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *([_MEMBERS] if details["centres"] == "records" else []),
@@ -150,6 +150,7 @@ def _lies_in(label: str, meaning: Interval, column: ManifestColumn) -> bool:
 
 
 def _check_details(manifest: Manifest) -> None:
+    """Check that the details of clusters are well-formed and name published columns."""
     details = manifest.details
     if set(details) != set(_DETAILS) or not all(isinstance(details[key], kind) for key, kind in _DETAILS.items()):
         raise DataError(
@@ -160,8 +161,8 @@ def _check_details(manifest: Manifest) -> None:
     if details["centres"] not in ("synthetic", "records"):
         raise DataError("manifest.json: the centres of clusters are synthetic or records.")
     quasi = manifest.named("quasi")
-    named = [*details["scales"], *details["grid"], *(name for pair in details["places"] for name in pair)]
-    if not set(named) <= set(quasi) or not set(details["aggregated"]) <= set(manifest.named("sensitive")):
+    columns_named = [*details["scales"], *details["grid"], *(name for pair in details["places"] for name in pair)]
+    if not set(columns_named) <= set(quasi) or not set(details["aggregated"]) <= set(manifest.named("sensitive")):
         raise DataError("manifest.json: the details of clusters name columns that are not published in this form.")
     if not all(type(scale) in (int, float) and isfinite(scale) and scale > 0 for scale in details["scales"].values()):
         raise DataError("manifest.json: every scale of a distance must be a number above 0.")
@@ -176,10 +177,13 @@ def _check_clusters(public: PublicSide) -> None:
     """Check that the clusters are those of the rows with correct sizes, and that every radius is a number."""
     quasi, clusters = list(public.manifest.named("quasi")), public.rows["groups"].frame()
     (radius,), (members,) = public.manifest.named("radius"), public.manifest.named("members")
-    shown, times = public.rows["data"].counted(quasi)
-    counted = shown.with_columns(pl.Series("counted rows", times))
-    both = counted.join(clusters.select(*quasi, members), on=quasi, how="full", coalesce=True, nulls_equal=True)
-    if clusters.height != shown.height or both.filter(pl.col("counted rows").ne_missing(pl.col(members))).height:
+    clusters_of_rows, row_counts = public.rows["data"].counted(quasi)
+    counted = clusters_of_rows.with_columns(pl.Series("counted rows", row_counts))
+    joined = counted.join(clusters.select(*quasi, members), on=quasi, how="full", coalesce=True, nulls_equal=True)
+    if (
+        clusters.height != clusters_of_rows.height
+        or joined.filter(pl.col("counted rows").ne_missing(pl.col(members))).height
+    ):
         raise DataError(
             "The table of clusters does not list the clusters of the rows, each once, with the number of their rows."
         )
@@ -194,15 +198,17 @@ def _balls(
     quasi = [column.name for column in columns if column.role == "quasi"]
     centres = [column.name for column in columns if column.role == "centre"]
     (radius,) = (column.name for column in columns if column.role == "radius")
-    places = [(str(one), str(other)) for one, other in details["places"]]
-    listed = {
+    location_pairs = [(str(latitude), str(longitude)) for latitude, longitude in details["places"]]
+    centres_by_column = {
         name: _plain_values(clusters[centre], name in details["grid"])
         for name, centre in zip(quasi, centres, strict=True)
         if name in details["scales"]
     }
     texts = [clusters[name].cast(pl.String).fill_null(NULL_LABEL).to_list() for name in quasi]
-    made = balls_around(listed, clusters[radius].to_list(), details["scales"], details["norm"], places)
-    return dict(zip(zip(*texts, strict=True), made, strict=True))
+    balls = balls_around(
+        centres_by_column, clusters[radius].to_list(), details["scales"], details["norm"], location_pairs
+    )
+    return dict(zip(zip(*texts, strict=True), balls, strict=True))
 
 
 def _plain_values(centres: pl.Series, numbers: bool) -> list[Any]:

@@ -108,14 +108,14 @@ class ClusterMethod(GroupMethod):
         name = type(self).__name__
         whole(self.r, f"{name}: r", low=1)
         exact(self.epsilon, f"{name}: epsilon", low=0, below=1)
-        for key, known in (
+        for key, choices in (
             ("centres", ("synthetic", "records")),
             ("norm", ("L1", "L2")),
             ("numbers", ("ranges", "mean", "median", "mode")),
             ("values", ("sets", "hierarchy")),
             ("failing", ("merge", "refuse")),
         ):
-            one_of(getattr(self, key), f"{name}: {key}", known)
+            one_of(getattr(self, key), f"{name}: {key}", choices)
         if isinstance(self.places, str) or any(isinstance(pair, str) or len(pair) != 2 for pair in self.places):
             raise PolicyError(
                 f"{name}: places must be a list of pairs of a latitude and a longitude column, but it is {self.places!r}.",
@@ -123,9 +123,9 @@ class ClusterMethod(GroupMethod):
                 value=self.places,
             )
         for key in ("categories", "aggregate"):
-            given = getattr(self, key)
-            object.__setattr__(self, key, (given,) if isinstance(given, str) else tuple(given))
-        object.__setattr__(self, "places", tuple((one, other) for one, other in self.places))
+            names = getattr(self, key)
+            object.__setattr__(self, key, (names,) if isinstance(names, str) else tuple(names))
+        object.__setattr__(self, "places", tuple((latitude, longitude) for latitude, longitude in self.places))
         for key in ("weights", "scales", "grid"):
             for value in getattr(self, key).values():
                 exact(value, f"{name}: {key}", above=0)
@@ -176,7 +176,7 @@ class ClusterMethod(GroupMethod):
         run.context.step("measuring distances")
         units = ClusterUnits.of_table(run.table, self.choices, run.context)
         solution = self.solve(units, max(self.r, run.definition.least_rows()), run.context)
-        shown = ClusterLayout(
+        layout = ClusterLayout(
             self.grid,
             self.numbers,
             self.values,
@@ -184,20 +184,20 @@ class ClusterMethod(GroupMethod):
             self.centres == "records",
             tuple(self.categories),
         )
-        made = ClusterDraft.of(run.table, units, shown, solution.labels, run.context)
-        made = made.passing(run.definition, self.failing, run.context)
-        self.check_diameter(units, made.labels, made.count)
-        return made.grouping(run.definition, self._figures(units, solution, made))
+        draft = ClusterDraft.of(run.table, units, layout, solution.labels, run.context)
+        draft = draft.passing(run.definition, self.failing, run.context)
+        self.check_diameter(units, draft.labels, draft.count)
+        return draft.grouping(run.definition, self._figures(units, solution, draft))
 
-    def _figures(self, units: ClusterUnits, solution: Solution, made: ClusterDraft) -> dict[str, Any]:
+    def _figures(self, units: ClusterUnits, solution: Solution, draft: ClusterDraft) -> dict[str, Any]:
         """Return the steward's figures: radii and costs before and after, bounds, and the proven factor."""
         radii, sizes = solution.radii, solution.sizes
         cost = float(sizes @ radii) + self._setup * len(solution)
         reached = cost if self._objective == "cost" else float(radii.max(initial=0.0))
-        published = made.centres[1]
+        published = draft.centres[1]
         return {
             "clusters": len(solution),
-            "groups": made.count,
+            "groups": draft.count,
             "minimizes": self._objective,
             "radius": float(radii.max(initial=0.0)),
             "cost": cost,
@@ -206,22 +206,24 @@ class ClusterMethod(GroupMethod):
             "factor": solution.factor,
             "parts": solution.parts,
             "published_radius": float(published.max(initial=0.0)),
-            "columns": list(made.table.quasi),
+            "columns": list(draft.table.quasi),
             "notes": list(self.notes(units, solution)),
             "figures": [self._beside_bound(solution, reached)],
         }
 
     def _beside_bound(self, solution: Solution, reached: float) -> dict[str, Any]:
         """Return the achieved value and the lower bound, for a figure in the report."""
-        what = "largest radius" if self._objective == "radius" else "total cost"
+        objective = "largest radius" if self._objective == "radius" else "total cost"
         bound = solution.lower_bound
-        beside = f"at most {reached / bound:.3g} times the least possible" if bound > 0 else "with no bound from below"
+        comparison = (
+            f"at most {reached / bound:.3g} times the least possible" if bound > 0 else "with no bound from below"
+        )
         proved = f" {solution.factor} times was proved beforehand." if solution.factor is not None else ""
         parts = f" Each of {solution.parts:,} parts was clustered by itself." if solution.parts > 1 else ""
         return {
-            "title": f"The {what} beside the least possible",
-            "words": f"The {what} of the clusters, before clusters were merged and rounded, is {reached:.4g}: {beside}.{proved}{parts}",
-            "numbers": {what: reached, "lower bound": bound},
+            "title": f"The {objective} beside the least possible",
+            "words": f"The {objective} of the clusters, before clusters were merged and rounded, is {reached:.4g}: {comparison}.{proved}{parts}",
+            "numbers": {objective: reached, "lower bound": bound},
         }
 
     def describe(self) -> dict[str, Any]:
@@ -245,11 +247,11 @@ class ClusterMethod(GroupMethod):
 
     def check_diameter(self, units: ClusterUnits, labels: Ids, count: int) -> None:
         """Refuse clusters above the allowed diameter: none within it were found, which does not prove that there are none."""
-        most = self._largest_diameter
-        widest = 0.0 if most is None else units.widest(labels, count)
-        if most is not None and widest > most:
+        limit = self._largest_diameter
+        largest = 0.0 if limit is None else units.widest(labels, count)
+        if limit is not None and largest > limit:
             raise Infeasible(
-                f"{type(self).__name__}: a cluster has the diameter {widest:.4g}, but at most {float(most):.4g} is allowed. Allow a larger diameter, smaller clusters or a larger epsilon."
+                f"{type(self).__name__}: a cluster has the diameter {largest:.4g}, but at most {float(limit):.4g} is allowed. Allow a larger diameter, smaller clusters or a larger epsilon."
             )
 
     @abstractmethod
@@ -258,15 +260,15 @@ class ClusterMethod(GroupMethod):
 
     def notes(self, units: ClusterUnits, solution: Solution) -> tuple[str, ...]:
         """Return notes about the clusters for the steward."""
-        found = []
+        notes = []
         if len(solution) == 1:
-            found.append("There is only one cluster: the release discloses only its centre and radius.")
+            notes.append("There is only one cluster: the release discloses only its centre and radius.")
         if solution.parts > 1:
-            found.append(
+            notes.append(
                 f"The {len(units):,} records were cut into {solution.parts:,} parts, and each was clustered by itself: sizes hold everywhere, the factor in every part, and the lower bound is "
                 + ("half of the farthest neighbour." if self._objective == "radius" and not self._share else "0.")
             )
-        return tuple(found)
+        return tuple(notes)
 
     @property
     def _largest_diameter(self) -> Fraction | None:
@@ -291,19 +293,19 @@ class ClusterMethod(GroupMethod):
             self.weights,
             self.scales,
             self.norm,
-            tuple((one, other) for one, other in self.places),
+            tuple((latitude, longitude) for latitude, longitude in self.places),
             tuple(self.categories),
             self.distances or None,
         )
 
-    def _units(self, given: Any, context: Context) -> tuple[ClusterUnits, Table | None]:
-        if isinstance(given, Table):
-            if given.streamed:
+    def _units(self, points: Any, context: Context) -> tuple[ClusterUnits, Table | None]:
+        if isinstance(points, Table):
+            if points.streamed:
                 raise PolicyError(
-                    f"{type(self).__name__} needs all rows in memory, and this table is {given.read_how}. Pass engine='local' if the table fits in memory."
+                    f"{type(self).__name__} needs all rows in memory, and this table is {points.read_how}. Pass engine='local' if the table fits in memory."
                 )
-            return ClusterUnits.of_table(given, self.choices, context), given
-        return ClusterUnits.of_points(given), None
+            return ClusterUnits.of_table(points, self.choices, context), points
+        return ClusterUnits.of_points(points), None
 
 
 @dataclass(frozen=True)
@@ -380,16 +382,16 @@ class Gather(ClusterMethod):
                 hearts = np.zeros(int(labels.max()) + 1, dtype=np.int64)
                 return PartSolution(labels, hearts, lowest_possible_radius(distances, r), None)
             if self.k is not None:
-                found = (
+                clustering = (
                     centre_most(distances, self.k, r, spare, context)
                     if spare
                     else gather(distances, r, self.k, context)
                 )
             elif spare and self.centres == "records":
-                found = gather_around_records(distances, r, spare, context)
+                clustering = gather_around_records(distances, r, spare, context)
             else:
-                found = gather_most(distances, r, spare, context) if spare else gather(distances, r, None, context)
-            return PartSolution(found.labels, found.hearts, found.lower_bound, found.factor)
+                clustering = gather_most(distances, r, spare, context) if spare else gather(distances, r, None, context)
+            return PartSolution(clustering.labels, clustering.hearts, clustering.lower_bound, clustering.factor)
 
         return solved
 
@@ -450,18 +452,18 @@ class Cellular(ClusterMethod):
     def plan(self, n: int, r: int, context: Context) -> ClusterPlan:
         """Return the clustering parameters for ``n`` units."""
         limit = None if self._largest_diameter is None else float(self._largest_diameter)
-        found = self.algorithm
+        algorithm = self.algorithm
 
         def solved(distances: Floats, spare: int) -> PartSolution:
-            if found == "primal-dual":
-                made = primal_dual(distances, self._setup, context)
+            if algorithm == "primal-dual":
+                clusters = primal_dual(distances, self._setup, context)
             else:
-                made = cellular(distances, r, self._setup, spare, limit, context)
+                clusters = cellular(distances, r, self._setup, spare, limit, context)
             # Candidates are records; a centre elsewhere may halve the radius.
-            bound = made.lower_bound if self.centres == "records" else made.lower_bound / 2
-            return PartSolution(made.labels, made.hearts, bound, made.factor)
+            bound = clusters.lower_bound if self.centres == "records" else clusters.lower_bound / 2
+            return PartSolution(clusters.labels, clusters.hearts, bound, clusters.factor)
 
-        if found == "primal-dual" and r > 1:
+        if algorithm == "primal-dual" and r > 1:
             raise PolicyError("Cellular: the definition requires a minimum cluster size; use algorithm='grow'.")
         records = self.centres == "records"
         return ClusterPlan(r, self._share, solved, self._WHOLE, max(self._PART, 4 * r), self._setup, r > 1, records)
@@ -479,13 +481,13 @@ class Cellular(ClusterMethod):
         return "cost"
 
 
-def _plain(given: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return a parameter as plain data."""
-    if isinstance(given, Mapping):
-        return {name: _plain(each) for name, each in given.items()}
-    if isinstance(given, tuple | list):
-        return [_plain(each) for each in given]
-    return given if isinstance(given, str | int) and not isinstance(given, bool) else str(exact(given, "parameter"))
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else str(exact(value, "parameter"))
 
 
 def _centres_of(units: ClusterUnits, solution: Solution, table: Table | None) -> Any:
@@ -493,14 +495,14 @@ def _centres_of(units: ClusterUnits, solution: Solution, table: Table | None) ->
     arrays = solution.centres.arrays
     if table is None:
         return np.stack(arrays, axis=1) if len(solution) else np.zeros((0, len(arrays)))
-    bound, found = {each.column: each for each in table.hierarchies}, {}
+    hierarchies, columns = {hierarchy.column: hierarchy for hierarchy in table.hierarchies}, {}
     for column, values in zip(units.metric.columns, arrays, strict=True):
-        for at, name in enumerate(column.names):
+        for index, name in enumerate(column.names):
             if values.dtype.kind != "f":
-                found[name] = bound[name].leaves.gather(values)
+                columns[name] = hierarchies[name].leaves.gather(values)
                 continue
-            numbers = pl.Series(name, values[:, at] if values.ndim > 1 else values).fill_nan(None)
-            found[name] = (
-                numbers.round().cast(pl.Int32).cast(pl.Date) if bound[name].leaves.dtype == pl.Date else numbers
+            numbers = pl.Series(name, values[:, index] if values.ndim > 1 else values).fill_nan(None)
+            columns[name] = (
+                numbers.round().cast(pl.Int32).cast(pl.Date) if hierarchies[name].leaves.dtype == pl.Date else numbers
             )
-    return pl.DataFrame({name: found[name] for name in table.quasi})
+    return pl.DataFrame({name: columns[name] for name in table.quasi})

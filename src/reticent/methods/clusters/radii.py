@@ -69,23 +69,23 @@ def gather_most(distances: Floats, r: int, spare: int, context: Context | None =
     n = len(distances)
 
     def peeled(threshold: float) -> NDArray[np.bool_] | None:
-        stay = peel(distances, threshold, r)
-        return stay if int(stay.sum()) >= n - spare else None
+        remaining = peel(distances, threshold, r)
+        return remaining if int(remaining.sum()) >= n - spare else None
 
-    threshold, stay = _search(_thresholds(distances, 0.0), peeled, context)
-    near = distances <= threshold
-    labels, hearts, left = np.full(n, OUT), list[int](), stay.copy()
+    threshold, remaining = _search(_thresholds(distances, 0.0), peeled, context)
+    is_near = distances <= threshold
+    labels, hearts, unassigned = np.full(n, OUT), list[int](), remaining.copy()
     while True:
-        counts = (near[:, left]).sum(axis=1)
-        full = left & (counts >= r)
-        if not full.any():
+        counts = (is_near[:, unassigned]).sum(axis=1)
+        is_centre = unassigned & (counts >= r)
+        if not is_centre.any():
             break
-        heart = int(np.argmax(full))
-        mine = near[heart] & left
-        labels[mine], left[mine] = len(hearts), False
+        heart = int(np.argmax(is_centre))
+        members = is_near[heart] & unassigned
+        labels[members], unassigned[members] = len(hearts), False
         hearts.append(heart)
     clustered = np.flatnonzero(labels >= 0)
-    for point in np.flatnonzero(left).tolist():
+    for point in np.flatnonzero(unassigned).tolist():
         labels[point] = labels[clustered[np.argmin(distances[point, clustered])]]
     return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, threshold / 2, 4)
 
@@ -100,21 +100,21 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
     n = len(distances)
 
     def reached(radius: float) -> NDArray[np.bool_] | None:
-        near = distances <= radius
-        union: NDArray[np.bool_] = near[near.sum(axis=1) >= r].any(axis=0)
+        is_near = distances <= radius
+        union: NDArray[np.bool_] = is_near[is_near.sum(axis=1) >= r].any(axis=0)
         return union if int(union.sum()) >= n - spare else None
 
     radius, union = _search(_thresholds(distances, 0.0), reached, context)
-    near = distances <= radius
-    candidates = np.flatnonzero(near.sum(axis=1) >= r)
+    is_near = distances <= radius
+    candidates = np.flatnonzero(is_near.sum(axis=1) >= r)
     labels, hearts = np.full(n, OUT), list[int]()
     for candidate in candidates.tolist():
-        mine = near[candidate] & (labels < 0)
-        if mine[candidate] and int(mine.sum()) >= r:
-            labels[mine] = len(hearts)
+        members = is_near[candidate] & (labels < 0)
+        if members[candidate] and int(members.sum()) >= r:
+            labels[members] = len(hearts)
             hearts.append(candidate)
-    rest = np.flatnonzero(union & (labels < 0))
-    labels[rest] = np.argmin(distances[rest][:, hearts], axis=1)
+    leftovers = np.flatnonzero(union & (labels < 0))
+    labels[leftovers] = np.argmin(distances[leftovers][:, hearts], axis=1)
     return Clustering(labels, np.array(hearts, dtype=np.int64), radius, radius, 3)
 
 
@@ -169,25 +169,25 @@ def neighbours(distances: Floats, size: int) -> Ids:
     """
     n = len(distances)
     labels, group = np.full(n, OUT), 0
-    left = np.arange(n)
+    unassigned = np.arange(n)
     squares = distances * distances
     sums = squares.sum(axis=1)
 
     def take(centre: int) -> None:
-        nonlocal left, group
-        away = distances[centre, left]
-        taken = left[np.argsort(away, kind="stable")[:size]]
-        labels[taken] = group
+        nonlocal unassigned, group
+        distances_to_centre = distances[centre, unassigned]
+        members = unassigned[np.argsort(distances_to_centre, kind="stable")[:size]]
+        labels[members] = group
         group += 1
-        left = left[labels[left] < 0]
-        sums[left] -= squares[np.ix_(left, taken)].sum(axis=1)
+        unassigned = unassigned[labels[unassigned] < 0]
+        sums[unassigned] -= squares[np.ix_(unassigned, members)].sum(axis=1)
 
-    while len(left) >= 2 * size:
-        first = int(left[np.argmax(sums[left])])
+    while len(unassigned) >= 2 * size:
+        first = int(unassigned[np.argmax(sums[unassigned])])
         take(first)
-        if len(left) >= 2 * size:
-            take(int(left[np.argmax(distances[first, left])]))
-    labels[left] = group
+        if len(unassigned) >= 2 * size:
+            take(int(unassigned[np.argmax(distances[first, unassigned])]))
+    labels[unassigned] = group
     return labels
 
 
@@ -203,44 +203,44 @@ def lowest_possible_radius(distances: Floats, r: int) -> float:
     return _reach(distances, r) / 2
 
 
-def _thresholds(distances: Floats, least: float) -> Floats:
+def _thresholds(distances: Floats, minimum: float) -> Floats:
     above = distances[np.triu_indices(len(distances))]
-    return np.unique(above[above >= least])
+    return np.unique(above[above >= minimum])
 
 
 def _scanned(distances: Floats, threshold: float) -> Ids:
     """Return centres more than ``threshold`` apart that cover every point: the first uncovered point becomes one."""
     marked = np.zeros(len(distances), dtype=bool)
-    found = []
+    centres = []
     while not marked.all():
         centre = int(np.argmin(marked))
-        found.append(centre)
+        centres.append(centre)
         marked |= distances[centre] <= threshold
-    return np.array(found, dtype=np.int64)
+    return np.array(centres, dtype=np.int64)
 
 
-def _dealt(away: Floats, near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
+def _dealt(distances: Floats, is_near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
     """Assign every point so that each centre (row) has at least ``r`` points near it, itself included; None if impossible."""
-    labels: Ids = np.argmin(away, axis=0)
+    labels: Ids = np.argmin(distances, axis=0)
     if (np.bincount(labels, minlength=len(centres)) >= r).all():
         return labels
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 
-    many, n = near.shape
-    own = near.copy()
-    own[:, centres] = False
-    own[np.arange(many), centres] = True
+    centre_count, n = is_near.shape
+    may_belong = is_near.copy()
+    may_belong[:, centres] = False
+    may_belong[np.arange(centre_count), centres] = True
     # Source, centres, points, sink.
-    centre, point = np.nonzero(own)
-    heads = np.concatenate([np.zeros(many, dtype=np.int64), 1 + centre, 1 + many + np.arange(n)])
-    tails = np.concatenate([1 + np.arange(many), 1 + many + point, np.full(n, 1 + many + n)])
-    capacity = np.concatenate([np.full(many, r), np.ones(len(centre) + n, dtype=np.int64)]).astype(np.int32)
-    graph = csr_array((capacity, (heads, tails)), shape=(n + many + 2, n + many + 2))
-    found = maximum_flow(graph, 0, n + many + 1)
-    if found.flow_value < r * many:
+    centre, point = np.nonzero(may_belong)
+    heads = np.concatenate([np.zeros(centre_count, dtype=np.int64), 1 + centre, 1 + centre_count + np.arange(n)])
+    tails = np.concatenate([1 + np.arange(centre_count), 1 + centre_count + point, np.full(n, 1 + centre_count + n)])
+    capacity = np.concatenate([np.full(centre_count, r), np.ones(len(centre) + n, dtype=np.int64)]).astype(np.int32)
+    graph = csr_array((capacity, (heads, tails)), shape=(n + centre_count + 2, n + centre_count + 2))
+    flow = maximum_flow(graph, 0, n + centre_count + 1)
+    if flow.flow_value < r * centre_count:
         return None
-    carried = found.flow[1 : 1 + many, 1 + many : 1 + many + n].tocoo()
+    carried = flow.flow[1 : 1 + centre_count, 1 + centre_count : 1 + centre_count + n].tocoo()
     used = carried.data > 0
     labels[carried.col[used]] = carried.row[used]
     return labels
@@ -261,11 +261,11 @@ def _search(thresholds: Floats, tried: Callable[[float], Found | None], context:
         if context is not None:
             context.check("searching for the least radius")
         middle = high if high - low <= 1 else (low + high) // 2
-        found = tried(float(thresholds[middle]))
-        if found is None:
+        result = tried(float(thresholds[middle]))
+        if result is None:
             if middle == high:
                 raise Infeasible("No threshold gives clusters of that size. Use smaller clusters, or more of them.")
             low = middle
         else:
-            high, best = middle, found
+            high, best = middle, result
     return float(thresholds[high]), best

@@ -68,29 +68,29 @@ class Ball(Shape):
     def known(self, columns: Sequence[str]) -> Shape:
         """Return the ball in fewer columns; a place with one known coordinate is unrestricted."""
         places = tuple(pair for pair in self.places if set(pair) <= set(columns))
-        half = {name for pair in self.places if pair not in places for name in pair}
-        kept = [name for name in self.centre if name in columns and name not in half]
-        centre, scales = ({name: each[name] for name in kept} for each in (self.centre, self.scales))
+        half_known = {name for pair in self.places if pair not in places for name in pair}
+        names = [name for name in self.centre if name in columns and name not in half_known]
+        centre, scales = ({name: values[name] for name in names} for values in (self.centre, self.scales))
         return Ball(centre, self.radius, scales, self.norm, places)
 
     def as_json(self) -> dict[str, Any]:
-        found = {"centre": dict(self.centre), "radius": self.radius, "scales": dict(self.scales)}
+        payload = {"centre": dict(self.centre), "radius": self.radius, "scales": dict(self.scales)}
         norm = {} if self.norm == "L2" else {"norm": self.norm}
-        return {**found, **norm, **({"places": [list(pair) for pair in self.places]} if self.places else {})}
+        return {**payload, **norm, **({"places": [list(pair) for pair in self.places]} if self.places else {})}
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any], where: str) -> Ball:
-        if not {"centre", "radius", "scales"} <= set(given) <= {"centre", "radius", "scales", "norm", "places"}:
-            raise no_shape(given, where)
-        centre, scales = given["centre"], given["scales"]
+    def from_json(cls, payload: Mapping[str, Any], where: str) -> Ball:
+        if not {"centre", "radius", "scales"} <= set(payload) <= {"centre", "radius", "scales", "norm", "places"}:
+            raise no_shape(payload, where)
+        centre, scales = payload["centre"], payload["scales"]
         numbers = [
-            given["radius"],
-            *(each for each in _values_in(centre) if not isinstance(each, str | bool)),
+            payload["radius"],
+            *(value for value in _values_in(centre) if not isinstance(value, str | bool)),
             *_values_in(scales),
         ]
-        if not all(type(each) in (int, float) and isfinite(each) for each in numbers):
-            raise no_shape(given, where)
-        return cls(centre, given["radius"], scales, given.get("norm", "L2"), _pairs_in(given.get("places", [])))
+        if not all(type(number) in (int, float) and isfinite(number) for number in numbers):
+            raise no_shape(payload, where)
+        return cls(centre, payload["radius"], scales, payload.get("norm", "L2"), _pairs_in(payload.get("places", [])))
 
 
 def balls_around(
@@ -101,14 +101,14 @@ def balls_around(
     places: Sequence[tuple[str, str]],
 ) -> tuple[Ball, ...]:
     """Return balls around centres given column by column. A missing coordinate (None) is unrestricted, and so is a place with one coordinate."""
-    found = []
-    for at, radius in enumerate(radii):
-        centre = {name: each[at] for name, each in centres.items() if each[at] is not None}
-        mine = tuple(pair for pair in places if set(pair) <= set(centre))
-        half = {name for pair in places if pair not in mine for name in pair}
-        centre = {name: each for name, each in centre.items() if name not in half}
-        found.append(Ball(centre, radius, {name: scales[name] for name in centre}, norm, mine))
-    return tuple(found)
+    balls = []
+    for index, radius in enumerate(radii):
+        centre = {name: values[index] for name, values in centres.items() if values[index] is not None}
+        known_places = tuple(pair for pair in places if set(pair) <= set(centre))
+        half_known = {name for pair in places if pair not in known_places for name in pair}
+        centre = {name: each for name, each in centre.items() if name not in half_known}
+        balls.append(Ball(centre, radius, {name: scales[name] for name in centre}, norm, known_places))
+    return tuple(balls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,32 +127,37 @@ class _Apart:
 
     @classmethod
     def of(cls, balls: Sequence[Ball], points: pl.DataFrame, names: tuple[str, ...]) -> _Apart:
-        given = [
+        """Return the coordinates of points and of the centres of balls in one column, or in the two columns of a place."""
+        coordinates = [
             [ball.centre[name] for name in names] if names in ball.coordinates else [None] * len(names)
             for ball in balls
         ]
-        words = [_text(each[0]) for each in given]
-        centres = np.array([[_number(value) for value in each] for each in given], dtype=np.float64)
-        texts = {text: at for at, text in enumerate(dict.fromkeys(each for each in words if each is not None))}
-        own = points[names[0]].cast(pl.String).to_list() if texts else [None] * points.height
+        words = [_text(coordinate[0]) for coordinate in coordinates]
+        centres = np.array([[_number(value) for value in coordinate] for coordinate in coordinates], dtype=np.float64)
+        texts = {text: code for code, text in enumerate(dict.fromkeys(each for each in words if each is not None))}
+        point_texts = points[names[0]].cast(pl.String).to_list() if texts else [None] * points.height
         return cls(
             _numbers(points.select(names))
             if not np.isnan(centres).all()
             else np.full((points.height, len(names)), np.nan),
             centres,
-            np.array([-2 if each is None else texts.get(each, -1) for each in own], dtype=np.int64),
+            np.array([-2 if each is None else texts.get(each, -1) for each in point_texts], dtype=np.int64),
             np.array([-1 if each is None else texts[each] for each in words], dtype=np.int64),
             np.array([ball.scales.get(names[0], 1.0) for ball in balls], dtype=np.float64),
         )
 
     def between(self, point: Numbers, ball: Numbers) -> NDArray[np.float64]:
         """Return the distance of each point from the centre of its ball, in units of the scale."""
-        here, centre = self.numbers[point], self.centres[ball]
-        away = np.abs(here[:, 0] - centre[:, 0]) if here.shape[1] == 1 else great_circle(here, centre)
-        text, other = self.texts[point], self.centre_texts[ball]
-        differs = (other >= 0) & (text > -2) & (text != other)
-        found: NDArray[np.float64] = np.where(other >= 0, differs, np.nan_to_num(away, nan=0.0)) / self.scales[ball]
-        return found
+        coordinates, centre = self.numbers[point], self.centres[ball]
+        gaps = (
+            np.abs(coordinates[:, 0] - centre[:, 0]) if coordinates.shape[1] == 1 else great_circle(coordinates, centre)
+        )
+        text, centre_text = self.texts[point], self.centre_texts[ball]
+        differs = (centre_text >= 0) & (text > -2) & (text != centre_text)
+        distances: NDArray[np.float64] = (
+            np.where(centre_text >= 0, differs, np.nan_to_num(gaps, nan=0.0)) / self.scales[ball]
+        )
+        return distances
 
 
 def _text(centre: Any) -> str | None:
@@ -172,11 +177,11 @@ def _numbers(values: pl.DataFrame) -> NDArray[np.float64]:
     return np.stack([each.cast(pl.Float64, strict=False).to_numpy() for each in columns], axis=1)
 
 
-def _values_in(given: Any) -> list[Any]:
-    return list(given.values()) if isinstance(given, Mapping) else [None]
+def _values_in(mapping: Any) -> list[Any]:
+    return list(mapping.values()) if isinstance(mapping, Mapping) else [None]
 
 
-def _pairs_in(given: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(given, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in given):
-        raise DataError(f"{given!r} are not pairs of columns.")
-    return tuple((str(one), str(other)) for one, other in given)
+def _pairs_in(pairs: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise DataError(f"{pairs!r} are not pairs of columns.")
+    return tuple((str(first), str(second)) for first, second in pairs)

@@ -51,21 +51,23 @@ class ClusterUnits:
     @classmethod
     def of_points(cls, points: Any) -> ClusterUnits:
         """Build from numeric points with the Euclidean distance; NaN is missing, and as far from all others as these are from each other at most."""
-        found = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
-        if found.ndim != 2 or found.dtype.kind not in "iufb":
+        array = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
+        if array.ndim != 2 or array.dtype.kind not in "iufb":
             raise DataError(
-                f"Points must be a numeric array with one row per point, but this has the shape {found.shape} and the type {found.dtype}. Pass a Table for columns of other types."
+                f"Points must be a numeric array with one row per point, but this has the shape {array.shape} and the type {array.dtype}. Pass a Table for columns of other types."
             )
-        numbers = found.astype(np.float64)
+        numbers = array.astype(np.float64)
         if (np.abs(numbers) > _LARGEST).any():
             raise DataError(
                 f"Points must be finite numbers of at most {_LARGEST:g}, so that squares of distances can be computed."
             )
         if not numbers.size:
             raise DataError("There are no points.")
-        known = ~np.isnan(numbers)
-        spread = np.where(known.any(axis=0), _width(numbers, known), 0.0)
-        columns = tuple(NumberDistance((str(at),), 1.0, 1.0, float(wide) or 1.0) for at, wide in enumerate(spread))
+        is_known = ~np.isnan(numbers)
+        spread = np.where(is_known.any(axis=0), _width(numbers, is_known), 0.0)
+        columns = tuple(
+            NumberDistance((str(index),), 1.0, 1.0, float(width) or 1.0) for index, width in enumerate(spread)
+        )
         return cls._sorted(Metric(columns), MetricRecords(tuple(numbers.T.copy())), np.arange(len(numbers)))
 
     @classmethod
@@ -86,30 +88,30 @@ class ClusterUnits:
 
     @classmethod
     def _sorted(cls, metric: Metric, records: MetricRecords, owner: Ids) -> ClusterUnits:
-        keys = [part for each in records.arrays for part in (each.T if each.ndim > 1 else each[None])]
+        keys = [part for array in records.arrays for part in (array.T if array.ndim > 1 else array[None])]
         order = np.lexsort(keys[::-1])
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        return cls(metric, records.take(order), place[owner])
+        position_of = np.empty(len(order), dtype=np.int64)
+        position_of[order] = np.arange(len(order))
+        return cls(metric, records.take(order), position_of[owner])
 
-    def parts(self, most: int, least: int) -> list[Ids]:
-        """Split the records into parts of at most ``most`` and at least ``least``, by repeatedly halving the widest column.
+    def parts(self, limit: int, minimum: int) -> list[Ids]:
+        """Split the records into parts of at most ``limit`` and at least ``minimum``, by repeatedly halving the widest column.
 
         Consecutive parts are neighbours in the splits.
         """
-        found, open_parts = [], [np.arange(len(self))]
+        finished, open_parts = [], [np.arange(len(self))]
         while open_parts:
             part = open_parts.pop()
-            if len(part) <= most or len(part) < 2 * least:
-                found.append(part)
+            if len(part) <= limit or len(part) < 2 * minimum:
+                finished.append(part)
             else:
-                left, right = self._halves(part, least)
+                left, right = self._halves(part, minimum)
                 open_parts += [right, left]
-        return found
+        return finished
 
-    def _halves(self, part: Ids, least: int) -> tuple[Ids, Ids]:
+    def _halves(self, part: Ids, minimum: int) -> tuple[Ids, Ids]:
         widths = [
-            _spread(column, each[part]) for column, each in zip(self.metric.columns, self.records.arrays, strict=True)
+            _spread(column, array[part]) for column, array in zip(self.metric.columns, self.records.arrays, strict=True)
         ]
         widest = int(np.argmax(widths))
         keys = _line(self.metric.columns[widest], self.records.arrays[widest][part])
@@ -117,9 +119,11 @@ class ClusterUnits:
         ordered, middle = keys[order], len(part) // 2
         # Between two different values, if one is near the median.
         borders = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-        borders = borders[(borders >= max(least, len(part) // 4)) & (borders <= len(part) - max(least, len(part) // 4))]
-        cut = int(borders[np.argmin(np.abs(borders - middle))]) if len(borders) else middle
-        return part[np.sort(order[:cut])], part[np.sort(order[cut:])]
+        borders = borders[
+            (borders >= max(minimum, len(part) // 4)) & (borders <= len(part) - max(minimum, len(part) // 4))
+        ]
+        split_at = int(borders[np.argmin(np.abs(borders - middle))]) if len(borders) else middle
+        return part[np.sort(order[:split_at])], part[np.sort(order[split_at:])]
 
     def farthest_neighbour(self, at_most: Floats, r: int, context: Context) -> float:
         """Return the largest distance of a unit to its (r-1)-st neighbour.
@@ -145,63 +149,66 @@ class ClusterUnits:
         Ties of categories go to the first by content; numbers are missing if all are.
         """
         inside = np.flatnonzero(labels >= 0)
-        chosen, arrays = labels[inside], list[NDArray[Any]]()
-        for each in self.records.arrays:
-            values = each[inside]
+        clusters_of_members, arrays = labels[inside], list[NDArray[Any]]()
+        for array in self.records.arrays:
+            values = array[inside]
             if values.dtype.kind == "f":
                 flat = values.reshape(len(values), -1)
-                middles = np.stack([_middle(flat[:, at], chosen, count) for at in range(flat.shape[1])], axis=1)
+                middles = np.stack(
+                    [_middle(flat[:, index], clusters_of_members, count) for index in range(flat.shape[1])], axis=1
+                )
                 arrays.append(middles.reshape(count, *values.shape[1:]))
             else:
-                arrays.append(modes(values, chosen, count))
+                arrays.append(modes(values, clusters_of_members, count))
         return MetricRecords(tuple(arrays))
 
     def radii(self, centres: MetricRecords, labels: Ids) -> Floats:
         """Return the distance of the farthest member of each cluster from its centre."""
         inside = np.flatnonzero(labels >= 0)
-        found = np.zeros(len(centres))
+        radii = np.zeros(len(centres))
         step = max(_NUMBERS_AT_ONCE // 8, 1)
         for start in range(0, len(inside), step):
-            mine = inside[start : start + step]
-            away = self.metric.paired(self.records.take(mine), centres.take(labels[mine]))
-            np.maximum.at(found, labels[mine], away)
-        return found
+            batch = inside[start : start + step]
+            distances = self.metric.paired(self.records.take(batch), centres.take(labels[batch]))
+            np.maximum.at(radii, labels[batch], distances)
+        return radii
 
     def widest(self, labels: Ids, count: int) -> float:
         """Return the largest distance between two members of one cluster."""
         order = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[order], np.arange(count + 1))
-        found = 0.0
+        largest = 0.0
         for cluster in range(count):
-            mine = self.records.take(order[starts[cluster] : starts[cluster + 1]])
-            found = max(found, float(self.metric.within(mine).max()))
-        return found
+            members = self.records.take(order[starts[cluster] : starts[cluster + 1]])
+            largest = max(largest, float(self.metric.within(members).max()))
+        return largest
 
 
 def modes(values: Ids, labels: Ids, count: int) -> Ids:
     """Return the most frequent value of every cluster, the smallest of ties."""
     size = int(values.max(initial=0)) + 1
-    keys, times = np.unique(labels * size + values, return_counts=True)
+    keys, counts = np.unique(labels * size + values, return_counts=True)
     owners = keys // size
-    order = np.lexsort((keys, -times, owners))
+    order = np.lexsort((keys, -counts, owners))
     first = order[np.searchsorted(owners[order], np.arange(count))]
-    found: Ids = keys[first] % size
-    return found
+    values_found: Ids = keys[first] % size
+    return values_found
 
 
 def _middle(values: Floats, labels: Ids, count: int) -> Floats:
+    """Return the midpoint of the range of each cluster's numbers; NaN if all are missing."""
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
-    known = ~np.isnan(values)
-    np.minimum.at(low, labels[known], values[known])
-    np.maximum.at(high, labels[known], values[known])
+    is_known = ~np.isnan(values)
+    np.minimum.at(low, labels[is_known], values[is_known])
+    np.maximum.at(high, labels[is_known], values[is_known])
     with np.errstate(invalid="ignore"):
         return np.where(low <= high, low + (high - low) / 2, np.nan)
 
 
-def _width(numbers: Floats, known: NDArray[np.bool_]) -> Floats:
-    low = np.where(known, numbers, np.inf).min(axis=0)
-    high = np.where(known, numbers, -np.inf).max(axis=0)
-    return np.where(known.any(axis=0), high - low, 0.0)
+def _width(numbers: Floats, is_known: NDArray[np.bool_]) -> Floats:
+    low = np.where(is_known, numbers, np.inf).min(axis=0)
+    high = np.where(is_known, numbers, -np.inf).max(axis=0)
+    return np.where(is_known.any(axis=0), high - low, 0.0)
 
 
 def _spread(column: ColumnDistance, values: NDArray[Any]) -> float:
@@ -220,8 +227,8 @@ def _spread(column: ColumnDistance, values: NDArray[Any]) -> float:
 def _line(column: ColumnDistance, values: NDArray[Any]) -> NDArray[Any]:
     """Return values of a column as numbers in an order that keeps similar ones together."""
     if values.ndim > 1:
-        wide = np.argmax(np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0))
-        values = values[:, wide]
+        widest = np.argmax(np.fmax.reduce(values, axis=0) - np.fmin.reduce(values, axis=0))
+        values = values[:, widest]
     if values.dtype.kind == "f":
         numbers: Floats = np.nan_to_num(values, nan=np.inf, posinf=np.inf)
         return numbers

@@ -31,14 +31,14 @@ def improved(units: Units, group: Ids, context: Context) -> Ids:
     count = int(group.max(initial=-1)) + 1
     prices = units.prices(group, count)
     lots = [lot for lot in _lots(units, group, _movable(units, group, prices)) if prices[group[lot]].any()]
-    for place, lot in enumerate(lots):
-        context.step("improving", place, len(lots))
-        own = _Lot.of(units, group, prices, lot)
+    for index, lot in enumerate(lots):
+        context.step("improving", index, len(lots))
+        batch = _Lot.of(units, group, prices, lot)
         for number in range(_MOST_SWEEPS):
             context.check("improving")
-            if not own.sweep(number):
+            if not batch.sweep(number):
                 break
-        own.settle(group, count)
+        batch.settle(group, count)
         count = int(group.max(initial=-1)) + 1
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
@@ -95,31 +95,32 @@ class _Lot:
 
     @classmethod
     def of(cls, units: Units, group: Ids, prices: Ids, chosen: Ids) -> _Lot:
+        """List the useful classes of some units, cheapest patterns first, up to a limited number of pairs of unit and class."""
         of_unit = np.full(len(chosen), -1, dtype=np.int64)
         paying = prices[group[chosen]] > 0
-        found_units, found_classes, price = [], [], []
+        units_kept, classes_kept, price = [], [], []
         count = pairs = 0
-        for cost, pattern, mine in _with_own(units, group, chosen, paying):
-            if pairs >= _MOST_PAIRS and not len(mine):
+        for cost, pattern, own_units in _with_own(units, group, chosen, paying):
+            if pairs >= _MOST_PAIRS and not len(own_units):
                 continue
             ids, groups = units.alike(pattern, chosen)
-            own = np.zeros(groups, dtype=bool)
-            own[ids[mine]] = True
-            worth = own.copy()
+            is_own_class = np.zeros(groups, dtype=bool)
+            is_own_class[ids[own_units]] = True
+            is_useful = is_own_class.copy()
             if pairs < _MOST_PAIRS:
-                worth |= (np.bincount(ids, minlength=groups) >= units.least) & (sum_by(ids, paying, groups) > 0)
-            numbers = np.cumsum(worth) - 1 + count
-            there = np.flatnonzero(worth[ids])
-            found_units.append(there)
-            found_classes.append(numbers[ids[there]])
-            of_unit[mine] = numbers[ids[mine]]
-            price.append(np.full(int(worth.sum()), cost, dtype=np.int64))
-            count += int(worth.sum())
-            pairs += len(there)
+                is_useful |= (np.bincount(ids, minlength=groups) >= units.least) & (sum_by(ids, paying, groups) > 0)
+            numbers = np.cumsum(is_useful) - 1 + count
+            kept_units = np.flatnonzero(is_useful[ids])
+            units_kept.append(kept_units)
+            classes_kept.append(numbers[ids[kept_units]])
+            of_unit[own_units] = numbers[ids[own_units]]
+            price.append(np.full(int(is_useful.sum()), cost, dtype=np.int64))
+            count += int(is_useful.sum())
+            pairs += len(kept_units)
         of_unit[of_unit < 0] = count
         size = np.bincount(of_unit, minlength=count + 1).astype(np.int64)
         size[count] = len(units) + units.least
-        in_units, in_classes = np.concatenate(found_units), np.concatenate(found_classes)
+        in_units, in_classes = np.concatenate(units_kept), np.concatenate(classes_kept)
         member_starts, members = _listed(in_classes, in_units, count + 1, len(chosen))
         choice_starts, choices = _listed(in_units, in_classes, len(chosen), count + 1)
         prices_of = np.append(np.concatenate(price), 0)
@@ -149,12 +150,12 @@ class _Lot:
         group[self.chosen[moved]] = count + self.of_unit[moved]
 
 
-def _listed(owners: Ids, things: Ids, count: int, most: int) -> tuple[Ids, Ids]:
+def _listed(owners: Ids, items: Ids, count: int, item_count: int) -> tuple[Ids, Ids]:
     """Return things grouped by owner in CSR form: offsets of ``count`` owners, and the things in their given order."""
     from scipy.sparse import coo_array
 
-    listed = coo_array((np.ones(len(things), dtype=np.int8), (owners, things)), shape=(count, most)).tocsr()
-    return listed.indptr.astype(np.int64), listed.indices.astype(np.int64)
+    matrix = coo_array((np.ones(len(items), dtype=np.int8), (owners, items)), shape=(count, item_count)).tocsr()
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
 
 
 def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[tuple[int, Pattern, Ids]]:
@@ -162,7 +163,7 @@ def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[t
     classes, numbers = np.unique(group[chosen[paying]], return_inverse=True)
     rungs = units.select(chosen[paying]).rungs(numbers, len(classes))
     kinds, kind = np.unique(rungs, axis=0, return_inverse=True)
-    own = {tuple(each): place for place, each in enumerate(kinds.tolist())}
+    pattern_index = {tuple(pattern): index for index, pattern in enumerate(kinds.tolist())}
     of_unit = np.full(len(chosen), -1, dtype=np.int64)
     of_unit[paying] = kind.ravel()[numbers]
     highest = max((int(each) for each in units.priced(kinds)), default=0)
@@ -170,8 +171,8 @@ def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[t
         if cost > highest:
             break
         if any(pattern):
-            yield cost, pattern, np.flatnonzero(of_unit == own.pop(pattern, -2))
-    for pattern, place in own.items():
+            yield cost, pattern, np.flatnonzero(of_unit == pattern_index.pop(pattern, -2))
+    for pattern, index in pattern_index.items():
         if any(pattern):
             price = int(units.priced(np.array([pattern]))[0])
-            yield price, pattern, np.flatnonzero(of_unit == place)
+            yield price, pattern, np.flatnonzero(of_unit == index)

@@ -28,35 +28,35 @@ def factor(distances: NDArray[np.int64], fewest: int, context: Context) -> Edges
 
     context.check("matching rows")
     count = len(distances)
-    one, other = np.triu_indices(count, 1)
-    edges = np.arange(len(one))
+    first, second = np.triu_indices(count, 1)
+    edges = np.arange(len(first))
     ends = csr_array(
-        (np.ones(2 * len(one)), (np.concatenate([one, other]), np.tile(edges, 2))), shape=(count, len(one))
+        (np.ones(2 * len(first)), (np.concatenate([first, second]), np.tile(edges, 2))), shape=(count, len(first))
     )
-    found = milp(
-        distances[one, other].astype(np.float64),
-        integrality=np.ones(len(one), dtype=np.int8),
+    solution = milp(
+        distances[first, second].astype(np.float64),
+        integrality=np.ones(len(first), dtype=np.int8),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(ends, fewest, 2),
         options={"mip_rel_gap": 0},
     )
-    if found.x is None:
-        raise Infeasible(f"No factor was found for {count} rows: {found.message}")
-    chosen = np.flatnonzero(found.x > 0.5)
-    return np.stack([one[chosen], other[chosen]], axis=1)
+    if solution.x is None:
+        raise Infeasible(f"No factor was found for {count} rows: {solution.message}")
+    chosen = np.flatnonzero(solution.x > 0.5)
+    return np.stack([first[chosen], second[chosen]], axis=1)
 
 
 def pairs_and_paths(edges: Edges, count: int) -> Ids:
     """Return the components of a [1,2]-factor after removing edges whose ends both have another edge: pairs, and paths of three."""
     degree = np.bincount(edges.ravel(), minlength=count)
     links: list[list[int]] = [[] for _ in range(count)]
-    for one, other in edges.tolist():
-        if degree[one] == 2 and degree[other] == 2:
-            degree[one] -= 1
-            degree[other] -= 1
+    for first, second in edges.tolist():
+        if degree[first] == 2 and degree[second] == 2:
+            degree[first] -= 1
+            degree[second] -= 1
         else:
-            links[one].append(other)
-            links[other].append(one)
+            links[first].append(second)
+            links[second].append(first)
     group = np.full(count, -1, dtype=np.int64)
     for number, component in enumerate(_components(links)):
         group[component] = number
@@ -65,26 +65,26 @@ def pairs_and_paths(edges: Edges, count: int) -> Ids:
 
 def _components(links: list[list[int]]) -> Iterator[list[int]]:
     """Yield the components of a graph, each in the order of its edges."""
-    seen = [False] * len(links)
+    is_visited = [False] * len(links)
     for start in range(len(links)):
-        if seen[start]:
+        if is_visited[start]:
             continue
         component, stack = [], [start]
         while stack:
             vertex = stack.pop()
-            if not seen[vertex]:
-                seen[vertex] = True
+            if not is_visited[vertex]:
+                is_visited[vertex] = True
                 component.append(vertex)
-                stack += [other for other in links[vertex] if not seen[other]]
+                stack += [other for other in links[vertex] if not is_visited[other]]
         yield component
 
 
 def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
     """Yield the cycles of a 2-factor, each as its vertices in order."""
     links: list[list[int]] = [[] for _ in range(count)]
-    for one, other in edges.tolist():
-        links[one].append(other)
-        links[other].append(one)
+    for first, second in edges.tolist():
+        links[first].append(second)
+        links[second].append(first)
     yield from _components(links)
 
 
@@ -98,26 +98,28 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
         return [cycle]
     fours = length % 3
     runs = (length - 4 * fours) // 3 + fours
-    around = np.array(cycle)[np.add.outer(np.arange(length), np.arange(4)) % length]
-    price = {size: _prices(units, around[:, :size]) for size in (3, 4)}
-    ways = []
+    windows = np.array(cycle)[np.add.outer(np.arange(length), np.arange(4)) % length]
+    price = {size: _prices(units, windows[:, :size]) for size in (3, 4)}
+    options = []
     for second in range(1, runs) if fours == 2 else (0,):
-        sizes = [4 if fours and place in (0, second) else 3 for place in range(runs)]
+        sizes = [4 if fours and position in (0, second) else 3 for position in range(runs)]
         starts = np.cumsum([0, *sizes[:-1]])
         # One row for every segment, one column for every rotation.
-        places = (starts[:, None] + np.arange(length)) % length
-        cost = np.sum([price[size][mine] for size, mine in zip(sizes, places, strict=True)], axis=0)
-        turn = int(np.argmin(cost))
-        ways.append((int(cost[turn]), sizes, places[:, turn].tolist()))
-    _, sizes, chosen = min(ways, key=lambda way: way[0])
-    return [around[start, :size].tolist() for size, start in zip(sizes, chosen, strict=True)]
+        start_rows = (starts[:, None] + np.arange(length)) % length
+        cost = np.sum(
+            [price[size][rows_of_rotation] for size, rows_of_rotation in zip(sizes, start_rows, strict=True)], axis=0
+        )
+        rotation = int(np.argmin(cost))
+        options.append((int(cost[rotation]), sizes, start_rows[:, rotation].tolist()))
+    _, sizes, chosen = min(options, key=lambda option: option[0])
+    return [windows[start, :size].tolist() for size, start in zip(sizes, chosen, strict=True)]
 
 
 def _prices(units: Units, runs: Ids) -> Ids:
     """Return the cost of each of several classes of equal size, one per row."""
     count, size = runs.shape
-    found: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
-    return found
+    costs: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
+    return costs
 
 
 def by_factor(units: Units, context: Context) -> Ids:

@@ -28,18 +28,21 @@ class Neighbours:
 
 def neighbours(units: Units, context: Context) -> Neighbours:
     """Return the nearest units of every unit, by exhaustive comparison; needs at least k units."""
-    count, wanted = len(units), units.least - 1
-    nearest, distance = np.empty((count, wanted), dtype=np.int64), np.empty((count, wanted), dtype=np.int64)
-    everybody = np.arange(count)
+    count, neighbour_count = len(units), units.least - 1
+    nearest, distance = (
+        np.empty((count, neighbour_count), dtype=np.int64),
+        np.empty((count, neighbour_count), dtype=np.int64),
+    )
+    all_units = np.arange(count)
     step = max(_ROWS_AT_ONCE // max(count, 1), 1)
     for start in range(0, count, step):
         context.step("measuring distances", start, count)
-        some = everybody[start : start + step]
+        batch = all_units[start : start + step]
         # Distance and index in one number, so that ties are broken by index.
-        keys = units.distances(some, everybody) * count + everybody
-        keys[np.arange(len(some)), some] = np.iinfo(np.int64).max
-        found = np.sort(np.partition(keys, wanted - 1, axis=1)[:, :wanted], axis=1)
-        nearest[some], distance[some] = found % count, found // count
+        keys = units.distances(batch, all_units) * count + all_units
+        keys[np.arange(len(batch)), batch] = np.iinfo(np.int64).max
+        nearest_keys = np.sort(np.partition(keys, neighbour_count - 1, axis=1)[:, :neighbour_count], axis=1)
+        nearest[batch], distance[batch] = nearest_keys % count, nearest_keys // count
     return Neighbours(nearest, distance)
 
 
@@ -51,28 +54,32 @@ class NeighbourForest:
     weight: int
 
 
-def forest(near: Neighbours, least: int) -> NeighbourForest:
-    """Join every component of fewer than ``least`` vertices to the nearest neighbour of its root outside it."""
+def forest(near: Neighbours, minimum: int) -> NeighbourForest:
+    """Join every component of fewer than ``minimum`` vertices to the nearest neighbour of its root outside it."""
     count = len(near.nearest)
     parent, weight = np.full(count, -1, dtype=np.int64), 0
     component, members = list(range(count)), [[vertex] for vertex in range(count)]
     root = list(range(count))
     for start in range(count):
-        own = component[start]
-        while len(members[own]) < least:
-            vertex = root[own]
+        component_id = component[start]
+        while len(members[component_id]) < minimum:
+            vertex = root[component_id]
             # One of its k-1 nearest is outside: the component has at most k-2 others.
-            place = next(p for p, other in enumerate(near.nearest[vertex].tolist()) if component[other] != own)
-            other = int(near.nearest[vertex, place])
-            parent[vertex], weight = other, weight + int(near.distance[vertex, place])
-            into = component[other]
-            large, small = (into, own) if len(members[into]) >= len(members[own]) else (own, into)
-            root[large] = root[into]
+            rank = next(
+                p for p, neighbour in enumerate(near.nearest[vertex].tolist()) if component[neighbour] != component_id
+            )
+            neighbour = int(near.nearest[vertex, rank])
+            parent[vertex], weight = neighbour, weight + int(near.distance[vertex, rank])
+            joined = component[neighbour]
+            large, small = (
+                (joined, component_id) if len(members[joined]) >= len(members[component_id]) else (component_id, joined)
+            )
+            root[large] = root[joined]
             for moved in members[small]:
                 component[moved] = large
             members[large] += members[small]
             members[small] = []
-            own = large
+            component_id = large
     return NeighbourForest(parent, weight)
 
 
@@ -87,22 +94,23 @@ class _Part:
     residuals: list[list[int]] = field(default_factory=list)
 
 
-def split(parent: Ids, least: int) -> list[list[int]]:
-    """Split every tree into parts of ``least`` to max(2k-1, 3k-5) vertices that use disjoint edges."""
+def split(parent: Ids, minimum: int) -> list[list[int]]:
+    """Split every tree into parts of ``minimum`` to max(2k-1, 3k-5) vertices that use disjoint edges."""
     children: list[list[int]] = [[] for _ in range(len(parent))]
     roots = []
-    for vertex, above in enumerate(parent.tolist()):
-        if above < 0:
+    for vertex, parent_vertex in enumerate(parent.tolist()):
+        if parent_vertex < 0:
             roots.append(vertex)
         else:
-            children[above].append(vertex)
-    found: list[list[int]] = []
+            children[parent_vertex].append(vertex)
+    parts: list[list[int]] = []
     for root in roots:
-        found += _split_tree(root, children, least)
-    return found
+        parts += _split_tree(root, children, minimum)
+    return parts
 
 
-def _split_tree(root: int, children: Sequence[Sequence[int]], least: int) -> list[list[int]]:
+def _split_tree(root: int, children: Sequence[Sequence[int]], minimum: int) -> list[list[int]]:
+    """Split one tree into parts, from the leaves up: residuals of children are collected until they have enough vertices."""
     order, stack = [], [root]
     while stack:
         vertex = stack.pop()
@@ -112,48 +120,48 @@ def _split_tree(root: int, children: Sequence[Sequence[int]], least: int) -> lis
     residual: dict[int, list[int]] = {}
     for vertex in reversed(order):
         pool = [residual.pop(child) for child in children[vertex]]
-        taken: list[list[int]] = []
-        for each in (each for each in pool if each):
-            taken.append(each)
-            if sum(map(len, taken)) >= least:
-                parts.append(_Part(vertex, [v for some in taken for v in some], taken))
-                taken = []
-        left = [vertex, *(v for some in taken for v in some)]
-        if len(left) == least:
-            parts.append(_Part(vertex, left))
-            left = []
-        residual[vertex] = left
-    rest = residual[root]
-    if rest:
-        _settle(rest, parts, children, least)
+        collected: list[list[int]] = []
+        for part_residual in (child_residual for child_residual in pool if child_residual):
+            collected.append(part_residual)
+            if sum(map(len, collected)) >= minimum:
+                parts.append(_Part(vertex, [v for joined_residual in collected for v in joined_residual], collected))
+                collected = []
+        remaining = [vertex, *(v for kept_residual in collected for v in kept_residual)]
+        if len(remaining) == minimum:
+            parts.append(_Part(vertex, remaining))
+            remaining = []
+        residual[vertex] = remaining
+    remainder = residual[root]
+    if remainder:
+        _settle(remainder, parts, children, minimum)
     return [part.vertices for part in parts]
 
 
-def _settle(rest: list[int], parts: list[_Part], children: Sequence[Sequence[int]], least: int) -> None:
-    """Join the remainder at the root, fewer than ``least`` vertices, to a part connected by an edge or a shared vertex."""
-    below = {child for vertex in rest for child in children[vertex]}
+def _settle(remainder: list[int], parts: list[_Part], children: Sequence[Sequence[int]], minimum: int) -> None:
+    """Join the remainder at the root, fewer than ``minimum`` vertices, to a part connected by an edge or a shared vertex."""
+    below = {child for vertex in remainder for child in children[vertex]}
     for part in parts:
         if not part.residuals and part.at in below:
-            part.vertices += rest
+            part.vertices += remainder
             return
-    inside = set(rest)
+    inside = set(remainder)
     part = next(part for part in parts if part.residuals and part.at in inside)
-    if len(part.vertices) + len(rest) <= max(2 * least - 1, 3 * least - 5):
-        part.vertices += rest
+    if len(part.vertices) + len(remainder) <= max(2 * minimum - 1, 3 * minimum - 5):
+        part.vertices += remainder
         return
     *before, last = part.residuals
-    earlier = [v for some in before for v in some]
-    small, large = (last, earlier) if len(last) == least - 1 else (earlier, last)
+    earlier = [v for earlier_residual in before for v in earlier_residual]
+    small, large = (last, earlier) if len(last) == minimum - 1 else (earlier, last)
     part.vertices = [*small, part.at]
-    parts.append(_Part(part.at, [*large, *(v for v in rest if v != part.at)]))
+    parts.append(_Part(part.at, [*large, *(v for v in remainder if v != part.at)]))
 
 
 def by_forest(units: Units, context: Context) -> Ids:
     """Return the class of every unit, by a forest of nearest neighbours that is split bottom-up; needs single rows, and at least k of them."""
     if units.least == 1:
         return np.arange(len(units))
-    near = neighbours(units, context)
+    nearest = neighbours(units, context)
     group = np.empty(len(units), dtype=np.int64)
-    for place, part in enumerate(split(forest(near, units.least).parent, units.least)):
-        group[part] = place
+    for index, part in enumerate(split(forest(nearest, units.least).parent, units.least)):
+        group[part] = index
     return group

@@ -40,10 +40,10 @@ class StarredCells(Generalize):
 
     def words(self, public: PublicSide) -> Words:
         rows, starred = public.height, _starred(public)
-        told = ", ".join(f"{count:,} of {name!r}" for name, count in starred.items() if count)
+        suppressed_counts = ", ".join(f"{count:,} of {name!r}" for name, count in starred.items() if count)
         return Words(
             "Single values that could identify a person were replaced by a star; all other values are true. A star is read as a symbol of its own, so rows with the "
-            f"same labels are a group. Of {rows:,} rows these cells are suppressed: {told or 'none'}."
+            f"same labels are a group. Of {rows:,} rows these cells are suppressed: {suppressed_counts or 'none'}."
             + self.coarsened(public),
             (
                 *self.own_numbers(public),
@@ -58,12 +58,12 @@ class StarredCells(Generalize):
 def _starred(public: PublicSide) -> dict[str, int]:
     """Return the number of suppressed cells in each quasi column."""
     quasi = [column for column in public.manifest.columns if column.role == "quasi"]
-    found = {}
+    counts = {}
     for column in quasi:
-        values, times = public.rows["data"].counted([column.name])
+        values, row_counts = public.rows["data"].counted([column.name])
         stars = [label for label, meaning in column.labels.items() if isinstance(meaning, Anything)]
-        found[column.name] = int(times[values[column.name].is_in(stars).to_numpy()].sum()) if stars else 0
-    return found
+        counts[column.name] = int(row_counts[values[column.name].is_in(stars).to_numpy()].sum()) if stars else 0
+    return counts
 
 
 CELLS = StarredCells()

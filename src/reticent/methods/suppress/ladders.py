@@ -57,16 +57,16 @@ def ladders_of(
     unless its levels are limited; rung 0 is the lowest level that may be published.
     """
     shares = []
-    for each in hierarchies:
-        levels = each.levels[each.lowest :] if hiding == "hierarchy" else each.levels[:1]
+    for hierarchy in hierarchies:
+        levels = hierarchy.levels[hierarchy.lowest :] if hiding == "hierarchy" else hierarchy.levels[:1]
         # Above the first level with a single part there is nothing more to hide.
-        tops = [place for place, level in enumerate(levels) if place and level.size == 1]
+        tops = [level_index for level_index, level in enumerate(levels) if level_index and level.size == 1]
         parts = [level.parts for level in levels[: tops[0] + 1 if tops else None]]
-        if each.column in keep:
+        if hierarchy.column in keep:
             parts = parts[:1]
-        elif not each.capped and (len(parts) == 1 or int(parts[-1].max(initial=0)) > 0):
-            parts.append(np.zeros(each.size, dtype=np.int32))
-        weight = weights.get(each.column, Fraction(1))
+        elif not hierarchy.capped and (len(parts) == 1 or int(parts[-1].max(initial=0)) > 0):
+            parts.append(np.zeros(hierarchy.size, dtype=np.int32))
+        weight = weights.get(hierarchy.column, Fraction(1))
         shares.append((parts, [weight * rung / max(len(parts) - 1, 1) for rung in range(len(parts))]))
     unit = lcm(*(cost.denominator for _, costs in shares for cost in costs))
     return tuple(Ladder(tuple(parts), tuple(int(cost * unit) for cost in costs)) for parts, costs in shares), unit
@@ -102,27 +102,27 @@ class Units:
 
     def alike(self, pattern: Pattern, chosen: Ids) -> tuple[Ids, int]:
         """Number some units by what they show on the rungs of a pattern, and return the number of distinct ones."""
-        shown, sizes = [], []
+        parts, sizes = [], []
         for ladder, codes, rung in zip(self.ladders, self.codes, pattern, strict=True):
             if ladder.sizes[rung] > 1:
-                shown.append(ladder.parts[rung].take(codes.take(chosen)))
+                parts.append(ladder.parts[rung].take(codes.take(chosen)))
                 sizes.append(ladder.sizes[rung])
-        ids, count = number(*pack(shown, sizes, len(chosen)))
+        ids, count = number(*pack(parts, sizes, len(chosen)))
         return ids.astype(np.int64, copy=False), count
 
     def rungs(self, group: Ids, count: int) -> NDArray[np.int64]:
         """Return for every group and column the lowest rung on which all its units agree; one above the last if none."""
-        found = np.empty((count, len(self.ladders)), dtype=np.int64)
+        lowest = np.empty((count, len(self.ladders)), dtype=np.int64)
         for column, (ladder, codes) in enumerate(zip(self.ladders, self.codes, strict=True)):
-            found[:, column] = ladder.top + 1
+            lowest[:, column] = ladder.top + 1
             for rung in range(ladder.top, -1, -1):
                 parts = ladder.parts[rung].take(codes)
                 first = np.zeros(count, dtype=parts.dtype)
                 first[group] = parts
                 differing = np.zeros(count, dtype=bool)
                 differing[group[parts != first[group]]] = True
-                found[~differing, column] = rung
-        return found
+                lowest[~differing, column] = rung
+        return lowest
 
     def prices(self, group: Ids, count: int) -> Ids:
         """Return the cost of a row of each group."""
