@@ -90,7 +90,7 @@ def prior_of(n: int, size: int, k: Number | None, d: Number | None) -> Fraction:
         )
     if d is not None:
         return exact(d, "d", low=0)
-    times = exact(k if k is not None else 0, "k")
-    if times < 1:
+    multiple = exact(k if k is not None else 0, "k")
+    if multiple < 1:
         raise PolicyError(f"k must be at least 1, since no prior is below the average on every tuple, but it is {k}.")
-    return times * n / size
+    return multiple * n / size

@@ -66,13 +66,15 @@ class ViewManifest:
         tuple change then. Counts sampled from their Poisson limit are within total variation h: delta is (1 +
         e^epsilon) h.
         """
-        found = self.plan.law.ratios("independent")
+        ratios = self.plan.law.ratios("independent")
         losses: dict[Relation, LossBound] = {}
-        if found.lowest:
-            ratio = found.highest / found.lowest
+        if ratios.lowest:
+            ratio = ratios.highest / ratios.lowest
             epsilon = logarithm_above(ratio**2 if self.plan.counts_people else ratio)
-            off = self.approximation
-            losses["replace"] = LossBound(epsilon, (1 + exponential_above(epsilon)) * off if off else Fraction(0))
+            distance = self.approximation
+            losses["replace"] = LossBound(
+                epsilon, (1 + exponential_above(epsilon)) * distance if distance else Fraction(0)
+            )
         return PrivacyCost("a randomized view", losses, unit, once=once)
 
     @property
@@ -169,11 +171,11 @@ class FrappManifest:
         }
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> FrappManifest:
+    def from_json(cls, payload: Mapping[str, Any]) -> FrappManifest:
         """The details that :meth:`as_json` wrote; the promise is judged again."""
-        domain, kept = ViewDomain.from_json(written["domain"]), exact(written["kept"], "kept")
-        promise = BoundedBelief(**written["promise"])
-        return cls(FrappPlan(whole(written["n"], "n", low=1), domain, kept, promise))
+        domain, kept_probability = ViewDomain.from_json(payload["domain"]), exact(payload["kept"], "kept")
+        promise = BoundedBelief(**payload["promise"])
+        return cls(FrappPlan(whole(payload["n"], "n", low=1), domain, kept_probability, promise))
 
 
 Details = ViewManifest | FrappManifest

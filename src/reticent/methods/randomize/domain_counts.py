@@ -96,16 +96,16 @@ def count_or_sample(condition: Condition, domain: ViewDomain, *, samples: int = 
         frame = pl.DataFrame(
             [domain[name].decode(generator.integers(0, domain[name].size, samples)) for name in condition.scope]
         )
-        found = Sample(int(condition.mask(frame).sum()), samples, domain.size)
-        return DomainCount(Fraction(found.hits * domain.size, samples), found)
+        sample = Sample(int(condition.mask(frame).sum()), samples, domain.size)
+        return DomainCount(Fraction(sample.hits * domain.size, samples), sample)
 
 
 def checked(condition: str | Condition, domain: ViewDomain) -> Condition:
     """Parse a condition and check it against the domain's columns and types."""
-    asked = Condition.of(condition)
-    asked.check_names(domain.names)
-    asked.check({name: domain[name].kind for name in asked.scope}, domain.names)
-    return asked
+    parsed = Condition.of(condition)
+    parsed.check_names(domain.names)
+    parsed.check({name: domain[name].kind for name in parsed.scope}, domain.names)
+    return parsed
 
 
 def count_exactly(
@@ -171,27 +171,27 @@ class _Counter:
     def count(self, parts: Sequence[Part]) -> Any:
         """Count a conjunction."""
         flat = list(_conjuncts(parts))
-        wide = [part for part in flat if not self.is_narrow(part)]
-        if not wide:
+        too_wide = [part for part in flat if not self.is_narrow(part)]
+        if not too_wide:
             return eliminate([self.factor(part) for part in flat], self.space, self.keep)
-        chosen = wide[0]
-        if not isinstance(chosen, Or):
+        disjunction = too_wide[0]
+        if not isinstance(disjunction, Or):
             raise TooLarge
-        return self.count_any(list(chosen.parts), [part for part in flat if part is not chosen])
+        return self.count_any(list(disjunction.parts), [part for part in flat if part is not disjunction])
 
-    def count_any(self, disjuncts: Sequence[Part], rest: Sequence[Part]) -> Any:
-        """Count ``rest and (any of disjuncts)``.
+    def count_any(self, disjuncts: Sequence[Part], others: Sequence[Part]) -> Any:
+        """Count ``others and (any of disjuncts)``.
 
         Disjuncts that fit into tables are combined by one complement: all minus none of them. The others are counted by
         inclusion-exclusion over non-empty subsets, or as disjoint terms if there are many.
         """
         narrow = [self.factor(part).complement() for part in disjuncts if self.is_narrow(part)]
-        total: Any = self.count(rest) - self.count([*rest, *narrow]) if narrow else 0
-        outside: list[Part] = [*rest, *narrow]
-        wide = [self._tables(part) for part in disjuncts if not self.is_narrow(part)]
-        if len(wide) <= _MOST_DISJUNCTS:
-            return total + self._alternating(wide, outside)
-        return total + self._disjoint(wide, outside, [_MOST_TERMS])
+        total: Any = self.count(others) - self.count([*others, *narrow]) if narrow else 0
+        outside: list[Part] = [*others, *narrow]
+        disjunct_tables = [self._tables(part) for part in disjuncts if not self.is_narrow(part)]
+        if len(disjunct_tables) <= _MOST_DISJUNCTS:
+            return total + self._alternating(disjunct_tables, outside)
+        return total + self._disjoint(disjunct_tables, outside, [_MOST_TERMS])
 
     def _tables(self, disjunct: Part) -> list[Part]:
         """Return the parts of a disjunct as tables, computed once, if they fit."""
@@ -200,10 +200,10 @@ class _Counter:
     def _alternating(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part]) -> Any:
         """Count by inclusion-exclusion over non-empty subsets; contradictory subsets count zero and are skipped."""
         total: Any = 0
-        for place, chosen in enumerate(disjuncts):
-            here = [*rest, *chosen]
-            if not _is_empty(here):
-                total = total + self.count(here) - self._alternating(disjuncts[place + 1 :], here)
+        for index, chosen in enumerate(disjuncts):
+            restricted = [*rest, *chosen]
+            if not _is_empty(restricted):
+                total = total + self.count(restricted) - self._alternating(disjuncts[index + 1 :], restricted)
         return total
 
     def _disjoint(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part], budget: list[int]) -> Any:
@@ -215,12 +215,12 @@ class _Counter:
         if budget[0] < 0 or not all(isinstance(part, Factor) for part in first):
             raise TooLarge
         total = self.count([*rest, *first])
-        held: list[Part] = []
+        fulfilled: list[Part] = []
         for part in first:
-            branch = [*rest, *held, self.factor(part).complement()]
+            branch = [*rest, *fulfilled, self.factor(part).complement()]
             if not _is_empty(branch):
                 total = total + self._disjoint(later, branch, budget)
-            held.append(part)
+            fulfilled.append(part)
         return total
 
     def is_narrow(self, part: Part) -> bool:

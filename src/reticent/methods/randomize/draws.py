@@ -52,11 +52,13 @@ class Draws:
         missing = count
         while missing:
             words = self.raw(missing + (missing * (2**bits - usable) >> bits) + 16, dtype)
-            kept = words[words < usable] if usable < 2**bits else words
-            parts.append(kept[:missing])
+            accepted = words[words < usable] if usable < 2**bits else words
+            parts.append(accepted[:missing])
             missing -= len(parts[-1])
-        drawn = np.concatenate(parts)
-        return (drawn % np.array(bound, dtype=dtype)).astype(np.int64) if bound < 2**bits else drawn.astype(np.int64)
+        numbers = np.concatenate(parts)
+        return (
+            (numbers % np.array(bound, dtype=dtype)).astype(np.int64) if bound < 2**bits else numbers.astype(np.int64)
+        )
 
     def coins(self, probability: Fraction, count: int) -> NDArray[np.bool_]:
         """Return independent coins with exactly this probability: random words compared with its binary digits, further words on a tie."""
@@ -109,12 +111,12 @@ class Draws:
 
         return self._inverted(lambda count: float(pdtr(count, mean)), mean, mean, None) if mean > 0 else 0
 
-    def _inverted(self, distribution: Callable[[int], float], mean: float, variance: float, most: int | None) -> int:
+    def _inverted(self, distribution: Callable[[int], float], mean: float, variance: float, limit: int | None) -> int:
         """Return the smallest count whose distribution function reaches a uniform number, by bisection."""
         uniform = (float(self.raw(1)[0] >> np.uint64(11)) + 0.5) / 2.0**53
         width = 40.0 * math.sqrt(variance) + 400.0
         low, high = max(-1, math.floor(mean - width)), math.ceil(mean + width)
-        high = high if most is None else min(high, most)
+        high = high if limit is None else min(high, limit)
         while high - low > 1:
             middle = (low + high) // 2
             if distribution(middle) >= uniform:

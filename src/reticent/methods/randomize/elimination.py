@@ -107,8 +107,8 @@ def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
         table = factor.table.transpose([factor.scope.index(name) for name in order])
         table = table.reshape([table.shape[order.index(name)] if name in order else 1 for name in joint])
         product = table if product is None else product * table
-    found: NDArray[Any] = product
-    return found
+    result: NDArray[Any] = product
+    return result
 
 
 def _joined(factors: Sequence[Factor], keep: Sequence[str], space: CountedSpace, dtype: Any) -> NDArray[Any]:

@@ -57,8 +57,8 @@ def bernstein_many(spread: Figures, alpha: float, error: Fraction, largest: Figu
     """Return :func:`bernstein_from` for many queries at once."""
     level = math.log(2 / float(error))
     third = largest * np.float64(level) / 3
-    found: Figures = (third + np.sqrt(third * third + 2 * level * spread)) / alpha
-    return found
+    bounds: Figures = (third + np.sqrt(third * third + 2 * level * spread)) / alpha
+    return bounds
 
 
 def noise_ratio(rates: Rates, n: int, size: int) -> Fraction:

@@ -37,12 +37,12 @@ def errors_by_gamma(
     ``impossible`` marks the infeasible zone: d is not below gamma, or exceeds the bound of
     :func:`~reticent.methods.randomize.attainable.is_above_wall`.
     """
-    space, part = ViewDomain.of(domain), exact(share, "share")
+    space, query_share = ViewDomain.of(domain), exact(share, "share")
     d = prior_of(n, space.size, k, None)
-    true, cells = int(n * part), int(space.size * part)
+    true, cells = int(n * query_share), int(space.size * query_share)
     rows = []
-    for given in gammas:
-        gamma = exact(given, "gamma")
+    for gamma_given in gammas:
+        gamma = exact(gamma_given, "gamma")
         impossible = d >= gamma or is_above_wall(n, space.size, d, gamma)
         for preset in _PRESETS:
             try:
@@ -76,7 +76,7 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_belo
     ]
     errors = [n / 2, *frame["error"]]
     low, high = (10.0 ** math.floor(math.log10(min(errors))), 10.0 ** math.ceil(math.log10(max(errors)) + 1e-9))
-    drawn = line_chart(
+    chart = line_chart(
         lines,
         ChartAxis("gamma, the allowed posterior", 0, 1),
         ChartAxis("mean absolute error of a count", low, max(high, 10 * low), log=True),
@@ -85,5 +85,5 @@ def draw_chart(frame: pl.DataFrame, path: str | Path, *, n: int, impossible_belo
         zone=(impossible_below, "infeasible"),
         markers=False,
     )
-    write_whole(path, drawn.encode())
+    write_whole(path, chart.encode())
     return Path(path)

@@ -112,9 +112,18 @@ class Stratum:
         sample: Sample | None = None,
     ) -> Stratum:
         """Return the stratum in which true tuples are included with ``present`` and all others with ``absent``."""
-        noises, kept = (absent * total, absent * total_squares), present * (1 - present)
+        noise_moments, kept = (absent * total, absent * total_squares), present * (1 - present)
         return cls(
-            shown, total, noises[0], shown_squares, total_squares, noises[1], present - absent, kept, absent, sample
+            shown,
+            total,
+            noise_moments[0],
+            shown_squares,
+            total_squares,
+            noise_moments[1],
+            present - absent,
+            kept,
+            absent,
+            sample,
         )
 
     @property
@@ -127,13 +136,13 @@ class Stratum:
         """Return the unbiased contribution of this stratum to the answer."""
         return (self.shown - self.noise) / self.gain
 
-    def variance(self, most: Fraction) -> float:
+    def variance(self, limit: Fraction) -> float:
         """Return the variance of :attr:`value`, with the clipped estimate in place of the truth."""
         squares = (self.shown_squares - self.noise_squares) / self.gain
-        true = max(Fraction(0), min(squares, most, self.total_squares))
-        spread = true * self.kept + (self.noise_squares - true * self.absent) * (1 - self.absent)
-        sampled = (float(self.absent) * self.sample.standard_error) ** 2 if self.sample is not None else 0.0
-        return (float(spread) + sampled) / float(self.gain) ** 2
+        true_squares = max(Fraction(0), min(squares, limit, self.total_squares))
+        spread = true_squares * self.kept + (self.noise_squares - true_squares * self.absent) * (1 - self.absent)
+        sampling_error = (float(self.absent) * self.sample.standard_error) ** 2 if self.sample is not None else 0.0
+        return (float(spread) + sampling_error) / float(self.gain) ** 2
 
     def bound(self, true: Fraction, error: Fraction, largest: Fraction) -> float:
         """Return the error of :attr:`value` exceeded with probability at most ``error``, if the squared weights of the
@@ -147,16 +156,16 @@ class Stratum:
         spread = true * self.kept + (self.noise_squares + deviation) * (1 - self.absent)
         return bernstein_from(float(spread), float(self.gain), level, float(largest)) + float(deviation / self.gain)
 
-    def centred(self, count: Stratum, at: Fraction) -> Stratum:
-        """Return the stratum of a sum with every weight w replaced by w - ``at``; ``count`` is the stratum of the count of the same query."""
+    def centred(self, count: Stratum, centre: Fraction) -> Stratum:
+        """Return the stratum of a sum with every weight w replaced by w - ``centre``; ``count`` is the stratum of the count of the same query."""
         return replace(
             self,
-            shown=self.shown - at * count.shown,
-            total=self.total - at * count.total,
-            noise=self.noise - at * count.noise,
-            shown_squares=self.shown_squares - 2 * at * self.shown + at**2 * count.shown,
-            total_squares=self.total_squares - 2 * at * self.total + at**2 * count.total,
-            noise_squares=self.noise_squares - 2 * at * self.noise + at**2 * count.noise,
+            shown=self.shown - centre * count.shown,
+            total=self.total - centre * count.total,
+            noise=self.noise - centre * count.noise,
+            shown_squares=self.shown_squares - 2 * centre * self.shown + centre**2 * count.shown,
+            total_squares=self.total_squares - 2 * centre * self.total + centre**2 * count.total,
+            noise_squares=self.noise_squares - 2 * centre * self.noise + centre**2 * count.noise,
         )
 
 
@@ -174,17 +183,17 @@ def answer(
     ``n`` bounds the number of tuples in the table and ``largest`` the weight of a tuple. A count over one stratum with
     two probabilities and an exact domain count gets the exact interval; all others get Bernstein's.
     """
-    value = sum((each.value for each in strata), Fraction(0))
-    most = n * largest**2
-    deviation = math.sqrt(sum(each.variance(most) for each in strata))
+    value = sum((stratum.value for stratum in strata), Fraction(0))
+    most_squares = n * largest**2
+    deviation = math.sqrt(sum(stratum.variance(most_squares) for stratum in strata))
     level = error / len(strata)
-    bound = sum(each.bound(_most_squares(each, most), level, largest) for each in strata)
-    total = sum((each.total for each in strata), Fraction(0))
+    bound = sum(stratum.bound(_most_squares(stratum, most_squares), level, largest) for stratum in strata)
+    total = sum((stratum.total for stratum in strata), Fraction(0))
     if not whole:
         interval: tuple[float, float] = (float(value) - bound, float(value) + bound)
         clipped = value
     else:
-        top = min(n, math.floor(total)) if all(each.sample is None for each in strata) else n
+        top = min(n, math.floor(total)) if all(stratum.sample is None for stratum in strata) else n
         clipped = max(Fraction(0), min(value, Fraction(top)))
         interval = _whole_interval(strata, value, bound, top, error)
     return Estimate(
@@ -195,15 +204,15 @@ def answer(
         interval,
         bound,
         error,
-        sum((each.shown for each in strata), Fraction(0)),
+        sum((stratum.shown for stratum in strata), Fraction(0)),
         total,
-        math.sqrt(sum(each.sample.standard_error**2 for each in strata if each.sample is not None)),
+        math.sqrt(sum(stratum.sample.standard_error**2 for stratum in strata if stratum.sample is not None)),
     )
 
 
-def _most_squares(stratum: Stratum, most: Fraction) -> Fraction:
+def _most_squares(stratum: Stratum, limit: Fraction) -> Fraction:
     """Bound the sum of squared weights of true tuples: at most the domain's, if that was counted."""
-    return min(most, stratum.total_squares) if stratum.sample is None else most
+    return min(limit, stratum.total_squares) if stratum.sample is None else limit
 
 
 def _whole_interval(
@@ -230,9 +239,9 @@ def average_of(condition: str, total: Fraction, count: Fraction) -> Fraction:
 
 
 def average_interval(
-    sums: Sequence[Stratum], counts: Sequence[Stratum], n: int, error: Fraction, least: Fraction, most: Fraction
+    sums: Sequence[Stratum], counts: Sequence[Stratum], n: int, error: Fraction, lowest: Fraction, highest: Fraction
 ) -> tuple[float, float]:
-    """Return the interval of averages in ``least``..``most`` (the extreme weights) consistent with the view, from the
+    """Return the interval of averages in ``lowest``..``highest`` (the extreme weights) consistent with the view, from the
     strata of a query's sum and count.
 
     Guarantee: it contains the true average with probability at least 1-error. The averages excluded on one side form an
@@ -240,27 +249,27 @@ def average_interval(
     must be estimated above 0.
     """
     value = _estimate(sums) / _estimate(counts)
-    tuples = min(Fraction(n), sum((each.total for each in counts), Fraction(0)))
+    tuples = min(Fraction(n), sum((stratum.total for stratum in counts), Fraction(0)))
 
-    def is_too_far(at: Fraction) -> bool:
-        largest = max(abs(least - at), abs(most - at))
-        moved = [each.centred(count, at) for each, count in zip(sums, counts, strict=True)]
-        level = error / len(moved)
-        allowed = sum(each.bound(tuples * largest**2, level, largest) for each in moved)
-        return abs(_estimate(moved)) > allowed
+    def is_too_far(average: Fraction) -> bool:
+        largest = max(abs(lowest - average), abs(highest - average))
+        centred = [stratum.centred(count, average) for stratum, count in zip(sums, counts, strict=True)]
+        level = error / len(centred)
+        allowed = sum(stratum.bound(tuples * largest**2, level, largest) for stratum in centred)
+        return abs(_estimate(centred)) > allowed
 
-    return fitting(is_too_far, value, least, most)
+    return fitting(is_too_far, value, lowest, highest)
 
 
 def fitting(
-    is_too_far: Callable[[Fraction], bool], value: Fraction, least: Fraction, most: Fraction
+    is_too_far: Callable[[Fraction], bool], value: Fraction, lowest: Fraction, highest: Fraction
 ) -> tuple[float, float]:
     """Return the interval of averages around an estimate that are not too far from it; the excluded ones must form an interval on each side."""
-    inside = max(least, min(value, most))
+    inside = max(lowest, min(value, highest))
     if is_too_far(inside):
         # No average is consistent; return the nearest one.
         return float(inside), float(inside)
-    return float(_end(is_too_far, least, inside)), float(_end(is_too_far, most, inside))
+    return float(_end(is_too_far, lowest, inside)), float(_end(is_too_far, highest, inside))
 
 
 def _estimate(strata: Sequence[Stratum]) -> Fraction:

@@ -54,15 +54,15 @@ def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Frac
     return middle, math.ceil(-ndtri(max(side, _LEFT_OUT)) * math.sqrt(spread) / float(present - absent))
 
 
-def _first(holds: Callable[[int], bool], most: int, near: int) -> int:
-    """Return the smallest index in 0..most from which a condition holds, or ``most``. Searches around ``near`` first, in growing steps."""
-    low, high, step = -1, most, 1
-    place = min(max(near, 0), most - 1)
-    while low < place < high:
-        if holds(place):
-            high, place = place, place - step
+def _first(holds: Callable[[int], bool], limit: int, guess: int) -> int:
+    """Return the smallest index in 0..most from which a condition holds, or ``limit``. Searches around ``guess`` first, in growing steps."""
+    low, high, step = -1, limit, 1
+    probe = min(max(guess, 0), limit - 1)
+    while low < probe < high:
+        if holds(probe):
+            high, probe = probe, probe - step
         else:
-            low, place = place, place + step
+            low, probe = probe, probe + step
         step *= 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -101,24 +101,24 @@ def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArra
     """Pr[ Bin(trials, chance) <= counts ]."""
     from scipy.special import betaincc, pdtr
 
-    inside = counts.clip(0).astype(float)
+    clipped = counts.clip(0).astype(float)
     if trials > _POISSON_ABOVE:
-        known: Any = pdtr(inside, float(trials * chance))
+        tails: Any = pdtr(clipped, float(trials * chance))
     else:
         # The last count has probability 1 and is set below; here the argument only has to stay in range.
-        inside = np.minimum(inside, max(trials - 1, 0))
-        known = np.where(counts >= trials, 1.0, betaincc(inside + 1, np.maximum(trials - inside, 1), float(chance)))
-    return np.where(counts < 0, 0.0, known)
+        clipped = np.minimum(clipped, max(trials - 1, 0))
+        tails = np.where(counts >= trials, 1.0, betaincc(clipped + 1, np.maximum(trials - clipped, 1), float(chance)))
+    return np.where(counts < 0, 0.0, tails)
 
 
 def _at_least(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
     """Pr[ Bin(trials, chance) >= counts ], not computed as a difference, so that small values stay accurate."""
     from scipy.special import betainc, pdtrc
 
-    inside = counts.clip(1).astype(float)
+    clipped = counts.clip(1).astype(float)
     if trials > _POISSON_ABOVE:
-        known: Any = pdtrc(inside - 1, float(trials * chance))
+        tails: Any = pdtrc(clipped - 1, float(trials * chance))
     else:
-        inside = np.minimum(inside, max(trials, 1))
-        known = np.where(counts > trials, 0.0, betainc(inside, trials - inside + 1, float(chance)))
-    return np.where(counts <= 0, 1.0, known)
+        clipped = np.minimum(clipped, max(trials, 1))
+        tails = np.where(counts > trials, 0.0, betainc(clipped, trials - clipped + 1, float(chance)))
+    return np.where(counts <= 0, 1.0, tails)

@@ -58,15 +58,15 @@ class DrawnFormat(MechanismFormat):
         """Return the details of a release."""
         return self.parsed(public.manifest.details, public.manifest.tables[self.name].columns)
 
-    def parsed(self, written: Mapping[str, Any], described: Sequence[str]) -> Details:
+    def parsed(self, payload: Mapping[str, Any], described: Sequence[str]) -> Details:
         """Parse the details over the ``described`` columns; the plan is judged, so that one with too little noise is refused."""
-        reading: Callable[[Mapping[str, Any]], Details] = self.details.from_json
-        found = read_details(reading, written)
-        if set(described) != set(found.domain.names):
+        parse: Callable[[Mapping[str, Any]], Details] = self.details.from_json
+        details = read_details(parse, payload)
+        if set(described) != set(details.domain.names):
             raise DataError(
-                f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(found.domain.names)}."
+                f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(details.domain.names)}."
             )
-        return found.in_order_of(described)
+        return details.in_order_of(described)
 
     def check(self, public: PublicSide) -> None:
         """Check that all rows are in the domain, in domain order, and distinct if the release is a set."""
@@ -76,26 +76,26 @@ class DrawnFormat(MechanismFormat):
                 raise DataError(
                     f"manifest.json: column {column.name!r} must have the role {ROLE!r} and the type of its domain."
                 )
-        before = np.empty(0, details.domain.key_type)
+        last_key = np.empty(0, details.domain.key_type)
         for keys in self._packed(public, details):
-            joined = np.concatenate([before, keys])
-            ordered = is_rising(joined) if details.is_set else np.array_equal(joined, in_order(joined))
-            if not ordered:
-                what = "a set in the order of its domain" if details.is_set else "in the order of its domain"
-                raise DataError(f"{self.name} is not {what}; it was changed after it was published.")
-            before = keys[-1:]
+            joined = np.concatenate([last_key, keys])
+            is_ordered = is_rising(joined) if details.is_set else np.array_equal(joined, in_order(joined))
+            if not is_ordered:
+                expectation = "a set in the order of its domain" if details.is_set else "in the order of its domain"
+                raise DataError(f"{self.name} is not {expectation}; it was changed after it was published.")
+            last_key = keys[-1:]
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
         frame = rows[self.name].frame()
-        found = self.parsed(details, frame.columns)
-        keys = found.domain.pack(frame)
+        details_read = self.parsed(details, frame.columns)
+        keys = details_read.domain.pack(frame)
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
-            return among(found.domain.pack(found.domain.frame_columns(people)), keys)
+            return among(details_read.domain.pack(details_read.domain.frame_columns(people)), keys)
 
-        return replace(AdversaryView.in_noise(frame), channel=self.channel(found, frame.height, shows))
+        return replace(AdversaryView.in_noise(frame), channel=self.channel(details_read, frame.height, shows))
 
     @abstractmethod
     def channel(self, details: Any, rows: int, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:

@@ -36,8 +36,8 @@ def kept_share(k: Number, gamma: Number) -> Fraction:
 
     Up to a factor 1 + O(k/m) in the odds; :meth:`FrappPlan.for_belief` is exact.
     """
-    times, belief = exact(k, "k"), exact(gamma, "gamma")
-    return belief / (belief + times * (1 - belief))
+    multiple, belief = exact(k, "k"), exact(gamma, "gamma")
+    return belief / (belief + multiple * (1 - belief))
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class FrappPlan:
             raise Infeasible(
                 "A record must be kept with a higher probability than that of any single replacement. Weaken the guarantee."
             )
-        found = None if self.promise is None else self.promise.assess(self)
-        if found is not None and found.witness is not None:
-            raise Infeasible(f"The rates do not satisfy the definition: {found.witness.text} Keep fewer records.")
+        assessment = None if self.promise is None else self.promise.assess(self)
+        if assessment is not None and assessment.witness is not None:
+            raise Infeasible(f"The rates do not satisfy the definition: {assessment.witness.text} Keep fewer records.")
 
     @classmethod
     def for_belief(cls, n: int, domain: ViewDomain, promise: BoundedBelief) -> FrappPlan:
@@ -89,13 +89,15 @@ class FrappPlan:
         spread = true * present * (1 - present) + (rows - true) * absent * (1 - absent)
         return max(spread, Fraction(0)) / (present - absent) ** 2
 
-    def expected_error(self, what: str) -> ExpectedError:
-        """Return the standard error of the estimated number of records with one ``what`` (a tuple, a value), for true shares of zero and one half."""
-        none, half = (math.sqrt(self.variance(true, self.n, 1)) for true in (Fraction(0), Fraction(self.n, 2)))
+    def expected_error(self, item: str) -> ExpectedError:
+        """Return the standard error of the estimated number of records with one ``item`` (a tuple, a value), for true shares of zero and one half."""
+        error_of_none, error_of_half = (
+            math.sqrt(self.variance(true, self.n, 1)) for true in (Fraction(0), Fraction(self.n, 2))
+        )
         return ExpectedError(
-            {"kept": float(self.kept), "standard_error": none, "standard_error_of_half": half},
-            f"A record keeps its own {what} with probability {float(self.kept):.3g}. The number of the {self.n:,} records with one {what} is estimated with a standard error of "
-            f"{none:,.1f} if none has it, and of {half:,.1f} if half of them do.",
+            {"kept": float(self.kept), "standard_error": error_of_none, "standard_error_of_half": error_of_half},
+            f"A record keeps its own {item} with probability {float(self.kept):.3g}. The number of the {self.n:,} records with one {item} is estimated with a standard error of "
+            f"{error_of_none:,.1f} if none has it, and of {error_of_half:,.1f} if half of them do.",
         )
 
     def interval(self, shown: int, cells: int, rows: int, error: Number) -> tuple[int, int]:
@@ -132,14 +134,14 @@ class FrappPlan:
         return in_order(self._perturbed(rows, draws))
 
     def _perturbed(self, rows: Keys, draws: Draws) -> Keys:
-        out = np.array(rows)
-        missing = np.flatnonzero(~draws.coins(self.kept, len(rows)))
-        while len(missing):
-            words = [draws.below(radix, len(missing)) for radix in self.domain.radices]
-            out[missing] = self.domain.from_words(words)
+        perturbed = np.array(rows)
+        replaced = np.flatnonzero(~draws.coins(self.kept, len(rows)))
+        while len(replaced):
+            words = [draws.below(radix, len(replaced)) for radix in self.domain.radices]
+            perturbed[replaced] = self.domain.from_words(words)
             # The replacement must differ: resample where a record drew itself.
-            missing = missing[out[missing] == rows[missing]]
-        return out
+            replaced = replaced[perturbed[replaced] == rows[replaced]]
+        return perturbed
 
 
 def frapp_plan(n: int, domain: ViewDomain | Mapping[str, Any], k: Number, gamma: Number) -> FrappPlan:
@@ -149,8 +151,8 @@ def frapp_plan(n: int, domain: ViewDomain | Mapping[str, Any], k: Number, gamma:
 
 def error_constants(k: Number, gamma: Number, error: Number = "0.05") -> dict[str, float]:
     """Return the printed error constants: rho1 of alpha-beta, rho2 of FRAPP, and their ratio."""
-    times, belief, level = exact(k, "k"), exact(gamma, "gamma"), math.log(2 / float(exact(error, "error")))
-    odds = float(times * (1 - belief) / belief)
+    multiple, belief, level = exact(k, "k"), exact(gamma, "gamma"), math.log(2 / float(exact(error, "error")))
+    odds = float(multiple * (1 - belief) / belief)
     return {
         "rho1": 2 * math.sqrt(2 * odds * level),
         "rho2": 2 * odds * math.sqrt(level),
@@ -200,8 +202,8 @@ class Perturbed:
         """Variance of :attr:`value`, exact except for two sums over records that are estimated and clipped to the feasible range."""
         true = self.clipped
         squares = (self.shown_squares - self.rows * self.plan.replaced * self.total_squares) / self.plan.gain
-        most = self.rows * max(self.low**2, self.high**2)
-        return self.spread(true, max(true**2 / self.rows, min(squares, most)), self.rows) / self.plan.gain**2
+        limit = self.rows * max(self.low**2, self.high**2)
+        return self.spread(true, max(true**2 / self.rows, min(squares, limit)), self.rows) / self.plan.gain**2
 
     def bound(self, error: Fraction) -> float:
         """Return the error of :attr:`value` exceeded with probability at most ``error``, for any records (Bernstein).
@@ -211,15 +213,15 @@ class Perturbed:
         widest = self.rows * max(self.spread(weight, weight**2, 1) for weight in (self.low, self.high))
         return bernstein_from(float(widest), float(self.plan.gain), error, float(self.high - self.low))
 
-    def centred(self, count: Perturbed, at: Fraction) -> Perturbed:
-        """Return the query with every weight w replaced by w - ``at``; ``count`` is the count under the same condition."""
+    def centred(self, count: Perturbed, centre: Fraction) -> Perturbed:
+        """Return the query with every weight w replaced by w - ``centre``; ``count`` is the count under the same condition."""
         return replace(
             self,
-            shown=self.shown - at * count.shown,
-            shown_squares=self.shown_squares - 2 * at * self.shown + at**2 * count.shown,
-            total=self.total - at * count.total,
-            total_squares=self.total_squares - 2 * at * self.total + at**2 * count.total,
-            extremes=(self.extremes[0] - at, self.extremes[1] - at),
+            shown=self.shown - centre * count.shown,
+            shown_squares=self.shown_squares - 2 * centre * self.shown + centre**2 * count.shown,
+            total=self.total - centre * count.total,
+            total_squares=self.total_squares - 2 * centre * self.total + centre**2 * count.total,
+            extremes=(self.extremes[0] - centre, self.extremes[1] - centre),
         )
 
     def spread(self, true: Fraction, squares: Fraction, rows: int) -> Fraction:
@@ -237,7 +239,7 @@ class RecordLayer(Layer):
     def of(cls, plan: FrappPlan, shown: NDArray[np.int64], totals: NDArray[Any], rows: int) -> RecordLayer:
         """Build from the published and the domain counts of each query; queries that no tuple or every tuple meets are certain."""
         absent, gain = times(totals, plan.replaced), float(plan.gain)
-        low, high = (np.asarray(each, dtype=np.float64) for each in (totals == plan.domain.size, totals > 0))
+        low, high = (np.asarray(mask, dtype=np.float64) for mask in (totals == plan.domain.size, totals > 0))
         kept = (absent + gain) * (1 - absent - gain)
         return cls(shown, rows * absent, rows * high, gain, kept, absent, rows * low, high - low)
 

@@ -98,10 +98,10 @@ class QueryCells:
             raise PolicyError(
                 f"{' x '.join(self.names)} has {math.prod(self.shape):,} combinations; group by fewer columns."
             )
-        taken = [name for name in self.names if name in FIGURES]
-        if taken:
+        reserved = [name for name in self.names if name in FIGURES]
+        if reserved:
             raise PolicyError(
-                f"The column {taken[0]!r} has the name of a result column, so it cannot be a grouping column. Use estimate(...) for its values."
+                f"The column {reserved[0]!r} has the name of a result column, so it cannot be a grouping column. Use estimate(...) for its values."
             )
 
     @classmethod
@@ -135,23 +135,23 @@ class QueryCells:
 
     def _places(self, keys: Keys) -> NDArray[np.int64]:
         """Return the flat cell index of every key, in row-major order."""
-        places = self.domain.codes(keys, self.names[0])
+        indices = self.domain.codes(keys, self.names[0])
         for name in self.names[1:]:
-            places = places * self.domain[name].size
-            places += self.domain.codes(keys, name)
-        return places
+            indices = indices * self.domain[name].size
+            indices += self.domain.codes(keys, name)
+        return indices
 
     def figures(
-        self, layers: Sequence[Layer], error: Fraction, least: Floats | float, most: Floats | float
+        self, layers: Sequence[Layer], error: Fraction, lowest: Floats | float, highest: Floats | float
     ) -> dict[str, NDArray[Any]]:
-        """Return the estimates of all cells except intervals; each count is clipped to ``least``..``most``."""
-        values = reduce(add, (each.values for each in layers))
+        """Return the estimates of all cells except intervals; each count is clipped to ``lowest``..``highest``."""
+        values = reduce(add, (layer.values for layer in layers))
         return {
-            "shown": reduce(add, (each.shown for each in layers)),
+            "shown": reduce(add, (layer.shown for layer in layers)),
             "value": values,
-            "standard_error": np.sqrt(reduce(add, (each.variances() for each in layers))),
-            "clipped": np.clip(values, least, most),
-            "bound": reduce(add, (each.bounds(error / len(layers)) for each in layers)),
+            "standard_error": np.sqrt(reduce(add, (layer.variances() for layer in layers))),
+            "clipped": np.clip(values, lowest, highest),
+            "bound": reduce(add, (layer.bounds(error / len(layers)) for layer in layers)),
         }
 
     def frame(self, figures: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
@@ -162,12 +162,12 @@ class QueryCells:
 
     def exact_intervals(self, shown: NDArray[np.int64], interval: Interval) -> dict[str, NDArray[Any]]:
         """Return the exact interval of every cell, computed once for each pair of published count and domain count."""
-        distinct, kinds = np.unique(self.totals, return_inverse=True)
+        distinct, total_index = np.unique(self.totals, return_inverse=True)
         width = int(shown.max()) + 1
-        pairs, places = np.unique(kinds * width + shown, return_inverse=True)
+        pairs, pair_index = np.unique(total_index * width + shown, return_inverse=True)
         ends = [interval(pair % width, int(distinct[pair // width])) for pair in pairs.tolist()]
         low, high = np.array(ends, dtype=np.int64).T
-        return {"low": low[places], "high": high[places]}
+        return {"low": low[pair_index], "high": high[pair_index]}
 
 
 def bernstein_intervals(figures: Mapping[str, NDArray[Any]], most: Floats) -> dict[str, NDArray[Any]]:

@@ -84,19 +84,19 @@ def view_meaning(
     counts to tell apart.
     """
     _checked(size, n)
-    rest, odd = divmod(n, whole(k, "k", low=1))
-    if odd:
+    unknown_count, remainder = divmod(n, whole(k, "k", low=1))
+    if remainder:
         raise PolicyError(f"k must divide n = {n}, so that n/k is a number of tuples, but it is {k}.")
     if not 0 <= kept <= min(n, shown) or shown - kept > size - n:
         raise PolicyError(
             f"No view over {size} tuples can have {shown} tuples of which {kept} are true, out of {n} true ones."
         )
-    found = [
-        ViewMeaning(k, _share(rates, size, n, rest, known, shown - known_shown, balance), known, known_shown)
-        for known in range(n - rest + 1)
+    candidates = [
+        ViewMeaning(k, _share(rates, size, n, unknown_count, known, shown - known_shown, balance), known, known_shown)
+        for known in range(n - unknown_count + 1)
         for known_shown in range(max(0, known - (n - kept)), min(known, kept) + 1)
     ]
-    return max(found, key=lambda each: (each.share, each.known))
+    return max(candidates, key=lambda meaning: (meaning.share, meaning.known))
 
 
 def least_k(rates: Rates, size: int, n: int) -> float:
@@ -110,7 +110,7 @@ def least_k(rates: Rates, size: int, n: int) -> float:
     return max(1.0, float(rates.alpha) * n / (_NORMAL_DISTANCE * math.sqrt(expected)))
 
 
-def _share(rates: Rates, size: int, n: int, rest: int, known: int, shown: int, balance: Number) -> Fraction:
+def _share(rates: Rates, size: int, n: int, unknown_count: int, known: int, shown: int, balance: Number) -> Fraction:
     """Return the share of balanced queries for which neither "none of the rest is inside" nor "n/k of it are" changes the
     view's probability by a factor of two.
     """
@@ -124,12 +124,12 @@ def _share(rates: Rates, size: int, n: int, rest: int, known: int, shown: int, b
             if not weight:
                 continue
             total += weight
-            ways = math.comb(inside, hit) * math.comb(space - inside, shown - hit)
+            combinations = math.comb(inside, hit) * math.comb(space - inside, shown - hit)
             ratios = (
-                law(inside, c, hit) * law(space - inside, unknown - c, shown - hit) / ways / plain
+                law(inside, c, hit) * law(space - inside, unknown - c, shown - hit) / combinations / plain
                 if c <= inside and unknown - c <= space - inside
                 else Fraction(0)
-                for c in (0, rest)
+                for c in (0, unknown_count)
             )
             if all(Fraction(1, 2) <= ratio <= 2 for ratio in ratios):
                 good += weight
@@ -166,7 +166,9 @@ def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
 
     @cache
     def ways(inside: int) -> int:
-        return sum(math.comb(known, more) for more in range(known + 1) if inside + more in allowed)
+        return sum(
+            math.comb(known, inside_known) for inside_known in range(known + 1) if inside + inside_known in allowed
+        )
 
     return ways
 

@@ -22,26 +22,26 @@ DUPLICATES: tuple[str, ...] = get_args(Duplicates)
 def full_domain(plan: Plan, declared: ViewDomain | Mapping[str, Any] | None) -> ViewDomain:
     """Return the plan's domain with the values given now; their numbers must match the plan."""
     if declared is None:
-        given = plan.domain
+        full = plan.domain
     else:
-        given = ViewDomain.of(declared)
-        if COUNT in plan.domain.names and COUNT not in given.names:
-            given = ViewDomain((*given.attributes, plan.domain[COUNT]))
+        full = ViewDomain.of(declared)
+        if COUNT in plan.domain.names and COUNT not in full.names:
+            full = ViewDomain((*full.attributes, plan.domain[COUNT]))
         for name, size in plan.domain.sizes.items():
-            if name not in given.names:
-                raise PolicyError(f"domain lacks the column {name!r} of the plan.{did_you_mean(name, given.names)}")
-            if given[name].size != size:
+            if name not in full.names:
+                raise PolicyError(f"domain lacks the column {name!r} of the plan.{did_you_mean(name, full.names)}")
+            if full[name].size != size:
                 raise PolicyError(
-                    f"domain[{name!r}] has {given[name].size} values, but the plan was made for {size}. Plan again, or declare the planned values."
+                    f"domain[{name!r}] has {full[name].size} values, but the plan was made for {size}. Plan again, or declare the planned values."
                 )
-        for name in given.names:
+        for name in full.names:
             if name not in plan.domain.names:
                 raise PolicyError(f"domain has the column {name!r}, which the plan does not have.")
-        given = given.in_order_of(plan.domain.names)
-    for attribute in given.attributes:
+        full = full.in_order_of(plan.domain.names)
+    for attribute in full.attributes:
         # Raises, naming the column, if only the number of values is known.
         _ = attribute.listed
-    return given
+    return full
 
 
 def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> Keys:
@@ -51,18 +51,18 @@ def instance_of(frame: Any, plan: Plan, domain: ViewDomain, duplicates: str) -> 
     if data.height == 0:
         raise DataError("The table has no rows. There is nothing to publish; check the source.")
     keys = _counted(data, domain, plan) if duplicates == "count" else domain.pack(domain.frame_columns(data))
-    found = distinct(keys)
-    if duplicates == "refuse" and len(found) < len(keys):
+    tuples = distinct(keys)
+    if duplicates == "refuse" and len(tuples) < len(keys):
         raise DataError(
-            f"{len(keys) - len(found):,} of {len(keys):,} rows repeat another in all columns. A view is a set: publishing a tuple twice would prove that "
+            f"{len(keys) - len(tuples):,} of {len(keys):,} rows repeat another in all columns. A view is a set: publishing a tuple twice would prove that "
             "it is true. Pass duplicates='dedupe' to publish distinct tuples, or plan with count= and pass duplicates='count'."
         )
-    if len(found) > plan.n:
+    if len(tuples) > plan.n:
         raise DataError(
-            f"The data have {len(found):,} distinct tuples, more than the {plan.n:,} that the plan was made for. Plan again with that number, or a "
+            f"The data have {len(tuples):,} distinct tuples, more than the {plan.n:,} that the plan was made for. Plan again with that number, or a "
             "rounded upper bound (n_public)."
         )
-    return found
+    return tuples
 
 
 def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:

@@ -34,41 +34,44 @@ class DrawnValues:
 
         New samples are written to disk before anything is published, and a lock admits one process at a time.
         """
-        asked = pl.DataFrame({"person": people, "value": values})
+        requested = pl.DataFrame({"person": people, "value": values})
         with self._alone():
-            known = self._read()
-            name = known["name"][0] if known.height else secrets.token_hex(_NAME_BYTES)
-            found = asked.join(known, on=["person", "value"], how="left", maintain_order="left")
-            new = np.flatnonzero(found["shown"].is_null().to_numpy())
-            shown = found["shown"].fill_null(-1).to_numpy().copy()
+            stored = self._read()
+            name = stored["name"][0] if stored.height else secrets.token_hex(_NAME_BYTES)
+            matched = requested.join(stored, on=["person", "value"], how="left", maintain_order="left")
+            new = np.flatnonzero(matched["shown"].is_null().to_numpy())
+            published = matched["shown"].fill_null(-1).to_numpy().copy()
             if len(new):
-                shown[new] = draw(values[new])
-                fresh = asked[new].with_columns(
-                    pl.Series("shown", shown[new]), pl.lit(self.plan).alias("plan"), pl.lit(name).alias("name")
+                published[new] = draw(values[new])
+                new_rows = requested[new].with_columns(
+                    pl.Series("shown", published[new]), pl.lit(self.plan).alias("plan"), pl.lit(name).alias("name")
                 )
-                self._write(pl.concat([known, fresh]))
-        return shown.astype(np.int64), str(name)
+                self._write(pl.concat([stored, new_rows]))
+        return published.astype(np.int64), str(name)
 
     def _read(self) -> pl.DataFrame:
+        """Read the stored samples; an unreadable or damaged file, or one of another plan, is refused."""
         if not self.path.exists():
             return pl.DataFrame(schema=_SCHEMA)
         try:
-            held = pl.read_parquet(self.path)
+            stored = pl.read_parquet(self.path)
         except (pl.exceptions.PolarsError, OSError) as problem:
             raise DataError(
                 f"The memory file {str(self.path)!r} cannot be read ({problem}). Restore it from a backup: sampling again would disclose more."
             ) from None
-        wrong = held.schema != _SCHEMA or not held.height or any(held[name].null_count() for name in held.columns)
-        if wrong or held.select("person", "value").is_duplicated().any():
+        is_malformed = (
+            stored.schema != _SCHEMA or not stored.height or any(stored[name].null_count() for name in stored.columns)
+        )
+        if is_malformed or stored.select("person", "value").is_duplicated().any():
             raise DataError(
                 f"The memory file {str(self.path)!r} is damaged. Restore it from a backup: sampling again would disclose more."
             )
-        if (held["plan"] != self.plan).any():
+        if (stored["plan"] != self.plan).any():
             raise PolicyError(
                 f"The memory file {str(self.path)!r} was made with another probability or other values. Publish with the same ones: a second sample would add its epsilon.",
                 setting=("memory",),
             )
-        return held
+        return stored
 
     def _write(self, draws: pl.DataFrame) -> None:
         written = io.BytesIO()

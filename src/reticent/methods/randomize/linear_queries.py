@@ -35,18 +35,18 @@ def possible_numbers(domain: ViewDomain, column: str) -> list[Fraction]:
     return [exact(value, column) for value in domain[column].listed.drop_nulls().to_list()]
 
 
-def without_nulls(asked: Condition, domain: ViewDomain, column: str) -> Condition:
+def without_nulls(condition: Condition, domain: ViewDomain, column: str) -> Condition:
     """Return the condition restricted to rows in which the column is not null, the base of averages."""
     if not domain[column].listed.null_count():
-        return asked
-    return Condition(asked.text, And((asked.node, Not(IsNull(Column(column))))))
+        return condition
+    return Condition(condition.text, And((condition.node, Not(IsNull(Column(column))))))
 
 
 def held(
-    asked: Condition, domain: ViewDomain, keys: Keys, column: str | None = None, weights: Sequence[Fraction] = ()
+    condition: Condition, domain: ViewDomain, keys: Keys, column: str | None = None, weights: Sequence[Fraction] = ()
 ) -> tuple[Fraction, Fraction]:
     """Return the sum of weights and of squared weights of rows in a query."""
-    masked = masker(asked, domain)
+    masked = masker(condition, domain)
     if column is None:
         hits = Fraction(sum(int(masked(part).sum()) for part in in_chunks(keys)))
         return hits, hits

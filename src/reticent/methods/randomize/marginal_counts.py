@@ -37,11 +37,11 @@ def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
             "marginals() needs the first view of a plan with uniform noise. Use group_by(...) for this view."
         )
     domain, rates = view.domain, view.rates
-    kept = float(rates.s * (1 - rates.s))
+    kept_variance = float(rates.s * (1 - rates.s))
     names = domain.names
     widest = min(width, len(names))
     codes = {name: domain.codes(view.keys, name).astype(np.int32) for name in names}
-    known: dict[tuple[str, ...], NDArray[np.int64]] = {}
+    counts_by_columns: dict[tuple[str, ...], NDArray[np.int64]] = {}
     for columns in combinations(names, widest):
         shape = tuple(domain[name].size for name in columns)
         if math.prod(shape) > LARGEST_CELLS:
@@ -49,15 +49,22 @@ def marginals(view: View, width: int = 3) -> Iterator[Marginal]:
         packed = codes[columns[0]]
         for name, size in zip(columns[1:], shape[1:], strict=True):
             packed = packed * np.int32(size) + codes[name]
-        known[columns] = np.bincount(packed, minlength=math.prod(shape)).reshape(shape)
+        counts_by_columns[columns] = np.bincount(packed, minlength=math.prod(shape)).reshape(shape)
     for size in range(widest - 1, 0, -1):
         for columns in combinations(names, size):
-            wider = next((each for each in known if len(each) == size + 1 and set(columns) <= set(each)), None)
+            wider = next(
+                (
+                    columns_counted
+                    for columns_counted in counts_by_columns
+                    if len(columns_counted) == size + 1 and set(columns) <= set(columns_counted)
+                ),
+                None,
+            )
             if wider is not None:
-                extra = next(place for place, name in enumerate(wider) if name not in columns)
-                known[columns] = known[wider].sum(axis=extra)
-    for columns, shown in known.items():
+                dropped_axis = next(axis for axis, name in enumerate(wider) if name not in columns)
+                counts_by_columns[columns] = counts_by_columns[wider].sum(axis=dropped_axis)
+    for columns, shown in counts_by_columns.items():
         total = Fraction(domain.size, math.prod(shown.shape))
-        most = float(min(Fraction(view.plan.n), total))
-        layer = Layer(shown, float(rates.beta * total), most, float(rates.alpha), kept, float(rates.beta))
+        limit = float(min(Fraction(view.plan.n), total))
+        layer = Layer(shown, float(rates.beta * total), limit, float(rates.alpha), kept_variance, float(rates.beta))
         yield Marginal(columns, shown, layer.values, np.sqrt(layer.variances()))

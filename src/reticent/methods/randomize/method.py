@@ -43,8 +43,8 @@ class _Mechanism(ABC):
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """Return a draft that samples the tuples, with the plan as evidence."""
         seed = None if context is None else context.randomness.insecure_seed
-        made = self._drawn(table, definition, seed).draft(table, definition, context)
-        return replace(made, budget=DeclaredBudget.of(self.budget, type(self).__name__))
+        draft = self._drawn(table, definition, seed).draft(table, definition, context)
+        return replace(draft, budget=DeclaredBudget.of(self.budget, type(self).__name__))
 
     @abstractmethod
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[Any]: ...
@@ -105,17 +105,19 @@ class AlphaBeta(_Mechanism):
         )
 
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[ViewManifest]:
-        made = self.plan(table, definition)
-        return draw(table.frame, made, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed)
+        view_plan = self.plan(table, definition)
+        return draw(
+            table.frame, view_plan, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed
+        )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
-        made = self.plan(table, definition)
-        figures = {each.name: each.standard_error for each in made.samples}
-        listed = "; ".join(f"{name}: {value:,.1f}" for name, value in figures.items())
+        view_plan = self.plan(table, definition)
+        figures = {sample.name: sample.standard_error for sample in view_plan.samples}
+        figure_list = "; ".join(f"{name}: {value:,.1f}" for name, value in figures.items())
         return ExpectedError(
-            {"expected_rows": float(made.expected_rows), "standard_error": figures["one tuple"], **figures},
-            f"About {float(made.expected_rows):,.0f} tuples would be published, of which about {float(made.s * made.n):,.0f} are true. Standard errors of counts, by the part of the domain that meets "
-            f"the condition: {listed}.",
+            {"expected_rows": float(view_plan.expected_rows), "standard_error": figures["one tuple"], **figures},
+            f"About {float(view_plan.expected_rows):,.0f} tuples would be published, of which about {float(view_plan.s * view_plan.n):,.0f} are true. Standard errors of counts, by the part of the domain that meets "
+            f"the condition: {figure_list}.",
         )
 
 
@@ -149,9 +151,9 @@ class Frapp(_Mechanism):
         return FrappPlan.for_belief(rows, declared_domain(table, self.domain), promise)
 
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[FrappManifest]:
-        made, draws = self.plan(table, definition), Draws(insecure_seed)
-        keys = made.perturb(table.frame, draws)
-        return DrawnTuples(FrappManifest(made), iter([keys]), draws.is_secure, made.n, self.describe())
+        frapp_plan, draws = self.plan(table, definition), Draws(insecure_seed)
+        keys = frapp_plan.perturb(table.frame, draws)
+        return DrawnTuples(FrappManifest(frapp_plan), iter([keys]), draws.is_secure, frapp_plan.n, self.describe())
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         return self.plan(table, definition).expected_error("tuple")
@@ -168,24 +170,24 @@ def _belief(definition: Definition, method: str) -> BoundedBelief:
 def declared_domain(table: Table, declared: Mapping[str, Any] | None) -> ViewDomain:
     """Return the public domain: the given one, or the declared leaves of the quasi columns; never the values in the data."""
     if declared is not None:
-        made = ViewDomain.of(declared)
-        for name in made.names:
+        domain = ViewDomain.of(declared)
+        for name in domain.names:
             if name not in (*table.quasi, *table.sensitive, *table.declared):
                 raise PolicyError(
                     f"domain names the column {name!r}, which the table does not publish: only quasi, sensitive and declared columns can be published. "
                     "Remove it from the domain, or give it one of these roles."
                 )
-        return made
-    found: dict[str, Any] = {}
+        return domain
+    declared_values: dict[str, Any] = {}
     for hierarchy in table.hierarchies:
         if hierarchy.data_dependent:
             raise PolicyError(
                 f"The values of column {hierarchy.column!r} are known from the data only. Declare its domain: domain={{...}} of the method, or a "
                 "hierarchy with declared leaves."
             )
-        found[hierarchy.column] = hierarchy.leaves
+        declared_values[hierarchy.column] = hierarchy.leaves
     for name in table.sensitive:
         raise PolicyError(
             f"Declare the values that the sensitive column {name!r} can take: domain={{{name!r}: [...], ...}} of the method."
         )
-    return ViewDomain.of(found)
+    return ViewDomain.of(declared_values)

@@ -105,9 +105,9 @@ class Perturbation:
         if self.keep is not None:
             exact(self.keep, "Perturbation: keep", above=0, below=1)
         DeclaredBudget.of(self.budget, "Perturbation")
-        listed = [] if self.values is None else list(self.values)
+        values = [] if self.values is None else list(self.values)
         if isinstance(self.values, str) or any(
-            isinstance(each, Sequence) and not isinstance(each, str) for each in listed
+            isinstance(value, Sequence) and not isinstance(value, str) for value in values
         ):
             raise PolicyError(
                 f"Perturbation: values must be a list of values, but it is {self.values!r}.",
@@ -142,14 +142,14 @@ class Perturbation:
         column, draws = plan.domain.attributes[0], Draws(context.randomness.insecure_seed)
         context.step("drawing values")
         true = column.encode(table.frame[column.name])
-        drawing = partial(drawn, plan, draws)
+        sample = partial(drawn, plan, draws)
         memory = None if self.memory is None else DrawnValues(Path(self.memory), fingerprint(plan))
-        shown, name = (drawing(true), None) if memory is None else memory.recalled(_people(table), true, drawing)
-        kept = [table.frame[each] for each in (*table.quasi, *table.declared)]
+        published, name = (sample(true), None) if memory is None else memory.recalled(_people(table), true, sample)
+        unchanged = [table.frame[name_kept] for name_kept in (*table.quasi, *table.declared)]
         details = PerturbedManifest(plan, name)
         return Draft(
             format=FORMAT,
-            tables={"data": FrameRows(pl.DataFrame([*kept, column.decode(shown).alias(column.name)]))},
+            tables={"data": FrameRows(pl.DataFrame([*unchanged, column.decode(published).alias(column.name)]))},
             evidence=Evidence(plan=plan),
             method=self.describe(),
             details=details.as_json(),
@@ -175,25 +175,25 @@ class Perturbation:
     def plan(self, table: Table, definition: Definition) -> FrappPlan:
         """Return the plan with the given retention probability, or the largest that the definition allows."""
         column = next(iter(table.sensitive))
-        listed = table.sensitive_columns[0].labels if self.values is None else self.values
-        domain = ViewDomain.of({column: listed})
+        values = table.sensitive_columns[0].labels if self.values is None else self.values
+        domain = ViewDomain.of({column: values})
         size = domain.size
         if size < 2:
             raise PolicyError(
                 f"Column {column!r} can take only {size} value, so nothing could be hidden.", setting=("values",)
             )
         ratio = min(_allowed(part) for part in definition.parts())
-        most = (ratio - 1) / (ratio - 1 + size)
-        probability = most if self.keep is None else exact(self.keep, "keep")
+        largest = (ratio - 1) / (ratio - 1 + size)
+        probability = largest if self.keep is None else exact(self.keep, "keep")
         plan = FrappPlan(table.rows, domain, probability + (1 - probability) / size)
-        broken = [
+        violated = [
             part
             for part in definition.parts()
             if isinstance(part, LocalDP | BoundedBelief) and not part.assess(plan).holds
         ]
-        if self.keep is not None and broken:
+        if self.keep is not None and violated:
             raise PolicyError(
-                f"Perturbation: keep = {self.keep} is more than {broken[0]} allows: about {float(most):.4f} for a column of {size} values. Omit keep to use the maximum "
+                f"Perturbation: keep = {self.keep} is more than {violated[0]} allows: about {float(largest):.4f} for a column of {size} values. Omit keep to use the maximum "
                 "allowed, or weaken the definition.",
                 setting=("keep",),
                 value=self.keep,
@@ -214,14 +214,14 @@ def drawn(plan: FrappPlan, draws: Draws, true: Codes) -> Codes:
     """Return values kept with probability p, otherwise sampled from all of them, the true one included."""
     size = plan.domain.size
     # g = p + (1 - p)/d, so that p = (d g - 1)/(d - 1).
-    kept = draws.coins((size * plan.kept - 1) / (size - 1), len(true))
-    return np.where(kept, true, draws.below(size, len(true)))
+    is_kept = draws.coins((size * plan.kept - 1) / (size - 1), len(true))
+    return np.where(is_kept, true, draws.below(size, len(true)))
 
 
 def fingerprint(plan: FrappPlan) -> str:
     """Return an identifier of the sampling: the column, its values, and the probability."""
-    told = {"domain": to_plain(plan.domain.as_json()), "kept": str(plan.kept)}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    payload = {"domain": to_plain(plan.domain.as_json()), "kept": str(plan.kept)}
+    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
 
 def _allowed(part: Definition) -> Fraction:
@@ -246,8 +246,8 @@ def _people(table: Table) -> pl.Series:
     return table.frame[table.key].cast(pl.String)
 
 
-def _beside(memory: str, given: Sequence[PriorDisclosure]) -> Judgement:
+def _beside(memory: str, prior: Sequence[PriorDisclosure]) -> Judgement:
     """Judge a release with prior releases that used the same memory: a repeated sample discloses nothing new."""
-    if all(each.details.get("memory") == memory for each in given):
-        return allow("Draws are kept: whoever's value did not change shows the same in all releases." if given else "")
-    return alone(given)
+    if all(entry.details.get("memory") == memory for entry in prior):
+        return allow("Draws are kept: whoever's value did not change shows the same in all releases." if prior else "")
+    return alone(prior)

@@ -68,10 +68,10 @@ class PerturbedFormat(MechanismFormat):
 
     def read(self, public: PublicSide) -> PerturbedManifest:
         """The details of a release."""
-        found = read_details(PerturbedManifest.from_json, public.manifest.details)
-        if list(public.manifest.named(ROLE)) != [found.column.name]:
-            raise DataError(f"manifest.json: the randomized column is {found.column.name!r}.")
-        return found
+        details = read_details(PerturbedManifest.from_json, public.manifest.details)
+        if list(public.manifest.named(ROLE)) != [details.column.name]:
+            raise DataError(f"manifest.json: the randomized column is {details.column.name!r}.")
+        return details
 
     def plan(self, public: PublicSide) -> MechanismPlan:
         return self.read(public).plan
@@ -94,14 +94,16 @@ class PerturbedFormat(MechanismFormat):
         it.
         """
         frame, plan = rows["data"].frame(), read_details(PerturbedManifest.from_json, details).plan
-        there = unused("shown", frame.columns)
-        every = frame.unique().with_columns(pl.lit(True).alias(there))
+        marker = unused("shown", frame.columns)
+        published_rows = frame.unique().with_columns(pl.lit(True).alias(marker))
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
-            asked = people.select(pl.col(name).cast(dtype, strict=False) for name, dtype in frame.schema.items())
-            found = asked.join(every, on=frame.columns, how="left", maintain_order="left", nulls_equal=True)
-            shown: NDArray[np.bool_] = found[there].fill_null(False).to_numpy()
-            return shown
+            looked_up = people.select(pl.col(name).cast(dtype, strict=False) for name, dtype in frame.schema.items())
+            matches = looked_up.join(
+                published_rows, on=frame.columns, how="left", maintain_order="left", nulls_equal=True
+            )
+            is_published: NDArray[np.bool_] = matches[marker].fill_null(False).to_numpy()
+            return is_published
 
         prior = plan.replaced / (plan.kept + plan.replaced)
         channel = Channel(plan.kept, plan.replaced, plan.replaced, prior, _EVEN, shows)
@@ -109,23 +111,23 @@ class PerturbedFormat(MechanismFormat):
 
     def words(self, public: PublicSide) -> Words:
         details = self.read(public)
-        own, size = float(details.plan.gain), details.plan.domain.size
-        kept = (
+        kept_probability, size = float(details.plan.gain), details.plan.domain.size
+        memory_note = (
             " Draws are kept: a later release of the same people shows the same for whoever's value did not change."
             if details.memory
             else ""
         )
         coarser = [column.name for column in public.manifest.columns if column.coarsened is not None]
-        others = (
+        other_columns = (
             f"All other columns are true ({column_list(coarser)} rounded)"
             if coarser
             else "All other columns are published as they are"
         )
         return Words(
-            f"True rows but for {details.column.name!r}: each of its values was kept with probability {own:.4g}, and else drawn from the {size} that there can be. No single value proves "
-            f"anything; counts over many can be estimated with stated errors.{kept}",
+            f"True rows but for {details.column.name!r}: each of its values was kept with probability {kept_probability:.4g}, and else drawn from the {size} that there can be. No single value proves "
+            f"anything; counts over many can be estimated with stated errors.{memory_note}",
             (
-                f"{others}, so that anybody can see whether a person with certain values is in the table.",
+                f"{other_columns}, so that anybody can see whether a person with certain values is in the table.",
                 "Whoever takes a drawn value for true is often wrong. Count with `reticent query`, which knows the noise.",
                 "Drawing again for the same people multiplies what is told: keep the draws (memory) where there are several releases.",
             ),
@@ -135,11 +137,11 @@ class PerturbedFormat(MechanismFormat):
         """Estimate without bias how many people meet a condition; conditions without the sampled column are counted exactly."""
         if estimator != "uniform":
             raise PolicyError(f"Perturbed values have a single estimator, not {estimator!r}.")
-        asked = Condition.of(condition)
+        parsed = Condition.of(condition)
         details, rows = self.read(public), public.rows["data"]
-        asked.check_names(list(rows.schema))
-        strata = _strata(rows, asked, details)
-        return _estimate(asked.text, strata, details.plan)
+        parsed.check_names(list(rows.schema))
+        strata = _strata(rows, parsed, details)
+        return _estimate(parsed.text, strata, details.plan)
 
 
 @dataclass(frozen=True)
@@ -151,26 +153,34 @@ class _PerturbedStratum:
     shown: int
 
 
-def _strata(rows: Rows, asked: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
+def _strata(rows: Rows, condition: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
     """Group the rows by how many of the possible sensitive values make them meet the condition."""
     column, name = details.column, details.column.name
-    kinds, times = rows.counted([*(each for each in asked.scope if each != name), name])
-    met = _met(asked, kinds)
-    if name in asked.scope:
-        values = column.listed.cast(kinds.schema[name])
+    distinct, multiplicities = rows.counted(
+        [*(name_in_scope for name_in_scope in condition.scope if name_in_scope != name), name]
+    )
+    is_met = _met(condition, distinct)
+    if name in condition.scope:
+        values = column.listed.cast(distinct.schema[name])
         cells = sum(
-            _met(asked, kinds.with_columns(value.alias(name))).astype(np.int64) for value in map(pl.lit, values)
+            _met(condition, distinct.with_columns(value.alias(name))).astype(np.int64) for value in map(pl.lit, values)
         )
     else:
-        cells = np.where(met, column.size, 0)
-    found, stratum = np.unique(cells, return_inverse=True)
-    many, shown = sum_by(stratum, times, len(found)), sum_by(stratum, times * met, len(found))
-    return [_PerturbedStratum(*figures) for figures in zip(found.tolist(), many.tolist(), shown.tolist(), strict=True)]
+        cells = np.where(is_met, column.size, 0)
+    cell_counts, stratum = np.unique(cells, return_inverse=True)
+    row_counts, shown_counts = (
+        sum_by(stratum, multiplicities, len(cell_counts)),
+        sum_by(stratum, multiplicities * is_met, len(cell_counts)),
+    )
+    return [
+        _PerturbedStratum(*figures)
+        for figures in zip(cell_counts.tolist(), row_counts.tolist(), shown_counts.tolist(), strict=True)
+    ]
 
 
-def _met(asked: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
-    met: NDArray[np.bool_] = asked.mask(rows).to_numpy()
-    return met
+def _met(condition: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
+    is_met: NDArray[np.bool_] = condition.mask(rows).to_numpy()
+    return is_met
 
 
 def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPlan) -> Estimate:

@@ -52,19 +52,19 @@ class FrappView(Reader):
         """Estimate how many records meet a condition: (n_V - q n n_D)/(g_f - q), unbiased, with standard error, Bernstein
         bound and exact interval.
         """
-        asked, level = checked(condition, self.domain), level_of(error, _ERROR, queries)
-        found = self._query(asked)
-        interval = self.plan.interval(int(found.shown), int(found.total), len(self), level)
-        return _answer(asked.text, found, interval, level)
+        parsed, level = checked(condition, self.domain), level_of(error, _ERROR, queries)
+        query = self._query(parsed)
+        interval = self.plan.interval(int(query.shown), int(query.total), len(self), level)
+        return _answer(parsed.text, query, interval, level)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """Estimate the sum of a numeric column over the records that meet a condition (a linear query); nulls add 0."""
-        asked, level = checked(condition, self.domain), level_of(error, _ERROR)
-        found = self._query(asked, column)
-        bound, least, most = Fraction(found.bound(level)), len(self) * found.low, len(self) * found.high
-        low, high = (max(least, min(end, most)) for end in (found.value - bound, found.value + bound))
-        made = _answer(f"sum of {column} where {asked.text}", found, (float(low), float(high)), level)
-        return replace(made, counts=f"of {column} in all")
+        parsed, level = checked(condition, self.domain), level_of(error, _ERROR)
+        query = self._query(parsed, column)
+        bound, lowest, highest = Fraction(query.bound(level)), len(self) * query.low, len(self) * query.high
+        low, high = (max(lowest, min(end, highest)) for end in (query.value - bound, query.value + bound))
+        estimate = _answer(f"sum of {column} where {parsed.text}", query, (float(low), float(high)), level)
+        return replace(estimate, counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """Estimate the average of a numeric column, ignoring nulls: a ratio of sum and count, its standard error by the delta method.
@@ -72,21 +72,21 @@ class FrappView(Reader):
         The interval needs no large counts: over the true records the weights minus their average sum to 0
         (``averaging``). ``bound`` is the distance to its farther end.
         """
-        asked = without_nulls(checked(condition, self.domain), self.domain, column)
-        level, count, total = level_of(error, _ERROR), self._query(asked), self._query(asked, column)
-        value = average_of(asked.text, total.value, count.value)
+        parsed = without_nulls(checked(condition, self.domain), self.domain, column)
+        level, count, total = level_of(error, _ERROR), self._query(parsed), self._query(parsed, column)
+        value = average_of(parsed.text, total.value, count.value)
 
-        def is_too_far(at: Fraction) -> bool:
-            moved = total.centred(count, at)
-            return abs(moved.value) > moved.bound(level)
+        def is_too_far(average: Fraction) -> bool:
+            centred = total.centred(count, average)
+            return abs(centred.value) > centred.bound(level)
 
-        least, most = total.extremes
-        interval = fitting(is_too_far, value, least, most)
+        lowest, highest = total.extremes
+        interval = fitting(is_too_far, value, lowest, highest)
         return Estimate(
-            f"average of {column} where {asked.text}",
+            f"average of {column} where {parsed.text}",
             value,
             math.sqrt(total.centred(count, value).variance()) / float(count.value),
-            max(least, min(value, most)),
+            max(lowest, min(value, highest)),
             interval,
             max(abs(end - float(value)) for end in interval),
             level,
@@ -119,20 +119,23 @@ class FrappView(Reader):
 
         return cells.frame(figures | cells.exact_intervals(layer.shown, interval))
 
-    def _query(self, asked: Condition, column: str | None = None) -> Perturbed:
+    def _query(self, condition: Condition, column: str | None = None) -> Perturbed:
         """Build the query for a count, or for the sum of a column."""
         one, size = Fraction(1), self.domain.size
         if column is None:
-            shown, total = held(asked, self.domain, self.keys)[0], int(count_or_refuse(asked, self.domain, "a count"))
+            shown, total = (
+                held(condition, self.domain, self.keys)[0],
+                int(count_or_refuse(condition, self.domain, "a count")),
+            )
             extremes = (one, one) if total else (0 * one, 0 * one)
             return Perturbed(self.plan, len(self), shown, shown, one * total, one * total, extremes, total == size)
         weights = numbers(self.domain, column)
-        counts = count_or_refuse(asked, self.domain, "a sum", keep=[column]).tolist()
+        counts = count_or_refuse(condition, self.domain, "a sum", keep=[column]).tolist()
         possible = [weight for count, weight in zip(counts, weights, strict=True) if count] or [0 * one]
         return Perturbed(
             self.plan,
             len(self),
-            *held(asked, self.domain, self.keys, column, weights),
+            *held(condition, self.domain, self.keys, column, weights),
             moment(counts, weights, 1),
             moment(counts, weights, 2),
             (min(possible), max(possible)),
@@ -141,18 +144,18 @@ class FrappView(Reader):
 
 
 def _answer(
-    condition: str, found: Perturbed, interval: tuple[int, int] | tuple[float, float], level: Fraction
+    condition: str, query: Perturbed, interval: tuple[int, int] | tuple[float, float], level: Fraction
 ) -> Estimate:
     return Estimate(
         condition,
-        found.value,
-        math.sqrt(found.variance()),
-        found.clipped,
+        query.value,
+        math.sqrt(query.variance()),
+        query.clipped,
         interval,
-        found.bound(level),
+        query.bound(level),
         level,
-        found.shown,
-        found.total,
+        query.shown,
+        query.total,
     )
 
 

@@ -71,11 +71,11 @@ class Plan:
             raise PolicyError(
                 "A plan with a source is for one view, and its source must cover the columns of the domain."
             )
-        found = self.definition.assess(self)
-        if not found.holds:
-            assert found.witness is not None
+        assessment = self.definition.assess(self)
+        if not assessment.holds:
+            assert assessment.witness is not None
             raise Infeasible(
-                f"The rates do not satisfy the definition: {found.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
+                f"The rates do not satisfy the definition: {assessment.witness.text} Use a smaller s (preset='tight' or 'floor'), fewer views, or more noise."
             )
 
     @property
@@ -110,8 +110,8 @@ class Plan:
             raise PolicyError(
                 "Non-uniform noise needs a plan for one view and adversary='independent'. Change the plan, or remove the source."
             )
-        made = SourceRates.covering(source, self.d, self.gamma, self.s)
-        return replace(self, source=source, rates=Rates(made.alpha, made.scale / self.domain.size))
+        rates = SourceRates.covering(source, self.d, self.gamma, self.s)
+        return replace(self, source=source, rates=Rates(rates.alpha, rates.scale / self.domain.size))
 
     def ratios(self, adversary: Adversary) -> Ratios:
         """Return the likelihood ratios of its views for an adversary.
@@ -119,10 +119,10 @@ class Plan:
         If people are counted, an adversary who knows all other people's tuples and wonders which of two tuples a person
         has compares two exchanged records: the ratio of one exchange counts twice.
         """
-        found, swap = self.law.ratios(adversary), self.law.swap_ratio()
-        if not self.counts_people or adversary == "independent" or swap is None:
-            return found
-        return replace(found, highest=max(found.highest, swap**2))
+        ratios, swap_ratio = self.law.ratios(adversary), self.law.swap_ratio()
+        if not self.counts_people or adversary == "independent" or swap_ratio is None:
+            return ratios
+        return replace(ratios, highest=max(ratios.highest, swap_ratio**2))
 
     @property
     def counts_people(self) -> bool:
@@ -235,21 +235,21 @@ class Plan:
     def samples(self) -> tuple[SampleQuery, ...]:
         """Return the expected accuracy of queries that half, a tenth, a hundredth of the domain (or of the source) and a single tuple meet."""
         size, what = self.domain.size, "domain" if self.source is None else "source"
-        asked = [
+        queries = [
             ("all tuples", 1),
             (f"half of the {what}", 2),
             ("a tenth", 10),
             ("a hundredth", 100),
             ("a thousandth", 1000),
         ]
-        found = []
-        for name, part in asked:
-            if size >= part:
-                true = self.n // part
-                spread = math.sqrt(variance(self.law, Fraction(true), size // part))
-                found.append(SampleQuery(name, size // part, true, spread))
-        found.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.law, Fraction(0), 1))))
-        return tuple(found)
+        samples = []
+        for name, divisor in queries:
+            if size >= divisor:
+                true = self.n // divisor
+                spread = math.sqrt(variance(self.law, Fraction(true), size // divisor))
+                samples.append(SampleQuery(name, size // divisor, true, spread))
+        samples.append(SampleQuery("one tuple", 1, 0, math.sqrt(variance(self.law, Fraction(0), 1))))
+        return tuple(samples)
 
     def words(self) -> str:
         """Describe the plan in plain language."""
@@ -284,10 +284,10 @@ class Plan:
                 f"a true tuple is included with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
                 f"{float(self.beta):.6g}."
             )
-        made = self.source_rates
+        rates = self.source_rates
         return (
-            f"any of the {self.domain.size:,} tuples of the domain is included with probability {float(made.least):.6g} to {float(made.largest):.6g}, as the "
-            f"source determines, and a true one with {float(made.alpha):.6g} more."
+            f"any of the {self.domain.size:,} tuples of the domain is included with probability {float(rates.least):.6g} to {float(rates.largest):.6g}, as the "
+            f"source determines, and a true one with {float(rates.alpha):.6g} more."
         )
 
     @property
@@ -452,22 +452,24 @@ def plan(
             raise PolicyError("alpha= and beta= are for one view; several views use a preset.")
         rates, preset = Rates(exact(alpha, "alpha"), exact(beta, "beta")), "own"
     else:
-        least = None if floor is None else exact(floor, "floor")
+        floor_exact = None if floor is None else exact(floor, "floor")
         counted = count is not None
-        rates = rates_for(prior, belief, preset, adversary, floor=least, views=views, frozen=frozen, counted=counted)
-    made = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
+        rates = rates_for(
+            prior, belief, preset, adversary, floor=floor_exact, views=views, frozen=frozen, counted=counted
+        )
+    planned = Plan(rows, space, prior, belief, adversary, preset, rates, exact(error, "error"))
     if source is not None:
         chosen = source if isinstance(source, NoiseSource) else NoiseSource.of(space, source)
-        made = made.with_source(chosen) if k is None else _by_density(made, chosen)
-    _check_target(made, rho)
-    return made
+        planned = planned.with_source(chosen) if k is None else _by_density(planned, chosen)
+    _check_target(planned, rho)
+    return planned
 
 
-def _by_density(made: Plan, source: NoiseSource) -> Plan:
+def _by_density(planned: Plan, source: NoiseSource) -> Plan:
     """Return the plan with noise against adversaries whose prior in each tuple is at most k times its density under the source."""
-    found = SourceRates.calibrated(source, made.n, made.k, made.gamma, made.s)
-    rates = Rates(found.alpha, found.scale / made.domain.size)
-    return replace(made, d=made.k * made.n * source.least, rates=rates, source=source)
+    rates_found = SourceRates.calibrated(source, planned.n, planned.k, planned.gamma, planned.s)
+    rates = Rates(rates_found.alpha, rates_found.scale / planned.domain.size)
+    return replace(planned, d=planned.k * planned.n * source.least, rates=rates, source=source)
 
 
 def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
@@ -481,7 +483,7 @@ def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
     return ViewDomain((*domain.attributes, Attribute.of(COUNT, range(1, whole(cap, "count", low=1) + 1))))
 
 
-def _check_target(made: Plan, rho: Number | None) -> None:
+def _check_target(planned: Plan, rho: Number | None) -> None:
     if rho is None:
         return
     target = exact(rho, "rho")
@@ -490,9 +492,9 @@ def _check_target(made: Plan, rho: Number | None) -> None:
             f"rho = {rho} requires an error below sqrt(n) for every query: any algorithm that achieves it lets some tuple of average prior reach a "
             "posterior of 2/3. The target must be at least 1."
         )
-    if made.rho > target:
+    if planned.rho > target:
         raise Infeasible(
-            f"With these rates rho is {made.rho:.4g}, above the target {float(target):.4g}. Choose a smaller k, a larger gamma, or preset='max-utility'."
+            f"With these rates rho is {planned.rho:.4g}, above the target {float(target):.4g}. Choose a smaller k, a larger gamma, or preset='max-utility'."
         )
 
 
@@ -500,8 +502,8 @@ def logarithm_above(value: Fraction | None) -> float:
     """Return a float not below the logarithm of a fraction."""
     if value is None:
         return math.inf
-    found = math.log(value.numerator) - math.log(value.denominator)
-    return math.nextafter(found + 1e-12 * max(1.0, abs(found)), math.inf)
+    logarithm = math.log(value.numerator) - math.log(value.denominator)
+    return math.nextafter(logarithm + 1e-12 * max(1.0, abs(logarithm)), math.inf)
 
 
 def upwards(value: float, digits: int = 4) -> str:

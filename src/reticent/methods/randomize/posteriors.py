@@ -32,17 +32,17 @@ def block_posterior(rates: Rates, priors: Sequence[Number], seen: Sequence[bool]
     w_i = p_i times the product over the block of s (for t_i) or beta (for the others), complemented for tuples not in
     the view; then normalized.
     """
-    beliefs = [exact(prior, f"priors[{place}]", low=0, high=1) for place, prior in enumerate(priors)]
+    beliefs = [exact(prior, f"priors[{index}]", low=0, high=1) for index, prior in enumerate(priors)]
     if len(beliefs) != len(seen) or not beliefs:
         raise PolicyError("priors and seen must have one entry for every tuple of the block.")
     if sum(beliefs) != 1:
         raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(beliefs)}.")
     s, beta = rates.s, rates.beta
     weights = []
-    for place, belief in enumerate(beliefs):
+    for index, belief in enumerate(beliefs):
         weight = belief
-        for other, shown in enumerate(seen):
-            chance = s if other == place else beta
+        for other_index, shown in enumerate(seen):
+            chance = s if other_index == index else beta
             weight *= chance if shown else 1 - chance
         weights.append(weight)
     return _normalized(weights)
@@ -55,20 +55,20 @@ def worlds_posterior(
     view: Collection[Hashable],
 ) -> dict[Hashable, Fraction]:
     """Return the posteriors of an adversary with any prior, given as possible tables with their probabilities; for small domains only."""
-    listed = [(frozenset(table), exact(chance, "probability of a table", low=0, high=1)) for table, chance in worlds]
-    if sum(chance for _, chance in listed) != 1:
+    tables = [(frozenset(table), exact(chance, "probability of a table", low=0, high=1)) for table, chance in worlds]
+    if sum(chance for _, chance in tables) != 1:
         raise PolicyError("The probabilities of the tables must add up to 1.")
-    shown = frozenset(view)
+    published = frozenset(view)
     weights = []
-    for table, chance in listed:
+    for table, chance in tables:
         weight = chance
-        for each in domain:
-            rate = rates.s if each in table else rates.beta
-            weight *= rate if each in shown else 1 - rate
+        for tuple_in_table in domain:
+            rate = rates.s if tuple_in_table in table else rates.beta
+            weight *= rate if tuple_in_table in published else 1 - rate
         weights.append(weight)
     after = _normalized(weights)
     return {
-        each: sum((w for (table, _), w in zip(listed, after, strict=True) if each in table), Fraction(0))
+        each: sum((w for (table, _), w in zip(tables, after, strict=True) if each in table), Fraction(0))
         for each in domain
     }
 
@@ -76,12 +76,12 @@ def worlds_posterior(
 def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[str, Any]:
     """Return whether a view includes a tuple, and its exact posterior."""
     _check_plain(view)
-    seen = _seen(view, [tuple_])[0]
+    is_shown = _seen(view, [tuple_])[0]
     before = exact(prior, "prior", low=0, high=1)
-    after = tuple_posterior(view.rates, before, seen)
+    after = tuple_posterior(view.rates, before, is_shown)
     covered = before <= view.plan.d or before == 1
     return {
-        "seen": seen,
+        "seen": is_shown,
         "prior": before,
         "posterior": after,
         "ratio": after / before if before else None,
@@ -93,23 +93,25 @@ def audit_tuple(view: View, tuple_: Mapping[str, Any], prior: Number) -> dict[st
 def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence[Number]) -> dict[str, Any]:
     """Return which tuples of a block a view includes, and the exact posteriors (link attacks)."""
     _check_plain(view)
-    for place, each in enumerate(block):
-        if each in block[:place]:
+    for index, record in enumerate(block):
+        if record in block[:index]:
             raise PolicyError(
-                f"The block lists the record {dict(each)} twice; exactly one of its records is in the table."
+                f"The block lists the record {dict(record)} twice; exactly one of its records is in the table."
             )
-    seen = _seen(view, block)
-    after = block_posterior(view.rates, priors, seen)
-    return {"seen": seen, "posterior": after, "highest": max(after)}
+    shown_flags = _seen(view, block)
+    after = block_posterior(view.rates, priors, shown_flags)
+    return {"seen": shown_flags, "posterior": after, "highest": max(after)}
 
 
 def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
-    for each in tuples:
-        if not isinstance(each, Mapping):
-            raise PolicyError(f"A record must give every column its value, such as {{'age': 25}}, but it is {each!r}.")
-    frame = pl.DataFrame([dict(each) for each in tuples])
+    for record in tuples:
+        if not isinstance(record, Mapping):
+            raise PolicyError(
+                f"A record must give every column its value, such as {{'age': 25}}, but it is {record!r}."
+            )
+    frame = pl.DataFrame([dict(record) for record in tuples])
     keys = view.domain.pack(view.domain.frame_columns(frame))
-    return [bool(found) for found in among(keys, view.keys)]
+    return [bool(is_shown) for is_shown in among(keys, view.keys)]
 
 
 def _check_plain(view: View) -> None:
@@ -149,22 +151,24 @@ class ExclusiveAdversary:
     blocks: Sequence[Mapping[Hashable, Number]]
 
     def __post_init__(self) -> None:
-        named: dict[Hashable, Fraction] = {}
+        all_priors: dict[Hashable, Fraction] = {}
         for block in self.blocks:
-            found = {each: exact(prior, f"prior of {each!r}", low=0, high=1) for each, prior in block.items()}
-            if sum(found.values()) != 1:
-                raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(found.values())}.")
-            if named.keys() & found.keys():
-                raise PolicyError(f"The tuple {next(iter(named.keys() & found.keys()))!r} is in two blocks.")
-            named |= found
-        _check_bounded(self.d, named)
+            priors = {
+                tuple_id: exact(prior, f"prior of {tuple_id!r}", low=0, high=1) for tuple_id, prior in block.items()
+            }
+            if sum(priors.values()) != 1:
+                raise PolicyError(f"The priors of a block must add up to 1, but they add up to {sum(priors.values())}.")
+            if all_priors.keys() & priors.keys():
+                raise PolicyError(f"The tuple {next(iter(all_priors.keys() & priors.keys()))!r} is in two blocks.")
+            all_priors |= priors
+        _check_bounded(self.d, all_priors)
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
         """Return the posterior of every tuple of every block after a view."""
         after: dict[Hashable, Fraction] = {}
         for block in self.blocks:
-            found = block_posterior(rates, list(block.values()), [each in view for each in block])
-            after |= dict(zip(block, found, strict=True))
+            posteriors = block_posterior(rates, list(block.values()), [tuple_id in view for tuple_id in block])
+            after |= dict(zip(block, posteriors, strict=True))
         return after
 
 

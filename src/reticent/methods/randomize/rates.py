@@ -69,8 +69,8 @@ class Rates:
             raise Infeasible("Against exclusive adversaries one view can be planned, and s must be below 1.")
         if adversary == "exclusive":
             return linked
-        alone = self._independent()
-        return Ratios(max(linked.highest, alone.highest), alone.lowest)
+        independent = self._independent()
+        return Ratios(max(linked.highest, independent.highest), independent.lowest)
 
     def _independent(self) -> Ratios:
         """Return the extremes view by view, over all patterns and histories: a tuple is in an earlier view or not, a member or not."""
@@ -80,16 +80,16 @@ class Rates:
         for index in range(self.views, 0, -1):
             noise = self.noise(index)
             new, old = self.s / noise, self.s / self.carry if self.carry else one
-            gone, missed = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
+            lost, dropped = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
             # A step without membership has ratio 1 in any case; a frozen table has no such step.
-            rest = [] if self.frozen else [one]
+            absent = [] if self.frozen else [one]
             highest = {
-                True: max(old, missed, *rest) * highest[True],
-                False: max(new * highest[True], gone * highest[False], *(r * max(highest.values()) for r in rest)),
+                True: max(old, dropped, *absent) * highest[True],
+                False: max(new * highest[True], lost * highest[False], *(r * max(highest.values()) for r in absent)),
             }
             lowest = {
-                True: min(old, missed, *rest) * lowest[True],
-                False: min(new * lowest[True], gone * lowest[False], *(r * min(lowest.values()) for r in rest)),
+                True: min(old, dropped, *absent) * lowest[True],
+                False: min(new * lowest[True], lost * lowest[False], *(r * min(lowest.values()) for r in absent)),
             }
         return Ratios(highest[False], lowest[False], self.views > 1 and not self.frozen)
 
@@ -146,14 +146,16 @@ def rates_for(
         )
     s = _kept(d, gamma, preset, adversary, floor, views)
     x = 1 / highest_allowed(d, gamma)
-    linked = _root_above(x, 2) if counted else x
+    allowed_ratio = _root_above(x, 2) if counted else x
     if preset == "paper":
-        beta = {"independent": d / gamma, "exclusive": 2 * linked, "both": max(d / gamma, 2 * linked)}[adversary]
+        beta = {"independent": d / gamma, "exclusive": 2 * allowed_ratio, "both": max(d / gamma, 2 * allowed_ratio)}[
+            adversary
+        ]
         return Rates(s - beta, beta)
     carry = _up(s * _exponential_above(Fraction(-1, views))) if views > 1 else Fraction(0)
     beta = s * x if views == 1 else _up(s * x * (s / carry) ** (views - 1))
     if adversary in ("exclusive", "both"):
-        odds = linked * s / (1 - s)
+        odds = allowed_ratio * s / (1 - s)
         beta = max(beta if adversary == "both" else Fraction(0), odds / (1 + odds))
     return Rates(s - beta, beta, views, carry, frozen)
 
@@ -162,18 +164,18 @@ def _kept(
     d: Fraction, gamma: Fraction, preset: str, adversary: Adversary, floor: Fraction | None, views: int
 ) -> Fraction:
     """Return s of a preset: the largest that keeps the required doubt about tuples that are never published."""
-    half, least = Fraction(1, 2), d / gamma
+    half, smallest = Fraction(1, 2), d / gamma
     if preset == "floor":
         assert floor is not None
-        if not least <= floor < 1:
+        if not smallest <= floor < 1:
             raise PolicyError(
-                f"floor must be at least d/gamma = {float(least):.6g} and below 1: less would break the definition, but it is {float(floor):.6g}."
+                f"floor must be at least d/gamma = {float(smallest):.6g} and below 1: less would break the definition, but it is {float(floor):.6g}."
             )
         return 1 - floor if views == 1 else 1 - _root_above(floor, views)
     if preset != "max-utility":
         return half
-    most = 1 - least if views == 1 else 1 - _root_above(least, views)
-    return most if adversary == "independent" else min(half, most)
+    largest = 1 - smallest if views == 1 else 1 - _root_above(smallest, views)
+    return largest if adversary == "independent" else min(half, largest)
 
 
 def _up(value: Fraction) -> Fraction:

@@ -42,14 +42,14 @@ class NoiseSource:
     uniform: Fraction
 
     def __post_init__(self) -> None:
-        for name, listed in self.weights.items():
-            if len(listed) != self.domain[name].size:
+        for name, column_weights in self.weights.items():
+            if len(column_weights) != self.domain[name].size:
                 raise PolicyError(f"source[{name!r}] needs one weight for each of its {self.domain[name].size} values.")
-            if any(weight < 0 for weight in listed) or not any(listed):
+            if any(weight < 0 for weight in column_weights) or not any(column_weights):
                 raise PolicyError(f"source[{name!r}]: weights must be at least 0, and at least one positive.")
-            if sum(listed) >= _MOST_WEIGHT:
+            if sum(column_weights) >= _MOST_WEIGHT:
                 raise PolicyError(
-                    f"source[{name!r}]: scaled to integers, its weights add up to {sum(listed):,}, which is more than 2^62, the limit of the "
+                    f"source[{name!r}]: scaled to integers, its weights add up to {sum(column_weights):,}, which is more than 2^62, the limit of the "
                     "sampler. Round them, or use a common denominator."
                 )
         if not 0 < self.uniform <= 1:
@@ -67,13 +67,13 @@ class NoiseSource:
     ) -> NoiseSource:
         """Build a source from weights or probabilities: for a column a list in the order of its values, or a mapping from value to weight."""
         weights = {}
-        for name, given in declared.items():
+        for name, column_weights in declared.items():
             if name not in domain.names:
                 raise PolicyError(f"source has {name!r}, which is not a column.{did_you_mean(name, domain.names)}")
-            listed = _in_order(given, domain, name)
-            fractions = [exact(value, f"source[{name!r}]") for value in listed]
-            common = math.lcm(*(value.denominator for value in fractions))
-            weights[name] = tuple(int(value * common) for value in fractions)
+            ordered_weights = _in_order(column_weights, domain, name)
+            fractions = [exact(value, f"source[{name!r}]") for value in ordered_weights]
+            denominator = math.lcm(*(value.denominator for value in fractions))
+            weights[name] = tuple(int(value * denominator) for value in fractions)
         return cls(domain, weights, exact(uniform, "uniform"))
 
     @cached_property
@@ -120,11 +120,11 @@ class NoiseSource:
 
     def expectation(self, condition: Condition, column: str | None = None, values: Sequence[Fraction] = ()) -> Fraction:
         """Return the expected contribution of a tuple of the source to a linear query: 1, or its value of ``column``, if it meets the condition."""
-        counted: dict[str, Sequence[Any]] = dict(self.weights)
+        weights_by_column: dict[str, Sequence[Any]] = dict(self.weights)
         if column is not None:
             shares = self.weights.get(column, (1,) * len(values))
-            counted[column] = [share * value for share, value in zip(shares, values, strict=True)]
-        weighted = Fraction(count_exactly(condition, self.domain, weights=counted)) / self._whole
+            weights_by_column[column] = [share * value for share, value in zip(shares, values, strict=True)]
+        weighted = Fraction(count_exactly(condition, self.domain, weights=weights_by_column)) / self._whole
         plain = Fraction(count_exactly(condition, self.domain, weights={} if column is None else {column: values}))
         return (1 - self.uniform) * weighted + self.uniform * plain / self.domain.size
 
@@ -159,19 +159,19 @@ class NoiseSource:
         return cls(domain, weights, exact(written["uniform"], "uniform"))
 
 
-def _in_order(given: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
+def _in_order(weights: Any, domain: ViewDomain, name: str) -> Sequence[Number]:
     """Return the weights of a column in the order of its values."""
-    if not isinstance(given, Mapping):
-        if isinstance(given, str) or not isinstance(given, Sequence):
+    if not isinstance(weights, Mapping):
+        if isinstance(weights, str) or not isinstance(weights, Sequence):
             raise PolicyError(
-                f"source[{name!r}] must be a list of weights or map values to weights, but it is {given!r}."
+                f"source[{name!r}] must be a list of weights or map values to weights, but it is {weights!r}."
             )
-        return given
+        return weights
     values = domain[name].listed.to_list()
-    for value in given:
+    for value in weights:
         if value not in values:
             raise PolicyError(f"source[{name!r}] gives a weight to {value!r}, which is not in the column's domain.")
-    return [given.get(value, 0) for value in values]
+    return [weights.get(value, 0) for value in values]
 
 
 @dataclass(frozen=True)
@@ -184,9 +184,9 @@ class SourceRates:
 
     @classmethod
     def calibrated(
-        cls, source: NoiseSource, n: int, k: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+        cls, source: NoiseSource, n: int, k: Fraction, gamma: Fraction, limit: Fraction = Fraction(1, 2)
     ) -> SourceRates:
-        """Return rates against adversaries whose prior of a tuple is at most k n source(t), with inclusion probabilities of at most ``most``.
+        """Return rates against adversaries whose prior of a tuple is at most k n source(t), with inclusion probabilities of at most ``limit``.
 
         c = alpha k n (1-gamma)/(gamma - d_max). One constant for all tuples loses nothing: gamma - d(t) is at least
         gamma - d_max.
@@ -197,23 +197,23 @@ class SourceRates:
                 f"The source gives one tuple a prior of {float(largest):.4g}, not below gamma = {float(gamma):.4g}. Use a flatter source, a larger uniform "
                 "share, or a smaller k."
             )
-        return cls._of_odds(source, k * n * (1 - gamma) / (gamma - largest), most)
+        return cls._of_odds(source, k * n * (1 - gamma) / (gamma - largest), limit)
 
     @classmethod
     def covering(
-        cls, source: NoiseSource, d: Fraction, gamma: Fraction, most: Fraction = Fraction(1, 2)
+        cls, source: NoiseSource, d: Fraction, gamma: Fraction, limit: Fraction = Fraction(1, 2)
     ) -> SourceRates:
         """Return rates against adversaries whose prior of every tuple is at most ``d``, independent of the source.
 
         The least likely tuple of the source needs as much noise as uniform noise for ``d`` gives every tuple; all
         others have more.
         """
-        return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), most)
+        return cls._of_odds(source, d * (1 - gamma) / ((gamma - d) * source.least), limit)
 
     @classmethod
-    def _of_odds(cls, source: NoiseSource, odds: Fraction, most: Fraction) -> SourceRates:
-        """Return rates with scale = ``odds`` alpha, alpha as large as ``most`` allows for the likeliest tuple of the source."""
-        alpha = most / (1 + odds * source.largest)
+    def _of_odds(cls, source: NoiseSource, odds: Fraction, limit: Fraction) -> SourceRates:
+        """Return rates with scale = ``odds`` alpha, alpha as large as ``limit`` allows for the likeliest tuple of the source."""
+        alpha = limit / (1 + odds * source.largest)
         return cls(source, alpha, alpha * odds)
 
     @property
@@ -229,9 +229,9 @@ class SourceRates:
     @property
     def kept(self) -> Fraction:
         """Largest contribution of a true tuple to the variance of a count: p(1-p) over alpha < p <= alpha + the largest beta."""
-        half, most = Fraction(1, 2), self.alpha + self.largest
-        nearest = max(self.alpha, min(half, most))
-        return nearest * (1 - nearest)
+        half_probability, highest = Fraction(1, 2), self.alpha + self.largest
+        worst = max(self.alpha, min(half_probability, highest))
+        return worst * (1 - worst)
 
     def ratios(self, adversary: Adversary) -> Ratios:
         """Return the extreme likelihood ratios over all tuples, for independent adversaries."""
@@ -251,19 +251,19 @@ class SourceRates:
 
     def posterior(self, prior: Fraction, seen: bool) -> Fraction:
         """Return the extreme posterior of a tuple in the view (the least likely tuple), or not in it (the likeliest)."""
-        found = self.ratios("independent")
-        assert found.lowest is not None
-        return posterior(prior, found.highest if seen else found.lowest)
+        ratios = self.ratios("independent")
+        assert ratios.lowest is not None
+        return posterior(prior, ratios.highest if seen else ratios.lowest)
 
     def swap_ratio(self) -> Fraction | None:
         """e^epsilon of differential privacy for replacing one tuple."""
-        found = self.ratios("independent")
-        return found.highest / found.lowest if found.lowest else None
+        ratios = self.ratios("independent")
+        return ratios.highest / ratios.lowest if ratios.lowest else None
 
     def change_ratio(self) -> Fraction | None:
         """e^epsilon of differential privacy for adding or removing one tuple."""
-        found = self.ratios("independent")
-        return max(found.highest, 1 / found.lowest) if found.lowest else None
+        ratios = self.ratios("independent")
+        return max(ratios.highest, 1 / ratios.lowest) if ratios.lowest else None
 
     def fakes(self, true: Keys, draws: Draws) -> Keys:
         """Sample every tuple outside the table independently with beta(t), by Poissonization.
@@ -275,12 +275,12 @@ class SourceRates:
         largest = float(self.largest)
         # If even the largest beta underflows, both quotients take their limit, 1.
         kappa = -math.log1p(-largest) / largest if largest else 1.0
-        drawn = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
-        fresh = without(drawn, true)
-        beta = float(self.scale) * self.source.probabilities(fresh)
-        drawn_once = -np.expm1(-kappa * beta)
-        chances = np.divide(beta, drawn_once, out=np.full(len(beta), 1 / kappa), where=drawn_once > 0)
-        accepted: Keys = fresh[draws.chances(chances, up=True)]
+        sampled = distinct(self.source.draw(draws.poisson(kappa * float(self.scale)), draws))
+        new_tuples = without(sampled, true)
+        beta = float(self.scale) * self.source.probabilities(new_tuples)
+        sampled_once = -np.expm1(-kappa * beta)
+        chances = np.divide(beta, sampled_once, out=np.full(len(beta), 1 / kappa), where=sampled_once > 0)
+        accepted: Keys = new_tuples[draws.chances(chances, up=True)]
         return accepted
 
     def sample(self, true: Keys, draws: Draws) -> Keys:

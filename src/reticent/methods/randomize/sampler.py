@@ -55,23 +55,23 @@ def _inside(domain: ViewDomain, listed: ListedKeys, low: int, high: int) -> List
 
 
 def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[ListedKeys], other: Fraction, draws: Draws) -> Keys:
-    kept = [each.keys[draws.coins(each.probability, len(each.keys))] for each in listed]
-    known = in_order(np.concatenate([each.keys for each in listed])) if listed else np.empty(0, domain.key_type)
-    new = _others(domain, low, high, known, other, draws)
-    return in_order(np.concatenate([*kept, new])) if any(map(len, kept)) else new
+    included = [group.keys[draws.coins(group.probability, len(group.keys))] for group in listed]
+    listed_keys = in_order(np.concatenate([group.keys for group in listed])) if listed else np.empty(0, domain.key_type)
+    other_keys = _others(domain, low, high, listed_keys, other, draws)
+    return in_order(np.concatenate([*included, other_keys])) if any(map(len, included)) else other_keys
 
 
-def _others(domain: ViewDomain, low: int, high: int, known: Keys, chance: Fraction, draws: Draws) -> Keys:
-    """Return the included tuples of a slab that are not ``known``."""
+def _others(domain: ViewDomain, low: int, high: int, listed_keys: Keys, chance: Fraction, draws: Draws) -> Keys:
+    """Return the included tuples of a slab that are not ``listed_keys``."""
     cells = (high - low) * math.prod(domain.radices[1:])
     single = len(domain.radices) == 1
     if single and (cells <= _WALKED_CELLS or chance > _WALKED_ABOVE):
-        return without(np.flatnonzero(draws.coins(chance, cells)) + low, known)
-    wanted = draws.binomial(cells - len(known), chance)
-    chosen = np.empty(0, domain.key_type)
-    while len(chosen) < wanted:
-        missing = wanted - len(chosen)
+        return without(np.flatnonzero(draws.coins(chance, cells)) + low, listed_keys)
+    count = draws.binomial(cells - len(listed_keys), chance)
+    included = np.empty(0, domain.key_type)
+    while len(included) < count:
+        missing = count - len(included)
         words = [draws.below(high - low, missing) + low, *(draws.below(radix, missing) for radix in domain.radices[1:])]
-        fresh = without(distinct(domain.from_words(words)), known)
-        chosen = fresh if len(chosen) == 0 else in_order(np.concatenate([chosen, without(fresh, chosen)]))
-    return chosen
+        new_keys = without(distinct(domain.from_words(words)), listed_keys)
+        included = new_keys if len(included) == 0 else in_order(np.concatenate([included, without(new_keys, included)]))
+    return included

@@ -57,11 +57,11 @@ class DrawnTuples(Generic[Kept]):
 
     def _drawing(self, context: Context | None) -> Iterator[Keys]:
         """Yield the tuples with progress reports; a stop request takes effect here."""
-        done = 0
+        yielded = 0
         for keys in self.chunks:
-            done += len(keys)
+            yielded += len(keys)
             if context is not None:
-                context.step("drawing", done, self.expected)
+                context.step("drawing", yielded, self.expected)
             yield keys
 
     def refusal(self, table: Table, definition: Definition) -> str | None:

@@ -45,16 +45,16 @@ def among(keys: Keys, others: Keys) -> NDArray[np.bool_]:
     """Return a mask of the keys that are in ``others``, which are sorted."""
     if len(others) == 0:
         return np.zeros(len(keys), dtype=bool)
-    places = np.searchsorted(others, keys).clip(max=len(others) - 1)
-    found: NDArray[np.bool_] = others[places] == keys
-    return found
+    indices = np.searchsorted(others, keys).clip(max=len(others) - 1)
+    is_member: NDArray[np.bool_] = others[indices] == keys
+    return is_member
 
 
 def without(keys: Keys, others: Keys) -> Keys:
     """Return the keys that are not in ``others``, both sorted. Looks up the smaller set in the larger."""
     if len(others) < len(keys):
-        places = np.searchsorted(keys, others).clip(max=len(keys) - 1)
-        hits = places[keys[places] == others]
+        indices = np.searchsorted(keys, others).clip(max=len(keys) - 1)
+        hits = indices[keys[indices] == others]
         return np.delete(keys, hits) if len(hits) else keys
     return keys[~among(keys, others)]
 

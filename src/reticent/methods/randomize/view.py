@@ -74,51 +74,51 @@ class View(Reader):
         ``error`` is the probability that the interval misses (default: the plan's). With ``queries``, the intervals of
         that many answers hold simultaneously.
         """
-        asked = checked(condition, self.domain)
-        found = answer(asked.text, self._strata(asked), self.plan.n, level_of(error, self.plan.error, queries))
-        return replace(found, counts=self.manifest.counts)
+        parsed = checked(condition, self.domain)
+        estimate = answer(parsed.text, self._strata(parsed), self.plan.n, level_of(error, self.plan.error, queries))
+        return replace(estimate, counts=self.manifest.counts)
 
     def sum(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """Estimate the sum of a numeric column over the tuples of the table that meet a condition (a linear query); nulls add 0."""
-        asked = checked(condition, self.domain)
+        parsed = checked(condition, self.domain)
         weights = numbers(self.domain, column)
-        strata = self._strata(asked, column, weights)
+        strata = self._strata(parsed, column, weights)
         largest = max(abs(weight) for weight in weights)
-        made = answer(
-            asked.text,
+        estimate = answer(
+            parsed.text,
             strata,
             self.plan.n,
             level_of(error, self.plan.error),
             largest=max(largest, Fraction(1)),
             whole=False,
         )
-        return replace(made, condition=f"sum of {column} where {asked.text}", counts=f"of {column} in all")
+        return replace(estimate, condition=f"sum of {column} where {parsed.text}", counts=f"of {column} in all")
 
     def average(self, column: str, condition: str | Condition = "true", *, error: Number | None = None) -> Estimate:
         """Estimate the average of a numeric column, ignoring nulls: a ratio of sum and count, its standard error by the delta method.
 
         The interval needs no large counts (:func:`average_interval`); ``bound`` is the distance to its farther end.
         """
-        asked = without_nulls(checked(condition, self.domain), self.domain, column)
+        parsed = without_nulls(checked(condition, self.domain), self.domain, column)
         level, weights = level_of(error, self.plan.error), numbers(self.domain, column)
-        counts, sums = self._strata(asked), self._strata(asked, column, weights)
-        count = sum((each.value for each in counts), Fraction(0))
-        value = average_of(asked.text, sum((each.value for each in sums), Fraction(0)), count)
+        counts, sums = self._strata(parsed), self._strata(parsed, column, weights)
+        count = sum((stratum.value for stratum in counts), Fraction(0))
+        value = average_of(parsed.text, sum((stratum.value for stratum in sums), Fraction(0)), count)
         possible = possible_numbers(self.domain, column)
-        least, most = min(possible), max(possible)
-        interval = average_interval(sums, counts, self.plan.n, level, least, most)
-        squares = self.plan.n * max(abs(least - value), abs(most - value)) ** 2
-        centred = [each.centred(other, value) for each, other in zip(sums, counts, strict=True)]
+        lowest, highest = min(possible), max(possible)
+        interval = average_interval(sums, counts, self.plan.n, level, lowest, highest)
+        squares = self.plan.n * max(abs(lowest - value), abs(highest - value)) ** 2
+        centred = [stratum.centred(count_stratum, value) for stratum, count_stratum in zip(sums, counts, strict=True)]
         return Estimate(
-            f"average of {column} where {asked.text}",
+            f"average of {column} where {parsed.text}",
             value,
-            math.sqrt(sum(each.variance(squares) for each in centred)) / float(count),
-            max(least, min(value, most)),
+            math.sqrt(sum(stratum.variance(squares) for stratum in centred)) / float(count),
+            max(lowest, min(value, highest)),
             interval,
             max(abs(end - float(value)) for end in interval),
             level,
-            sum((each.shown for each in counts), Fraction(0)),
-            sum((each.total for each in counts), Fraction(0)),
+            sum((stratum.shown for stratum in counts), Fraction(0)),
+            sum((stratum.total for stratum in counts), Fraction(0)),
             counts=f"{column} on average",
         )
 
@@ -153,12 +153,12 @@ class View(Reader):
         """
         cells = QueryCells.of(condition, self.domain, columns)
         level, n = level_of(error, self.plan.error, queries), self.plan.n
-        layers, most = self._layers(cells), at_most(n, cells.totals)
-        figures = cells.figures(layers, level, 0.0, most)
+        layers, limits = self._layers(cells), at_most(n, cells.totals)
+        figures = cells.figures(layers, level, 0.0, limits)
         if not intervals:
             return cells.frame(figures)
         if self.source_rates is not None or len(layers) > 1:
-            return cells.frame(figures | bernstein_intervals(figures, most))
+            return cells.frame(figures | bernstein_intervals(figures, limits))
 
         def interval(shown: int, total: int) -> tuple[int, int]:
             return exact_interval(shown, total, min(n, total), self.rates.s, self.rates.beta, level)
@@ -174,10 +174,12 @@ class View(Reader):
             return [Layer(shown, noise, at_most(n, cells.totals), alpha, kept)]
         if self.manifest.index == 1:
             return [Layer.uniform(shown, cells.totals, n, rates.s, rates.beta)]
-        old, again = cells.shown(self._beside), cells.shown(self._again)
+        earlier_counts, repeated_counts = cells.shown(self._beside), cells.shown(self._again)
         return [
-            Layer.uniform(again, old, n, rates.s, rates.carry),
-            Layer.uniform(shown - again, cells.totals - old, n, rates.s, rates.noise(self.manifest.index)),
+            Layer.uniform(repeated_counts, earlier_counts, n, rates.s, rates.carry),
+            Layer.uniform(
+                shown - repeated_counts, cells.totals - earlier_counts, n, rates.s, rates.noise(self.manifest.index)
+            ),
         ]
 
     @property
@@ -194,29 +196,41 @@ class View(Reader):
         """Return the tuples that were also in an earlier view."""
         return self.keys[among(self.keys, self._beside)]
 
-    def _strata(self, asked: Condition, column: str | None = None, weights: Sequence[Fraction] = ()) -> list[Stratum]:
+    def _strata(
+        self, condition: Condition, column: str | None = None, weights: Sequence[Fraction] = ()
+    ) -> list[Stratum]:
         """Return the strata of a query: the whole domain or, for a later view, the tuples in earlier views and the rest."""
         rates, index = self.rates, self.manifest.index
-        totals = self._totals(asked, column, weights)
-        inside = held(asked, self.domain, self.keys, column, weights)
+        totals = self._totals(condition, column, weights)
+        published_totals = held(condition, self.domain, self.keys, column, weights)
         if self.source_rates is not None:
-            return [self._source_stratum(self.source_rates, asked, column, weights, inside, totals)]
+            return [self._source_stratum(self.source_rates, condition, column, weights, published_totals, totals)]
         if index == 1:
             return [
-                Stratum.uniform(inside[0], totals[0].value, rates.s, rates.beta, inside[1], totals[1], totals[0].sample)
+                Stratum.uniform(
+                    published_totals[0],
+                    totals[0].value,
+                    rates.s,
+                    rates.beta,
+                    published_totals[1],
+                    totals[1],
+                    totals[0].sample,
+                )
             ]
-        old = held(asked, self.domain, self._beside, column, weights)
-        again = held(asked, self.domain, self._again, column, weights)
+        earlier_totals = held(condition, self.domain, self._beside, column, weights)
+        repeated_totals = held(condition, self.domain, self._again, column, weights)
         noise = rates.noise(index)
         return [
-            Stratum.uniform(again[0], old[0], rates.s, rates.carry, again[1], old[1]),
             Stratum.uniform(
-                inside[0] - again[0],
-                totals[0].value - old[0],
+                repeated_totals[0], earlier_totals[0], rates.s, rates.carry, repeated_totals[1], earlier_totals[1]
+            ),
+            Stratum.uniform(
+                published_totals[0] - repeated_totals[0],
+                totals[0].value - earlier_totals[0],
                 rates.s,
                 noise,
-                inside[1] - again[1],
-                totals[1] - old[1],
+                published_totals[1] - repeated_totals[1],
+                totals[1] - earlier_totals[1],
                 totals[0].sample,
             ),
         ]
@@ -224,32 +238,41 @@ class View(Reader):
     def _source_stratum(
         self,
         rates: SourceRates,
-        asked: Condition,
+        condition: Condition,
         column: str | None,
         weights: Sequence[Fraction],
-        inside: tuple[Fraction, Fraction],
+        published_totals: tuple[Fraction, Fraction],
         totals: tuple[DomainCount, Fraction],
     ) -> Stratum:
         """Return the stratum of non-uniform noise: the sum of beta(t) over the query is c times its expectation under the source."""
         if not totals[0].is_exact:
             raise PolicyError(
-                f"The condition {asked.text!r} couples too many columns to compute its noise. Use fewer columns."
+                f"The condition {condition.text!r} couples too many columns to compute its noise. Use fewer columns."
             )
-        noise = rates.scale * rates.source.expectation(asked, column, weights)
+        noise = rates.scale * rates.source.expectation(condition, column, weights)
         squares = noise
         if column is not None:
-            squares = rates.scale * rates.source.expectation(asked, column, [weight**2 for weight in weights])
-        return Stratum(inside[0], totals[0].value, noise, inside[1], totals[1], squares, rates.alpha, rates.kept)
+            squares = rates.scale * rates.source.expectation(condition, column, [weight**2 for weight in weights])
+        return Stratum(
+            published_totals[0],
+            totals[0].value,
+            noise,
+            published_totals[1],
+            totals[1],
+            squares,
+            rates.alpha,
+            rates.kept,
+        )
 
     def _totals(
-        self, asked: Condition, column: str | None, weights: Sequence[Fraction]
+        self, condition: Condition, column: str | None, weights: Sequence[Fraction]
     ) -> tuple[DomainCount, Fraction]:
         """Return the domain totals of a query: the sum of weights and of squared weights."""
         if column is None:
-            found = count_or_sample(asked, self.domain)
-            return found, found.value
+            counted = count_or_sample(condition, self.domain)
+            return counted, counted.value
         plain, squares = (
-            Fraction(count_or_refuse(asked, self.domain, "a sum", weights={column: [w**power for w in weights]}))
+            Fraction(count_or_refuse(condition, self.domain, "a sum", weights={column: [w**power for w in weights]}))
             for power in (1, 2)
         )
         return DomainCount(plain), squares

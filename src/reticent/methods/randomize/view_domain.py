@@ -101,20 +101,20 @@ class Attribute:
 
         So does a value that matches only after truncation: 25.7 among integers, noon among dates.
         """
-        found, bad = self._converted(series)
-        if self._grid is not None and not found.null_count():
+        converted, is_unknown = self._converted(series)
+        if self._grid is not None and not converted.null_count():
             first, step = self._grid
-            codes, rest = np.divmod(found.to_numpy() - first, step)
-            bad |= (rest != 0) | (codes < 0) | (codes >= self.size)
+            codes, remainder = np.divmod(converted.to_numpy() - first, step)
+            is_unknown |= (remainder != 0) | (codes < 0) | (codes >= self.size)
         else:
-            places = pl.DataFrame({"value": self.listed, "place": np.arange(self.size)})
-            looked_up = pl.DataFrame({"value": found}).join(
-                places, on="value", how="left", nulls_equal=True, maintain_order="left"
+            code_of_value = pl.DataFrame({"value": self.listed, "place": np.arange(self.size)})
+            looked_up = pl.DataFrame({"value": converted}).join(
+                code_of_value, on="value", how="left", nulls_equal=True, maintain_order="left"
             )["place"]
-            bad |= looked_up.is_null().to_numpy()
+            is_unknown |= looked_up.is_null().to_numpy()
             codes = looked_up.fill_null(0).to_numpy()
-        if bad.any():
-            row = int(np.argmax(bad))
+        if is_unknown.any():
+            row = int(np.argmax(is_unknown))
             raise DataError(
                 f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is not in the declared domain of {self.size} values. Declare it "
                 "only if it is public knowledge that it may occur; never add a value because it occurs in the data."
@@ -124,24 +124,24 @@ class Attribute:
     def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
         """Cast values to the domain's type, and mask the rows whose value was changed by the cast."""
         days = self.kind.is_temporal
-        given = series.fill_nan(None) if series.dtype.is_float() else series
-        if isinstance(given.dtype, pl.Datetime):
-            given = given.dt.replace_time_zone(None)
+        plain = series.fill_nan(None) if series.dtype.is_float() else series
+        if isinstance(plain.dtype, pl.Datetime):
+            plain = plain.dt.replace_time_zone(None)
         try:
-            if given.dtype.is_nested() or (days and not (given.dtype.is_temporal() or given.dtype == pl.Null)):
+            if plain.dtype.is_nested() or (days and not (plain.dtype.is_temporal() or plain.dtype == pl.Null)):
                 raise pl.exceptions.InvalidOperationError
-            wanted = self.listed.dtype
-            found = self.kind.column(given)
-            if given.dtype.is_integer() and wanted.is_integer():
-                found = given.cast(wanted, strict=False)
+            domain_type = self.listed.dtype
+            converted = self.kind.column(plain)
+            if plain.dtype.is_integer() and domain_type.is_integer():
+                converted = plain.cast(domain_type, strict=False)
             # Text is parsed; numbers, dates and booleans must survive the round trip.
-            is_read = given.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or wanted == pl.String
-            back = given if is_read else found.cast(given.dtype, strict=False)
+            is_read = plain.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or domain_type == pl.String
+            round_trip = plain if is_read else converted.cast(plain.dtype, strict=False)
         except pl.exceptions.PolarsError:
             raise DataError(
                 f"Column {self.name!r} has type {series.dtype}, but its domain has the type {self.kind.value}."
             ) from None
-        return found, back.ne_missing(given).to_numpy().copy()
+        return converted, round_trip.ne_missing(plain).to_numpy().copy()
 
     def decode(self, codes: Codes) -> pl.Series:
         """Return the values of these codes."""
@@ -195,18 +195,20 @@ class ViewDomain:
     @cached_property
     def _layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...]]:
         """Return for every column its word and its multiplier there, and the radix of every word; columns in order."""
-        groups: list[list[Attribute]] = [[]]
+        words: list[list[Attribute]] = [[]]
         for attribute in self.attributes:
-            if math.prod(each.size for each in groups[-1]) * attribute.size > _WORD_LIMIT:
-                groups.append([])
-            groups[-1].append(attribute)
-        places: dict[str, tuple[int, int]] = {}
-        for word, group in enumerate(groups):
+            if math.prod(attribute.size for attribute in words[-1]) * attribute.size > _WORD_LIMIT:
+                words.append([])
+            words[-1].append(attribute)
+        word_and_weight: dict[str, tuple[int, int]] = {}
+        for word, word_attributes in enumerate(words):
             weight = 1
-            for attribute in reversed(group):
-                places[attribute.name] = (word, weight)
+            for attribute in reversed(word_attributes):
+                word_and_weight[attribute.name] = (word, weight)
                 weight *= attribute.size
-        return places, tuple(math.prod(each.size for each in group) for group in groups)
+        return word_and_weight, tuple(
+            math.prod(attribute.size for attribute in word_attributes) for word_attributes in words
+        )
 
     @property
     def radices(self) -> tuple[int, ...]:
@@ -239,9 +241,9 @@ class ViewDomain:
 
     def from_codes(self, codes: Mapping[str, Codes]) -> Keys:
         """Return the keys of rows from their codes in every column."""
-        places, radices = self._layout
+        layout, radices = self._layout
         words = [np.zeros(len(codes[self.names[0]]), dtype=np.int64) for _ in radices]
-        for name, (word, weight) in places.items():
+        for name, (word, weight) in layout.items():
             words[word] += codes[name] * weight
         return self.from_words(words)
 
@@ -283,6 +285,7 @@ class ViewDomain:
 
 
 def _steps(name: str, declared: Mapping[str, Any]) -> range:
+    """Return the integers of a range declared by its ends and its step."""
     unknown = sorted(set(declared) - {"from", "to", "step"})
     if unknown or "from" not in declared or "to" not in declared:
         raise PolicyError(
@@ -309,6 +312,7 @@ def _check_ends(name: str, declared: range) -> None:
 
 
 def _series(name: str, declared: Any) -> pl.Series:
+    """Return declared values as a series of one type; refused if empty, infinite or repeated."""
     try:
         if isinstance(declared, range):
             # Not np.arange(start, stop, step): it computes the distance of the ends, which may overflow 64 bits.
@@ -323,17 +327,17 @@ def _series(name: str, declared: Any) -> pl.Series:
         series = ValueType.of(series.dtype, name).column(series).alias(name)
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         kinds = {type(value).__name__: value for value in reversed(list(declared)) if value is not None}
-        told = " and ".join(repr(value) for value in list(kinds.values())[:2])
+        examples = " and ".join(repr(value) for value in list(kinds.values())[:2])
         raise PolicyError(
-            f"domain[{name!r}]: its values must be of one type (numbers, text, dates or booleans), but there are {told}."
+            f"domain[{name!r}]: its values must be of one type (numbers, text, dates or booleans), but there are {examples}."
         ) from None
     if len(series) == 0:
         raise PolicyError(f"domain[{name!r}] has no values.")
     if series.dtype.is_float() and not series.drop_nulls().is_finite().all():
         raise PolicyError(f"domain[{name!r}] has a value that is not a finite number. Remove it, or use null.")
     if series.n_unique() < len(series):
-        twice = series.filter(series.is_duplicated())[0]
-        raise PolicyError(f"domain[{name!r}] lists {twice!r} more than once.")
+        repeated = series.filter(series.is_duplicated())[0]
+        raise PolicyError(f"domain[{name!r}] lists {repeated!r} more than once.")
     return series
 
 

@@ -48,12 +48,12 @@ def publish(
     saved. ``budget`` is the total privacy cost allowed for all noisy releases of the data set (``{"epsilon": 8,
     "delta": "1e-6"}``).
     """
-    drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
-    made = View(drawn.details, drawn.keys(), secure=drawn.secure)
+    sampled = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
+    view = View(sampled.details, sampled.keys(), secure=sampled.secure)
     if dataset is None:
-        return made
-    table = table_of(frame, made.domain, dataset)
-    return replace(made, given=released(made, table, budget=budget, files=files, ledger=ledger, again=again))
+        return view
+    table = table_of(frame, view.domain, dataset)
+    return replace(view, given=released(view, table, budget=budget, files=files, ledger=ledger, again=again))
 
 
 def publish_to(
@@ -76,11 +76,11 @@ def publish_to(
 ) -> int:
     """Sample a view and write it to a folder in chunks, for any size; return the number of its rows."""
     target = Path(path)
-    drawn = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
+    sampled = draw(frame, plan, domain, duplicates=duplicates, source=source, insecure_seed=insecure_seed)
     release = give(
-        table_of(frame, drawn.details.domain, dataset),
-        drawn.details.definition,
-        replace(drawn, budget=DeclaredBudget.of(budget, "publish_to")),
+        table_of(frame, sampled.details.domain, dataset),
+        sampled.details.definition,
+        replace(sampled, budget=DeclaredBudget.of(budget, "publish_to")),
         ledger=ledger,
         again=again,
         files=files,
@@ -102,7 +102,7 @@ def table_of(frame: Any, domain: ViewDomain, dataset: str | None) -> Table:
 
 
 def released(
-    made: Reader,
+    reader: Reader,
     table: Table | None = None,
     *,
     state: SeriesState | None = None,
@@ -113,32 +113,32 @@ def released(
 ) -> Release:
     """Release sampled tuples: certified, and recorded if the table's data set has a name."""
     if table is None:
-        table = table_of(made.domain.unpack(made.keys[:1]), made.domain, None)
-    drawn = DrawnTuples(
-        made.manifest,
-        iter([made.keys]),
-        made.secure,
-        len(made),
-        {"name": made.method},
+        table = table_of(reader.domain.unpack(reader.keys[:1]), reader.domain, None)
+    sampled = DrawnTuples(
+        reader.manifest,
+        iter([reader.keys]),
+        reader.secure,
+        len(reader),
+        {"name": reader.method},
         state,
         beside,
         series,
         DeclaredBudget.of(budget, "publish"),
     )
-    return give(table, made.manifest.definition, drawn, **options)
+    return give(table, reader.manifest.definition, sampled, **options)
 
 
 def open_published(path: str | Path) -> View | FrappView:
     """Open a view or perturbed records from their folder, depending on the manifest."""
-    found = open_public(path).reader
-    if not isinstance(found, View | FrappView):
+    reader = open_public(path).reader
+    if not isinstance(reader, View | FrappView):
         raise DataError(f"{str(path)!r} is not a randomized release: its format is {open_public(path).format!r}.")
-    return found
+    return reader
 
 
 def open_view(path: str | Path, earlier: Keys | None = None) -> View:
     """Open a view from its folder, together with the ``earlier`` views of its series."""
-    found = open_published(path)
-    if not isinstance(found, View):
+    reader = open_published(path)
+    if not isinstance(reader, View):
         raise DataError(f"{str(path)!r} holds perturbed records, not a view.")
-    return replace(found, earlier=earlier)
+    return replace(reader, earlier=earlier)

@@ -55,10 +55,10 @@ class Series:
     @property
     def shown(self) -> Keys:
         """All tuples that any view has included so far."""
-        found = np.empty(0, self.plan.domain.key_type)
+        shown_keys = np.empty(0, self.plan.domain.key_type)
         for view in self.views:
-            found = union(found, view.keys)
-        return found
+            shown_keys = union(shown_keys, view.keys)
+        return shown_keys
 
     def publish(
         self,
@@ -130,12 +130,17 @@ class Series:
             raise PolicyError(
                 "Views are combined in a frozen series only: in others the table may have changed between them."
             )
-        found = [view.estimate(condition, error=error) for view in self.views]
-        weights = [1 / Fraction(max(each.standard_error, 1e-12) ** 2) for each in found]
+        estimates = [view.estimate(condition, error=error) for view in self.views]
+        weights = [1 / Fraction(max(estimate.standard_error, 1e-12) ** 2) for estimate in estimates]
         total = sum(weights, Fraction(0))
-        value = sum((w * each.value for w, each in zip(weights, found, strict=True)), Fraction(0)) / total
-        bound = float(sum(w * Fraction(each.bound) for w, each in zip(weights, found, strict=True)) / total)
-        best = found[0]
+        value = (
+            sum((weight * estimate.value for weight, estimate in zip(weights, estimates, strict=True)), Fraction(0))
+            / total
+        )
+        bound = float(
+            sum(weight * Fraction(estimate.bound) for weight, estimate in zip(weights, estimates, strict=True)) / total
+        )
+        best = estimates[0]
         top = Fraction(min(Fraction(self.plan.n), best.domain_count))
         low, high = int(np.floor(float(value) - bound)), int(np.ceil(float(value) + bound))
         return replace(
@@ -145,7 +150,7 @@ class Series:
             clipped=max(Fraction(0), min(value, top)),
             bound=bound,
             # The bounds of all views must hold simultaneously.
-            error=best.error * len(found),
+            error=best.error * len(estimates),
             interval=(max(0, min(low, int(top))), min(int(top), max(high, 0))),
         )
 
@@ -199,11 +204,11 @@ def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
     """Read the published views of one series, in order, each with its predecessors."""
     views: list[View] = []
     earlier: Keys | None = None
-    for place, path in enumerate(paths, start=1):
+    for number, path in enumerate(paths, start=1):
         view = open_view(path, earlier)
-        if view.manifest.index != place:
+        if view.manifest.index != number:
             raise DataError(
-                f"{str(path)!r} is view {view.manifest.index} of its series, not view {place}. Pass all views in order."
+                f"{str(path)!r} is view {view.manifest.index} of its series, not view {number}. Pass all views in order."
             )
         if views and view.plan.as_json() != views[0].plan.as_json():
             raise DataError(
@@ -214,14 +219,14 @@ def read_views(paths: Sequence[str | Path]) -> tuple[View, ...]:
     return tuple(views)
 
 
-def _next(index: int, views: int, given: Sequence[PriorDisclosure]) -> Judgement:
+def _next(index: int, views: int, prior: Sequence[PriorDisclosure]) -> Judgement:
     """Judge a later view: it may be released after the earlier views of its own series and nothing else; the series' state
     proves which are its own.
     """
-    if len(given) == index - 1:
+    if len(prior) == index - 1:
         return allow(f"It is view {index} of {views} that were planned and judged together.")
     return refuse(
-        f"The ledger knows {len(given)} releases of this data set, but this would be view {index} of its series: this copy of the series is not the one that was "
+        f"The ledger knows {len(prior)} releases of this data set, but this would be view {index} of its series: this copy of the series is not the one that was "
         "published last. Open it again from its folder; nothing was published."
     )
 
@@ -230,6 +235,6 @@ def _digest(keys: Keys) -> str:
     return hashlib.sha256(np.ascontiguousarray(keys).tobytes()).hexdigest()
 
 
-def _is_same(one: View, other: View) -> bool:
+def _is_same(first: View, second: View) -> bool:
     """True if two views include the same tuples under the same plan."""
-    return one.manifest.as_json() == other.manifest.as_json() and np.array_equal(one.keys, other.keys)
+    return first.manifest.as_json() == second.manifest.as_json() and np.array_equal(first.keys, second.keys)

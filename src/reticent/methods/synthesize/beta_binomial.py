@@ -24,16 +24,20 @@ def upper_tails(draws: Floats, inside: Floats, outside: Floats, threshold: Float
     Tails are summed term by term, never computed as 1 minus a distribution function, which has no precision at
     probabilities of 1e-13. If the threshold is below the mode the complement is summed, since the tail is large then.
     """
-    found = np.zeros(len(draws))
-    open_ = np.flatnonzero(threshold < draws)
-    if not len(open_):
-        return found
-    m, a, b, r = (each[open_] for each in (draws, inside, outside, threshold))
+    tails = np.zeros(len(draws))
+    positive = np.flatnonzero(threshold < draws)
+    if not len(positive):
+        return tails
+    m, a, b, r = (array[positive] for array in (draws, inside, outside, threshold))
     rising = _upwards(m, a, b, r + 1) > 1
-    fall, rise = np.flatnonzero(~rising), np.flatnonzero(rising)
-    found[open_[fall]] = _summed(m[fall], a[fall], b[fall], r[fall] + 1, 1)
-    found[open_[rise]] = 1 - _summed(m[rise], a[rise], b[rise], r[rise], -1)
-    return np.clip(found, 0, 1)
+    falling_indices, rising_indices = np.flatnonzero(~rising), np.flatnonzero(rising)
+    tails[positive[falling_indices]] = _summed(
+        m[falling_indices], a[falling_indices], b[falling_indices], r[falling_indices] + 1, 1
+    )
+    tails[positive[rising_indices]] = 1 - _summed(
+        m[rising_indices], a[rising_indices], b[rising_indices], r[rising_indices], -1
+    )
+    return np.clip(tails, 0, 1)
 
 
 def tail_ceilings(draws: Floats, inside: Floats, outside: Floats, threshold: Floats) -> Floats:
@@ -86,26 +90,28 @@ def _summed(m: Floats, a: Floats, b: Floats, start: Floats, step: int) -> Floats
     """Return the sum of the probabilities from ``start`` on in the direction of ``step``."""
     first = np.exp(log_mass(m, a, b, start))
     ratio: Callable[[Floats, Floats, Floats, Floats], Floats] = _upwards if step > 0 else _downwards
-    sums, last, place = np.ones(len(m)), np.ones(len(m)), start.astype(np.float64)
+    sums, last, position = np.ones(len(m)), np.ones(len(m)), start.astype(np.float64)
     active, block = np.arange(len(m)), _FIRST_BLOCK
     while len(active):
-        at = place[active, None] + step * np.arange(block)
+        positions = position[active, None] + step * np.arange(block)
         within = (m[active, None], a[active, None], b[active, None])
-        ratios = ratio(*within, at)
+        ratios = ratio(*within, positions)
         terms = last[active, None] * np.cumprod(ratios, axis=1)
         sums[active] += terms.sum(axis=1)
-        last[active], place[active] = terms[:, -1], at[:, -1] + step
+        last[active], position[active] = terms[:, -1], positions[:, -1] + step
         # From here on each term is at most q times its predecessor: the ratios fall, or stay below the value used here.
         # With an outside weight below one this does not hold, and all terms are added.
-        left = np.maximum(m[active] - place[active], 0) if step > 0 else place[active]
-        q = np.where(b[active] >= 1, ratio(m[active], a[active], b[active], place[active]), np.inf)
+        remaining_terms = np.maximum(m[active] - position[active], 0) if step > 0 else position[active]
+        q = np.where(b[active] >= 1, ratio(m[active], a[active], b[active], position[active]), np.inf)
         if step > 0:
-            few = a[active] < 1
-            q = np.where(few, np.maximum(q, left / np.maximum(b[active] + left - 1, 1e-300)), q)
-        ended = (last[active] == 0) | (left <= 0)
+            light_inside = a[active] < 1
+            q = np.where(
+                light_inside, np.maximum(q, remaining_terms / np.maximum(b[active] + remaining_terms - 1, 1e-300)), q
+            )
+        ended = (last[active] == 0) | (remaining_terms <= 0)
         falling = np.where(q < 1, q, 0.0)
-        rest = np.where(ended, 0.0, np.where(q < 1, last[active] * falling / (1 - falling), np.inf))
-        done = rest <= _NEGLIGIBLE * sums[active]
-        sums[active[done]] += rest[done]
-        active, block = active[~done], min(2 * block, _LARGEST_BLOCK)
+        remainder = np.where(ended, 0.0, np.where(q < 1, last[active] * falling / (1 - falling), np.inf))
+        finished = remainder <= _NEGLIGIBLE * sums[active]
+        sums[active[finished]] += remainder[finished]
+        active, block = active[~finished], min(2 * block, _LARGEST_BLOCK)
     return first * sums

@@ -54,15 +54,18 @@ class ErrorComparison(ShownAsCard):
 
     def card(self) -> Card:
         """A row for each method and epsilon: the largest expected error of a marginal, and the measured ones."""
-        names = list(dict.fromkeys(name for each in self.draws for name in each.measured or {}))
+        names = list(dict.fromkeys(name for comparison in self.draws for name in comparison.measured or {}))
         rows = []
-        for each in self.draws:
-            shares = [figure for name, figure in each.expected.figures.items() if name.startswith("error of ")]
-            expected = f"{max(shares):.4f}" if shares else each.expected.words
-            found = [f"{each.measured[name]:.4f}" if each.measured and name in each.measured else "" for name in names]
-            rows.append((each.method, str(each.epsilon), expected, *found))
-        heads = ("method", "epsilon", "expected, worst column", *(name.replace("_", " ") for name in names))
-        return Card("Errors compared", tables=[CardTable(heads, rows)], notes=[STEWARD_ONLY] if names else [])
+        for comparison in self.draws:
+            shares = [figure for name, figure in comparison.expected.figures.items() if name.startswith("error of ")]
+            expected = f"{max(shares):.4f}" if shares else comparison.expected.words
+            measured_figures = [
+                f"{comparison.measured[name]:.4f}" if comparison.measured and name in comparison.measured else ""
+                for name in names
+            ]
+            rows.append((comparison.method, str(comparison.epsilon), expected, *measured_figures))
+        headings = ("method", "epsilon", "expected, worst column", *(name.replace("_", " ") for name in names))
+        return Card("Errors compared", tables=[CardTable(headings, rows)], notes=[STEWARD_ONLY] if names else [])
 
 
 def compare(
@@ -89,12 +92,12 @@ def compare(
     draws: list[ComparedDraw] = []
     for epsilon in epsilons:
         for name, method in methods.items():
-            asked = definition(epsilon, delta)
-            refused = method.refusal(table, asked)
-            if refused is not None or not isinstance(method, RandomMechanism):
-                raise PolicyError(f"{name}: {refused or 'it adds no noise by a plan, so that no error is expected.'}")
+            requested = definition(epsilon, delta)
+            refusal = method.refusal(table, requested)
+            if refusal is not None or not isinstance(method, RandomMechanism):
+                raise PolicyError(f"{name}: {refusal or 'it adds no noise by a plan, so that no error is expected.'}")
             context.step("comparing", len(draws), len(epsilons) * len(methods), name)
-            draft: Draft | None = method.draft(table, asked, context) if measure else None
+            draft: Draft | None = method.draft(table, requested, context) if measure else None
             measured = None if draft is None else draft.measured
-            draws.append(ComparedDraw(name, epsilon, method.expected_error(table, asked), measured))
+            draws.append(ComparedDraw(name, epsilon, method.expected_error(table, requested), measured))
     return ErrorComparison(tuple(draws))

@@ -94,27 +94,31 @@ def count_rows(
     value = domain.values.name
     condition.check_names([*groups.columns, value])
     sizes = groups.sizes.astype(np.float64)
-    drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()], dtype=np.float64)
+    row_counts = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()], dtype=np.float64)
     alpha = np.array([float(plan.alpha[size]) for size in groups.sizes.tolist()])
     noise = _ValueNoise.of(plan.prior)
-    met = _noise_meeting(condition, groups, domain, noise.each)
-    rest = noise.each.sum(axis=0) - met
-    held, held_rest = (np.minimum(sizes * noise.heaviest_absent, each[:, _ABSENT]) / 2 for each in (met, rest))
-    met_noise = alpha * (met[:, _STAYS] + held)
-    shown = _shown(condition, groups, rows)
-    total = sizes + met_noise + alpha * (rest[:, _STAYS] + held_rest)
-    estimates = shown * total / drawn - met_noise
+    noise_met = _noise_meeting(condition, groups, domain, noise.each)
+    noise_of_others = noise.each.sum(axis=0) - noise_met
+    absent_met, absent_others = (
+        np.minimum(sizes * noise.heaviest_absent, each[:, _ABSENT]) / 2 for each in (noise_met, noise_of_others)
+    )
+    met_noise = alpha * (noise_met[:, _STAYS] + absent_met)
+    shown_counts = _shown(condition, groups, rows)
+    total = sizes + met_noise + alpha * (noise_of_others[:, _STAYS] + absent_others)
+    estimates = shown_counts * total / row_counts - met_noise
     # The true count in a group is between zero and the group size, whatever was sampled.
-    told = (shown + 1) / (drawn + 2) if plan.drawn else shown / drawn
-    share = np.clip(told, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
-    spread = drawn * share * (1 - share) * (total + drawn) / (total + 1) * (total / drawn) ** 2
-    spread += alpha**2 * (share**2 * rest[:, _VARIES] + (1 - share) ** 2 * met[:, _VARIES])
-    bias = alpha * ((1 - share) * held + share * held_rest)
-    touched = met_noise > 0
-    most = int(groups.sizes[touched].sum())
-    error = math.sqrt(float(spread[touched].sum()))
-    estimate = float(estimates[touched].sum())
-    return SyntheticCount(str(condition), estimate, error, int(shown.sum()), most, float(bias[touched].sum()))
+    observed_share = (shown_counts + 1) / (row_counts + 2) if plan.drawn else shown_counts / row_counts
+    share = np.clip(observed_share, met_noise / total, (sizes + met_noise) / total).clip(0, 1)
+    spread = row_counts * share * (1 - share) * (total + row_counts) / (total + 1) * (total / row_counts) ** 2
+    spread += alpha**2 * (share**2 * noise_of_others[:, _VARIES] + (1 - share) ** 2 * noise_met[:, _VARIES])
+    bias = alpha * ((1 - share) * absent_met + share * absent_others)
+    is_relevant = met_noise > 0
+    limit = int(groups.sizes[is_relevant].sum())
+    error = math.sqrt(float(spread[is_relevant].sum()))
+    estimate = float(estimates[is_relevant].sum())
+    return SyntheticCount(
+        str(condition), estimate, error, int(shown_counts.sum()), limit, float(bias[is_relevant].sum())
+    )
 
 
 def added_up(counts: Sequence[SyntheticCount]) -> SyntheticCount:
@@ -123,11 +127,11 @@ def added_up(counts: Sequence[SyntheticCount]) -> SyntheticCount:
         return counts[0]
     return SyntheticCount(
         counts[0].condition,
-        math.fsum(each.value for each in counts),
-        math.sqrt(math.fsum(each.standard_error**2 for each in counts)),
-        sum(each.shown for each in counts),
-        sum(each.most for each in counts),
-        math.fsum(each.bias for each in counts),
+        math.fsum(count.value for count in counts),
+        math.sqrt(math.fsum(count.standard_error**2 for count in counts)),
+        sum(count.shown for count in counts),
+        sum(count.most for count in counts),
+        math.fsum(count.bias for count in counts),
     )
 
 
@@ -154,47 +158,49 @@ class _ValueNoise:
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
     """Return the number of synthetic rows of each group that meet the condition."""
-    found = np.zeros(len(groups.sizes))
-    listed = groups.frame.select(groups.columns).with_row_index("#group")
+    shown_counts = np.zeros(len(groups.sizes))
+    numbered_groups = groups.frame.select(groups.columns).with_row_index("#group")
     for chunk in rows.chunks():
-        met = chunk.filter(condition.mask(chunk))
+        matching = chunk.filter(condition.mask(chunk))
         if not groups.columns:
-            found[0] += met.height
+            shown_counts[0] += matching.height
             continue
-        placed = met.group_by(groups.columns).len("#rows").join(listed, on=groups.columns, how="inner")
-        np.add.at(found, placed["#group"].to_numpy(), placed["#rows"].to_numpy())
-    return found
+        counted = matching.group_by(groups.columns).len("#rows").join(numbered_groups, on=groups.columns, how="inner")
+        np.add.at(shown_counts, counted["#group"].to_numpy(), counted["#rows"].to_numpy())
+    return shown_counts
 
 
 def _noise_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain, noise: Floats) -> Floats:
     """Return the ``noise`` of all values that meet the condition, by group; parts on groups alone or values alone are evaluated once."""
-    value, by = domain.values.name, set(groups.columns)
+    value, group_columns = domain.values.name, set(groups.columns)
     of_groups = np.ones(len(groups.sizes), dtype=bool)
     of_values = np.ones(len(domain.values), dtype=bool)
-    mixed: list[Condition] = []
+    joint_parts: list[Condition] = []
     for part in condition.conjuncts:
-        if set(part.scope) <= by and part.scope:
+        if set(part.scope) <= group_columns and part.scope:
             of_groups &= part.mask(groups.frame).to_numpy()
         elif set(part.scope) <= {value}:
             of_values &= part.mask(domain.values.to_frame()).to_numpy()
         else:
-            mixed.append(part)
-    found = np.zeros((len(groups.sizes), noise.shape[1]))
-    if not mixed:
-        found[of_groups] = noise[of_values].sum(axis=0)
-        return found
-    chosen, values = np.flatnonzero(of_groups), np.flatnonzero(of_values)
-    if len(chosen) * len(values) > _MOST_CELLS:
+            joint_parts.append(part)
+    noise_by_group = np.zeros((len(groups.sizes), noise.shape[1]))
+    if not joint_parts:
+        noise_by_group[of_groups] = noise[of_values].sum(axis=0)
+        return noise_by_group
+    groups_met, values = np.flatnonzero(of_groups), np.flatnonzero(of_values)
+    if len(groups_met) * len(values) > _MOST_CELLS:
         raise PolicyError(
-            f"The condition compares groups with values in {len(chosen) * len(values):,} combinations, which takes too long. Use separate conditions on groups and values, joined by and."
+            f"The condition compares groups with values in {len(groups_met) * len(values):,} combinations, which takes too long. Use separate conditions on groups and values, joined by and."
         )
     step = max(_CELLS_AT_ONCE // max(len(values), 1), 1)
-    listed = domain.values.gather(values)
-    for start in range(0, len(chosen), step):
-        some = chosen[start : start + step]
-        cells = groups.frame[np.repeat(some, len(values))].with_columns(
-            pl.concat([listed] * len(some)).alias(value) if len(some) else listed
+    values_met = domain.values.gather(values)
+    for start in range(0, len(groups_met), step):
+        batch = groups_met[start : start + step]
+        cells = groups.frame[np.repeat(batch, len(values))].with_columns(
+            pl.concat([values_met] * len(batch)).alias(value) if len(batch) else values_met
         )
-        met = np.logical_and.reduce([each.mask(cells).to_numpy() for each in mixed]).reshape(len(some), -1)
-        found[some] = met @ noise[values]
-    return found
+        is_met = np.logical_and.reduce([part_on_both.mask(cells).to_numpy() for part_on_both in joint_parts]).reshape(
+            len(batch), -1
+        )
+        noise_by_group[batch] = is_met @ noise[values]
+    return noise_by_group

@@ -42,12 +42,12 @@ class GroupedCounts:
         _check_people(table, rows_per_person)
         coding = _Coding(groups, domain, elsewhere, missing, parts)
         parts_found = [
-            coding.added(frame, times) for frame, times in _counted(table, [*groups.columns, domain.values.name])
+            coding.added(frame, counts) for frame, counts in _counted(table, [*groups.columns, domain.values.name])
         ]
         coding.check()
-        places, times = _summed(parts_found)
-        group, code = np.divmod(places, len(domain.values))
-        return cls(code, times, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
+        cells, counts = _summed(parts_found)
+        group, code = np.divmod(cells, len(domain.values))
+        return cls(code, counts, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
 
     def stretches(self, rows: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of groups with about this many rows each, at least one group."""
@@ -69,8 +69,8 @@ def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, I
     """Yield distinct rows of some columns with their multiplicities, a part of the table at a time; a weight column gives the multiplicity."""
     rows = unused("rows", [*columns, table.weight or ""])
     for chunk in table.held.chunks([*columns, *([] if table.weight is None else [table.weight])]):
-        stands_for = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
-        chunk = chunk.select(*columns, stands_for.alias(rows))
+        multiplicity = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
+        chunk = chunk.select(*columns, multiplicity.alias(rows))
         counted = chunk.group_by(columns).agg(pl.col(rows).sum())
         yield counted.select(columns), counted[rows].to_numpy()
 
@@ -88,20 +88,20 @@ def _whole_weights(weights: pl.Series) -> pl.Series:
 
 def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     """Return distinct cell indexes, sorted, with summed rows."""
-    places, times = (np.concatenate(each) for each in zip(*parts, strict=True))
-    order = np.argsort(places, kind="stable")
-    places, times = places[order], times[order]
-    first = np.flatnonzero(np.diff(places, prepend=-1))
-    return places[first], np.add.reduceat(times, first) if len(first) else times
+    cells, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(cells, kind="stable")
+    cells, counts = cells[order], counts[order]
+    first = np.flatnonzero(np.diff(cells, prepend=-1))
+    return cells[first], np.add.reduceat(counts, first) if len(first) else counts
 
 
 def _check_people(table: Table, rows_per_person: int) -> None:
     if table.key is None:
         return
-    _, times = table.held.counted([table.key])
-    if int(times.max()) > rows_per_person:
+    _, row_counts = table.held.counted([table.key])
+    if int(row_counts.max()) > rows_per_person:
         raise DataError(
-            f"A person has {int(times.max())} rows, but the plan allows at most {rows_per_person}. Pass rows_per_person={int(times.max())}, which needs more noise, "
+            f"A person has {int(row_counts.max())} rows, but the plan allows at most {rows_per_person}. Pass rows_per_person={int(row_counts.max())}, which needs more noise, "
             "or keep fewer rows of each person.",
             setting=("rows_per_person",),
             value=rows_per_person,
@@ -132,10 +132,10 @@ class _Coding:
         self.lost = self.outside = 0
         self.stranger: object = None
 
-    def added(self, frame: pl.DataFrame, times: Ints) -> tuple[Ints, Ints]:
+    def added(self, frame: pl.DataFrame, multiplicities: Ints) -> tuple[Ints, Ints]:
         """Return the cell indexes of distinct rows, and their multiplicities."""
         frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
-        frame = frame.with_columns(pl.Series(self.rows, times))
+        frame = frame.with_columns(pl.Series(self.rows, multiplicities))
         if self.groups.columns:
             frame = frame.join(self.listed, on=self.groups.columns, how="left", nulls_equal=True)
         else:
@@ -146,9 +146,9 @@ class _Coding:
             frame = frame.filter(pl.col(self.group).is_not_null())
         np.add.at(self.sizes, frame[self.group].to_numpy(), frame[self.rows].to_numpy())
         frame = self._in_domain(_by_part(frame, self.value, self.parts))
-        found = frame.join(self.coded, on=self.value, how="inner").select(self.group, self.code, self.rows)
-        places = found[self.group].to_numpy().astype(np.int64) * len(self.domain.values) + found[self.code].to_numpy()
-        return places, found[self.rows].to_numpy().astype(np.int64)
+        coded = frame.join(self.coded, on=self.value, how="inner").select(self.group, self.code, self.rows)
+        cells = coded[self.group].to_numpy().astype(np.int64) * len(self.domain.values) + coded[self.code].to_numpy()
+        return cells, coded[self.rows].to_numpy().astype(np.int64)
 
     def _in_domain(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows with every value in the domain: others are replaced by ``missing`` or ``elsewhere``."""

@@ -36,24 +36,26 @@ class DeclaredGroups:
     frame: pl.DataFrame = field(repr=False)
 
     @classmethod
-    def of(cls, given: Any, columns: Sequence[str], schema: Mapping[str, pl.DataType]) -> DeclaredGroups:
+    def of(cls, source: Any, columns: Sequence[str], schema: Mapping[str, pl.DataType]) -> DeclaredGroups:
         """Build groups from a file or a frame with a column ``size``, from a mapping, or from one number for a table that is one group.
 
         ``columns`` are the columns of the table that may define a group; a mapping has one key, or one tuple, for all
         of them.
         """
-        frame = _frame(given, columns)
-        sized = [name for name in _SIZES if name in frame.columns]
-        if len(sized) != 1:
+        frame = _frame(source, columns)
+        size_columns = [name for name in _SIZES if name in frame.columns]
+        if len(size_columns) != 1:
             raise _wrong("groups", f"must have a column 'size', but its columns are {', '.join(frame.columns)}")
-        named = next((name for name in _GROUP_KEEPS if name in frame.columns and name not in columns), None)
-        by = [name for name in frame.columns if name not in (sized[0], named)]
-        for name in by:
+        keep_column = next((name for name in _GROUP_KEEPS if name in frame.columns and name not in columns), None)
+        group_columns = [name for name in frame.columns if name not in (size_columns[0], keep_column)]
+        for name in group_columns:
             if name not in columns:
                 raise _wrong("groups", f"has the column {name!r}, which is not a quasi column of the table", name)
-        made = [as_type_of(frame[name], plain_type(schema[name])) for name in by]
-        kept = [] if named is None else [frame[named].cast(pl.String).alias(GROUP_KEEP)]
-        return cls.checked(pl.DataFrame([*made, _whole(frame[sized[0]], "groups").alias(SIZE), *kept]))
+        columns_made = [as_type_of(frame[name], plain_type(schema[name])) for name in group_columns]
+        keep_series = [] if keep_column is None else [frame[keep_column].cast(pl.String).alias(GROUP_KEEP)]
+        return cls.checked(
+            pl.DataFrame([*columns_made, _whole(frame[size_columns[0]], "groups").alias(SIZE), *keep_series])
+        )
 
     @classmethod
     def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
@@ -82,9 +84,9 @@ class DeclaredGroups:
         named = self.frame[GROUP_KEEP].to_numpy()
         return {name: np.flatnonzero(named == name) for name in sorted(set(named.tolist()))}
 
-    def some(self, places: NDArray[np.int64]) -> DeclaredGroups:
+    def some(self, indices: NDArray[np.int64]) -> DeclaredGroups:
         """Select some groups by index."""
-        return DeclaredGroups(self.frame[places])
+        return DeclaredGroups(self.frame[indices])
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -107,27 +109,27 @@ class DeclaredDomain:
         return replace(self.prior, kept=self.by_group[name])
 
     @classmethod
-    def of(cls, given: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
+    def of(cls, source: Any, name: str, dtype: pl.DataType, added: Sequence[str], keep: Any = None) -> DeclaredDomain:
         """Build a domain from a file or a frame with the column and optionally ``weight`` and ``keep``, from a list, or from a mapping to weights.
 
         ``added`` values belong to it too. ``keep`` maps values to retention probabilities if the domain does not list
         them.
         """
-        values, weights, keeps = _domain(given, name)
-        by_group = _of_groups(given)
+        values, weights, keeps = _domain(source, name)
+        by_group = _of_groups(source)
         _check_listed(values)
-        for each in added:
-            if each not in values.cast(pl.String).to_list():
-                for listed, what in ((weights, "weight"), (keeps, "keep"), (by_group or None, "keep")):
-                    if listed is not None:
-                        raise _wrong("domain", f"must have a {what} for every value, but has none for {each!r}", each)
-                values = pl.concat([values.cast(pl.String), pl.Series([each])])
-        typed = as_type_of(values.alias(name), plain_type(dtype))
+        for value in added:
+            if value not in values.cast(pl.String).to_list():
+                for probabilities, kind in ((weights, "weight"), (keeps, "keep"), (by_group or None, "keep")):
+                    if probabilities is not None:
+                        raise _wrong("domain", f"must have a {kind} for every value, but has none for {value!r}", value)
+                values = pl.concat([values.cast(pl.String), pl.Series([value])])
+        typed_values = as_type_of(values.alias(name), plain_type(dtype))
         if keep is not None:
             if keeps is not None:
                 raise _wrong("domain", "has a column 'keep', but keep lists probabilities too; use one of them")
-            keeps = _probabilities(keep, typed)
-        return cls.checked(typed, weights, keeps, by_group)
+            keeps = _probabilities(keep, typed_values)
+        return cls.checked(typed_values, weights, keeps, by_group)
 
     @classmethod
     def checked(
@@ -140,17 +142,21 @@ class DeclaredDomain:
         """Build a domain from its values, sorted; each must occur once."""
         _check_listed(values)
         if values.is_duplicated().any():
-            twice = values.filter(values.is_duplicated())[0]
-            raise _wrong("domain", f"lists {twice!r} twice", twice)
+            repeated = values.filter(values.is_duplicated())[0]
+            raise _wrong("domain", f"lists {repeated!r} twice", repeated)
         order = values.arg_sort()
-        weighted = None if weights is None else [weights[place] for place in order.to_list()]
-        prior = PublicPrior(len(values)) if weighted is None else PublicPrior.of(dict(enumerate(weighted)))
-        kept = None if keeps is None else KeptValues.listed([keeps[place] for place in order.to_list()], len(values))
-        listed = {
-            name: KeptValues.listed([each[place] for place in order.to_list()], len(values))
-            for name, each in sorted((by_group or {}).items())
+        ordered_weights = None if weights is None else [weights[index] for index in order.to_list()]
+        prior = (
+            PublicPrior(len(values)) if ordered_weights is None else PublicPrior.of(dict(enumerate(ordered_weights)))
+        )
+        retention = (
+            None if keeps is None else KeptValues.listed([keeps[index] for index in order.to_list()], len(values))
+        )
+        retention_by_group = {
+            name: KeptValues.listed([group_probabilities[index] for index in order.to_list()], len(values))
+            for name, group_probabilities in sorted((by_group or {}).items())
         }
-        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, kept), listed)
+        return cls(values.gather(order), PublicPrior(len(values), None, prior.weights, retention), retention_by_group)
 
     def strangers(self, values: pl.Series) -> tuple[pl.Series, pl.Series]:
         """Return which of the values are null, and which are not in the domain."""
@@ -159,25 +165,27 @@ class DeclaredDomain:
 
     def shown(self, values: pl.Series, elsewhere: str | None, missing: str | None) -> pl.Series:
         """Return the values as published: null and values outside the domain are replaced by ``missing`` and ``elsewhere``."""
-        lost, outside = self.strangers(values)
+        is_missing, is_outside = self.strangers(values)
         dtype = self.values.dtype
-        stands = pl.Series([elsewhere, missing], dtype=pl.String).cast(dtype)
-        chosen = (
-            pl.when(outside)
-            .then(pl.lit(stands[0], dtype=dtype))
-            .when(lost)
-            .then(pl.lit(stands[1], dtype=dtype))
+        replacements = pl.Series([elsewhere, missing], dtype=pl.String).cast(dtype)
+        replaced = (
+            pl.when(is_outside)
+            .then(pl.lit(replacements[0], dtype=dtype))
+            .when(is_missing)
+            .then(pl.lit(replacements[1], dtype=dtype))
             .otherwise(values)
         )
-        return pl.select(chosen.alias(values.name)).to_series()
+        return pl.select(replaced.alias(values.name)).to_series()
 
     def table(self) -> pl.DataFrame:
         """Return the domain as a public table."""
-        weights, kept = self.prior.weights, self.prior.kept
+        weights, retention = self.prior.weights, self.prior.kept
         weighted = [] if weights is None else [pl.Series(WEIGHT, weights)]
-        by_group = [pl.Series(f"{KEEP_OF}{name}", each.texts()) for name, each in self.by_group.items()]
+        by_group = [
+            pl.Series(f"{KEEP_OF}{name}", probabilities.texts()) for name, probabilities in self.by_group.items()
+        ]
         return pl.DataFrame(
-            [self.values, *weighted, *([] if kept is None else [pl.Series(KEEP, kept.texts())]), *by_group]
+            [self.values, *weighted, *([] if retention is None else [pl.Series(KEEP, retention.texts())]), *by_group]
         )
 
 
@@ -190,13 +198,13 @@ class DeclaredParts:
     weights: NDArray[np.int64] = field(repr=False)
 
     @classmethod
-    def of(cls, given: Any, name: str, dtype: pl.DataType | None = None) -> DeclaredParts:
+    def of(cls, source: Any, name: str, dtype: pl.DataType | None = None) -> DeclaredParts:
         """Build a partition from a mapping, or from a file or frame with the column of values, ``part`` and optionally ``weight``."""
-        if isinstance(given, Mapping):
-            frame = pl.DataFrame({name: list(given), _PART: list(given.values())}, strict=False)
+        if isinstance(source, Mapping):
+            frame = pl.DataFrame({name: list(source), _PART: list(source.values())}, strict=False)
         else:
-            frame = _read(given, "parts")
-        weight = next((each for each in _WEIGHTS if each in frame.columns), None)
+            frame = _read(source, "parts")
+        weight = next((column for column in _WEIGHTS if column in frame.columns), None)
         if name not in frame.columns or _PART not in frame.columns:
             raise _wrong(
                 "parts", f"must have the columns {name!r} and {_PART!r}, but its columns are {', '.join(frame.columns)}"
@@ -215,23 +223,23 @@ class DeclaredParts:
         """Return the parts as the domain to sample from; ``keep`` may map them to retention probabilities."""
         return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added, keep)
 
-    def refined(self, drawn: pl.Series, words: WordStream) -> pl.Series:
+    def refined(self, sampled_parts: pl.Series, words: WordStream) -> pl.Series:
         """Sample a value for each sampled part, by the public weights within it, exactly."""
         order = self.parts.arg_sort().to_numpy()
         ordered = self.parts.gather(order)
         ends = np.cumsum(self.weights[order])
-        runs = ordered.rle().struct.unnest()
-        last = np.cumsum(runs["len"].to_numpy()) - 1
+        segments = ordered.rle().struct.unnest()
+        last = np.cumsum(segments["len"].to_numpy()) - 1
         upper, totals = ends[last], np.diff(ends[last], prepend=0)
-        place = pl.DataFrame({"part": drawn}).join(
-            runs.select(part="value").with_row_index("#place"), on="part", how="left", maintain_order="left"
+        part_index = pl.DataFrame({"part": sampled_parts}).join(
+            segments.select(part="value").with_row_index("#place"), on="part", how="left", maintain_order="left"
         )["#place"]
-        if place.null_count():
-            unknown = drawn.filter(place.is_null())[0]
+        if part_index.null_count():
+            unknown = sampled_parts.filter(part_index.is_null())[0]
             raise _wrong("parts", f"has no part {unknown!r}", unknown)
-        at = place.to_numpy()
-        units = uniform_below(totals[at].astype(np.uint64), words).astype(np.int64) + (upper - totals)[at]
-        return self.values.gather(order[np.searchsorted(ends, units, side="right")]).alias(drawn.name)
+        indices = part_index.to_numpy()
+        units = uniform_below(totals[indices].astype(np.uint64), words).astype(np.int64) + (upper - totals)[indices]
+        return self.values.gather(order[np.searchsorted(ends, units, side="right")]).alias(sampled_parts.name)
 
 
 def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | None = None) -> pl.DataFrame:
@@ -240,8 +248,8 @@ def refine(frame: pl.DataFrame, column: str, parts: Any, insecure_seed: int | No
     ``parts`` is the public partition that the release was made with, with weights where values of a part are not
     equally likely. No confidential data are used, so the guarantee of the release holds for the result too (post-processing).
     """
-    known = DeclaredParts.of(parts, column)
-    return frame.with_columns(known.refined(frame[column], Randomness(insecure_seed).words()))
+    partition = DeclaredParts.of(parts, column)
+    return frame.with_columns(partition.refined(frame[column], Randomness(insecure_seed).words()))
 
 
 def declared_sizes(path: str | Path) -> list[int]:
@@ -268,17 +276,20 @@ def plain_type(dtype: pl.DataType) -> pl.DataType:
     return ValueType.published(dtype).dtype
 
 
-def _frame(given: Any, columns: Sequence[str]) -> pl.DataFrame:
-    if isinstance(given, int) and not isinstance(given, bool):
-        return pl.DataFrame({SIZE: [given]})
-    if isinstance(given, Mapping):
-        keys = [key if isinstance(key, tuple) else (key,) for key in given]
+def _frame(source: Any, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the declared groups as a frame: from one size, a mapping, or a file or frame."""
+    if isinstance(source, int) and not isinstance(source, bool):
+        return pl.DataFrame({SIZE: [source]})
+    if isinstance(source, Mapping):
+        keys = [key if isinstance(key, tuple) else (key,) for key in source]
         if any(len(key) != len(columns) for key in keys):
-            wanted = " and ".join(map(repr, columns)) or "no column"
-            raise _wrong("groups", f"must have one key for each group, with a value of {wanted}", next(iter(given)))
-        parts = {name: [key[place] for key in keys] for place, name in enumerate(columns)}
-        return pl.DataFrame({**parts, SIZE: list(given.values())}, strict=False)
-    return _read(given, "groups")
+            column_text = " and ".join(map(repr, columns)) or "no column"
+            raise _wrong(
+                "groups", f"must have one key for each group, with a value of {column_text}", next(iter(source))
+            )
+        parts = {name: [key[index] for key in keys] for index, name in enumerate(columns)}
+        return pl.DataFrame({**parts, SIZE: list(source.values())}, strict=False)
+    return _read(source, "groups")
 
 
 def _check_listed(values: pl.Series) -> None:
@@ -286,21 +297,25 @@ def _check_listed(values: pl.Series) -> None:
         raise _wrong("domain", "has missing values; set the value to replace them with missing=")
 
 
-def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
+def _domain(source: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[Any] | None]:
     """Return the values, and their weights and retention probabilities if listed."""
-    if isinstance(given, Mapping):
-        return pl.Series(list(given), strict=False), list(given.values()), None
-    if isinstance(given, list | tuple | pl.Series | np.ndarray):
+    if isinstance(source, Mapping):
+        return pl.Series(list(source), strict=False), list(source.values()), None
+    if isinstance(source, list | tuple | pl.Series | np.ndarray):
         try:
-            return pl.Series(given), None, None
+            return pl.Series(source), None, None
         except TypeError:
-            raise _wrong("domain", "lists values of different types", given) from None
-    frame = _read(given, "domain")
-    weight, keep = (next((each for each in names if each in frame.columns), None) for names in (_WEIGHTS, _KEEPS))
-    others = [each for each in frame.columns if each not in (weight, keep) and not each.startswith(_KEEPS_OF)]
-    if name not in others and len(others) != 1:
+            raise _wrong("domain", "lists values of different types", source) from None
+    frame = _read(source, "domain")
+    weight, keep = (
+        next((name_found for name_found in names if name_found in frame.columns), None) for names in (_WEIGHTS, _KEEPS)
+    )
+    value_columns = [
+        column for column in frame.columns if column not in (weight, keep) and not column.startswith(_KEEPS_OF)
+    ]
+    if name not in value_columns and len(value_columns) != 1:
         raise _wrong("domain", f"must have a column {name!r}, but its columns are {', '.join(frame.columns)}")
-    values = frame[name if name in others else others[0]]
+    values = frame[name if name in value_columns else value_columns[0]]
     return (
         values,
         None if weight is None else frame[weight].to_list(),
@@ -308,11 +323,11 @@ def _domain(given: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[An
     )
 
 
-def _of_groups(given: Any) -> dict[str, list[Any]]:
+def _of_groups(source: Any) -> dict[str, list[Any]]:
     """Return the columns of retention probabilities that groups may name."""
-    if isinstance(given, Mapping | list | tuple | pl.Series | np.ndarray):
+    if isinstance(source, Mapping | list | tuple | pl.Series | np.ndarray):
         return {}
-    frame = _read(given, "domain")
+    frame = _read(source, "domain")
     return named_keeps(frame)
 
 
@@ -328,39 +343,39 @@ def named_keeps(frame: pl.DataFrame) -> dict[str, list[Any]]:
 def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
     """Return the retention probability of each value: from a mapping, or from a file or frame with the column of values and ``keep``."""
     if isinstance(keep, Mapping):
-        listed = pl.Series(list(keep), strict=False), list(keep.values())
+        values_and_keeps = pl.Series(list(keep), strict=False), list(keep.values())
     else:
         frame = _read(keep, "keep")
-        column = next((each for each in _KEEPS if each in frame.columns), None)
+        column = next((column_name for column_name in _KEEPS if column_name in frame.columns), None)
         if column is None or values.name not in frame.columns:
             raise _wrong(
                 "keep",
                 f"must have the columns {values.name!r} and 'keep', but its columns are {', '.join(frame.columns)}",
             )
-        listed = frame[values.name], frame[column].to_list()
-    named = as_type_of(listed[0].alias(values.name), values.dtype).to_list()
-    if len(set(named)) < len(named):
+        values_and_keeps = frame[values.name], frame[column].to_list()
+    listed_values = as_type_of(values_and_keeps[0].alias(values.name), values.dtype).to_list()
+    if len(set(listed_values)) < len(listed_values):
         raise _wrong("keep", "lists a value twice")
-    found = dict(zip(named, listed[1], strict=True))
-    unknown = set(named) - set(values.to_list())
+    keep_of = dict(zip(listed_values, values_and_keeps[1], strict=True))
+    unknown = set(listed_values) - set(values.to_list())
     if unknown:
         raise _wrong(
             "keep", f"has the value {min(unknown, key=str)!r}, which is not in the domain", min(unknown, key=str)
         )
-    missing = [value for value in values.to_list() if found.get(value) is None]
+    missing = [value for value in values.to_list() if keep_of.get(value) is None]
     if missing:
         raise _wrong(
             "keep",
             f"must have a probability for every value of the domain, but has none for {missing[0]!r}",
             missing[0],
         )
-    return [found[value] for value in values.to_list()]
+    return [keep_of[value] for value in values.to_list()]
 
 
-def _read(given: Any, what: str) -> pl.DataFrame:
-    if isinstance(given, str | Path) or hasattr(given, "columns"):
-        return people_of(given)
-    raise _wrong(what, "must be a file, a frame or a mapping", given)
+def _read(source: Any, what: str) -> pl.DataFrame:
+    if isinstance(source, str | Path) or hasattr(source, "columns"):
+        return people_of(source)
+    raise _wrong(what, "must be a file, a frame or a mapping", source)
 
 
 def _whole(column: pl.Series, what: str) -> pl.Series:

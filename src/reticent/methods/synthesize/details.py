@@ -35,10 +35,10 @@ class SynthesisDetails:
 
     def noise_of(self, groups: DeclaredGroups) -> bool:
         """True if there is noise for exactly the sizes of these groups."""
-        named = groups.by_keep or {"": np.arange(len(groups.sizes))}
-        listed = self.by_group or {"": self.alpha}
-        return set(named) == set(listed) and all(
-            set(listed[name]) == set(groups.sizes[places].tolist()) for name, places in named.items()
+        groups_by_keep = groups.by_keep or {"": np.arange(len(groups.sizes))}
+        noise_by_keep = self.by_group or {"": self.alpha}
+        return set(groups_by_keep) == set(noise_by_keep) and all(
+            set(noise_by_keep[name]) == set(groups.sizes[indices].tolist()) for name, indices in groups_by_keep.items()
         )
 
     def plan(self, groups: DeclaredGroups, domain: DeclaredDomain) -> AnyPlan:

@@ -62,15 +62,15 @@ class DisclosureAudit(SaidInLines):
     def lines(self) -> list[str]:
         """Human-readable lines."""
         expected = float(self.delta * self.groups)
-        told = [
+        lines = [
             "For the steward only: this was computed from the confidential rows. Do not publish it, and do not choose among draws by it.",
             f"{len(self.disclosing):,} of {self.groups:,} groups have an output that distinguishes neighbouring tables by more than e^{float(self.epsilon):g}; "
             f"the promise allows {expected:.3g} on average.",
         ]
         for group, ratio in self.disclosing[:_SHOWN]:
-            named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "all rows"
-            told.append(f"  {named}: ratio {'infinite' if ratio is None else f'{ratio:.6g}'}")
-        return told
+            group_text = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "all rows"
+            lines.append(f"  {group_text}: ratio {'infinite' if ratio is None else f'{ratio:.6g}'}")
+        return lines
 
 
 def audit_release(
