@@ -56,8 +56,8 @@ class Angelization(GroupMethod):
     format: ClassVar[str] = FORMAT
 
     def __post_init__(self) -> None:
-        for name, known in (("buckets", get_args(LabelMethod)), ("values", get_args(Labels))):
-            one_of(getattr(self, name), f"Angelization: {name}", known)
+        for name, options in (("buckets", get_args(LabelMethod)), ("values", get_args(Labels))):
+            one_of(getattr(self, name), f"Angelization: {name}", options)
         if self.buckets == "Lattice" and self.values != "sets":
             raise PolicyError(
                 "Angelization: values needs buckets='Mondrian'; Lattice uses the labels of hierarchies.",
@@ -101,9 +101,9 @@ class Angelization(GroupMethod):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        shown = {"values": self.values} if self.buckets == "Mondrian" else {}
-        least = {} if self.l is None else {"l": self.l}
-        return {"name": "Angelization", "buckets": self.buckets, **shown, **least}
+        label_parameter = {"values": self.values} if self.buckets == "Mondrian" else {}
+        l_parameter = {} if self.l is None else {"l": self.l}
+        return {"name": "Angelization", "buckets": self.buckets, **label_parameter, **l_parameter}
 
     @property
     def _labels(self) -> Mondrian | Lattice:

@@ -54,13 +54,15 @@ class Angelize(Bucketize):
         batches = super().evidence(public, replace(about, people=None))
         columns = {column.name: column.labels for column in public.manifest.columns if column.role == "quasi"}
         labelled = AdversaryView.in_rows(*public.rows[self.tables[0]].counted(list(columns)), columns, ())
-        named = own_sets(about.definition)
-        alike = {quasi: labelled.known(quasi) for quasi in (*public.seen.sets, *named)}
+        own_column_sets = own_sets(about.definition)
+        views = {quasi: labelled.known(quasi) for quasi in (*public.seen.sets, *own_column_sets)}
         if about.definition.needs_population and about.people is not None:
-            alike = {quasi: seen.with_population(about.people) for quasi, seen in alike.items()}
-        groups = {quasi: seen.true_groups for quasi, seen in alike.items()}
-        own = Evidence({quasi: groups[quasi] for quasi in public.seen.sets}, {quasi: groups[quasi] for quasi in named})
-        return replace(batches, alike=own)
+            views = {quasi: view.with_population(about.people) for quasi, view in views.items()}
+        groups = {quasi: view.true_groups for quasi, view in views.items()}
+        identity_evidence = Evidence(
+            {quasi: groups[quasi] for quasi in public.seen.sets}, {quasi: groups[quasi] for quasi in own_column_sets}
+        )
+        return replace(batches, alike=identity_evidence)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.methods.anatomy.counts import count_batches

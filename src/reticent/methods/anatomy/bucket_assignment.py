@@ -35,23 +35,25 @@ class Signatures:
     count: int
 
     @classmethod
-    def drawn(cls, times: Ids, least: int, randomness: Randomness) -> Signatures:
-        """Sample groups of ``least`` distinct values or a few more, given the number of rows of each value: at most ``1/least`` of all.
+    def drawn(cls, value_counts: Ids, minimum: int, randomness: Randomness) -> Signatures:
+        """Sample groups of ``minimum`` distinct values or a few more, given the number of rows of each value: at most ``1/least`` of all.
 
-        A group takes a row of each of the ``least`` values with the most remaining rows; ties are broken by a random
+        A group takes a row of each of the ``minimum`` values with the most remaining rows; ties are broken by a random
         order of the values. The final remainder, at most one row per value, joins groups that lack the value, chosen
         uniformly.
         """
-        order = randomness.order(len(times))
-        order = order[np.argsort(-times[order], kind="stable")]
-        left, rows = times[order], int(times.sum())
-        chosen = np.zeros((rows // least, least), dtype=np.int64)
-        count = int(_loop(rows)(left, least, chosen))
+        order = randomness.order(len(value_counts))
+        order = order[np.argsort(-value_counts[order], kind="stable")]
+        remaining, rows = value_counts[order], int(value_counts.sum())
+        chosen = np.zeros((rows // minimum, minimum), dtype=np.int64)
+        count = int(_loop(rows)(remaining, minimum, chosen))
         chosen = chosen[:count]
-        late = np.flatnonzero(left)
-        joined = [_one_of(np.flatnonzero((chosen != value).all(axis=1)), randomness) for value in late.tolist()]
-        values = np.concatenate([chosen.ravel(), late])
-        group = np.concatenate([np.repeat(np.arange(count), least), np.array(joined, dtype=np.int64)])
+        leftover_values = np.flatnonzero(remaining)
+        groups_joined = [
+            _one_of(np.flatnonzero((chosen != value).all(axis=1)), randomness) for value in leftover_values.tolist()
+        ]
+        values = np.concatenate([chosen.ravel(), leftover_values])
+        group = np.concatenate([np.repeat(np.arange(count), minimum), np.array(groups_joined, dtype=np.int64)])
         return cls(order[values], group, count)
 
     def groups(self, domain: SensitiveDomain) -> Groups:
@@ -61,9 +63,9 @@ class Signatures:
 
     def dealt(self, values: Ids) -> Ids:
         """Return the group of every row, given the values of rows in random order: the first rows of a value go to the first groups that have it."""
-        found = np.empty(len(values), dtype=np.int64)
-        found[np.argsort(values, kind="stable")] = self.group[np.argsort(self.values, kind="stable")]
-        return found
+        group_of_row = np.empty(len(values), dtype=np.int64)
+        group_of_row[np.argsort(values, kind="stable")] = self.group[np.argsort(self.values, kind="stable")]
+        return group_of_row
 
 
 def _loop(rows: int) -> Callable[[Ids, int, Ids], int]:
@@ -101,13 +103,13 @@ def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
 _compiled_largest_first = compiled(largest_first)
 
 
-def _one_of(places: Ids, randomness: Randomness) -> int:
+def _one_of(indices: Ids, randomness: Randomness) -> int:
     """Return one of some indexes, uniformly. There is one: a value with at most as many rows as there are groups, one of
     them remaining, is missing in some group.
     """
-    return int(places[randomness.integers(len(places), 1)[0]])
+    return int(indices[randomness.integers(len(indices), 1)[0]])
 
 
-def most_eligible(times: Ids) -> int:
+def most_eligible(value_counts: Ids) -> int:
     """Return the largest number of distinct values for which groups can be formed: no value has more than that fraction of the rows."""
-    return int(times.sum()) // int(times.max())
+    return int(value_counts.sum()) // int(value_counts.max())

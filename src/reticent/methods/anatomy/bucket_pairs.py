@@ -41,31 +41,33 @@ class Pairs:
         people: tuple[pl.DataFrame, NDArray[np.int64]],
         values: tuple[pl.DataFrame, NDArray[np.int64]],
         bucket: str,
-        meets: Callable[[pl.DataFrame], NDArray[np.bool_]],
+        evaluate: Callable[[pl.DataFrame], NDArray[np.bool_]],
     ) -> Pairs:
-        """Join types of people and types of values, with their multiplicities, by bucket; ``meets`` evaluates the pairs."""
-        (left, members), (right, times) = people, values
-        place, person, value = (unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value"))
+        """Join types of people and types of values, with their multiplicities, by bucket; ``evaluate`` evaluates the pairs."""
+        (left, members), (right, multiplicities) = people, values
+        bucket_index, person, value = (
+            unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value")
+        )
         numbers = left[bucket].unique().sort()
-        index = pl.DataFrame({bucket: numbers, place: np.arange(len(numbers))})
+        index = pl.DataFrame({bucket: numbers, bucket_index: np.arange(len(numbers))})
         left = left.join(index, on=bucket, how="left", maintain_order="left").with_row_index(person)
         right = right.join(index, on=bucket, how="left", maintain_order="left").with_row_index(value)
-        if right[place].null_count():
+        if right[bucket_index].null_count():
             raise DataError("The sensitive table has a bucket that the quasi table does not have.")
-        joined = left.join(right.drop(bucket), on=place, how="inner")
-        bucket_of_person, bucket_of_value = (side[place].to_numpy() for side in (left, right))
+        joined = left.join(right.drop(bucket), on=bucket_index, how="inner")
+        bucket_of_person, bucket_of_value = (side[bucket_index].to_numpy() for side in (left, right))
         sizes = sum_by(bucket_of_person, members, len(numbers))
-        if (sum_by(bucket_of_value, times, len(numbers)) != sizes).any():
+        if (sum_by(bucket_of_value, multiplicities, len(numbers)) != sizes).any():
             raise DataError("A bucket has more rows in one of its two tables than in the other.")
         return cls(
             sizes,
             bucket_of_person,
             members,
             bucket_of_value,
-            times,
+            multiplicities,
             joined[person].to_numpy().astype(np.int64),
             joined[value].to_numpy().astype(np.int64),
-            meets(joined),
+            evaluate(joined),
         )
 
     def moments(self) -> tuple[float, float]:
@@ -79,20 +81,20 @@ class Pairs:
         """
         shares = self.meets.astype(np.float64) if self.shares is None else self.shares
         person, value, count = self.person, self.value, len(self.sizes)
-        members, times = self.people.astype(np.float64), self.times.astype(np.float64)
-        suits_person = _sums_by(person, times[value] * shares, len(members))
-        suits_value = _sums_by(value, members[person] * shares, len(times))
+        members, value_counts = self.people.astype(np.float64), self.times.astype(np.float64)
+        suits_person = _sums_by(person, value_counts[value] * shares, len(members))
+        suits_value = _sums_by(value, members[person] * shares, len(value_counts))
         suitable = _sums_by(self.bucket_of_person, members * suits_person, count)
-        pairs, bucket = members[person] * times[value], self.bucket_of_person[person]
+        pairs, bucket = members[person] * value_counts[value], self.bucket_of_person[person]
         n = self.sizes.astype(np.float64)
         squares = _sums_by(self.bucket_of_person, members * suits_person**2, count)
-        squares += _sums_by(self.bucket_of_value, times * suits_value**2, count)
+        squares += _sums_by(self.bucket_of_value, value_counts * suits_value**2, count)
         spread = _sums_by(bucket, pairs * shares**2, count) - squares / n + (suitable / n) ** 2
-        between = (
+        variances = (
             np.where(n > 1, spread / np.maximum(n - 1, 1), 0.0)
             + _sums_by(bucket, pairs * shares * (1 - shares), count) / n
         )
-        return float((suitable / n).sum()), float(between.sum())
+        return float((suitable / n).sum()), float(variances.sum())
 
     def meeting(self) -> int:
         """Return how many people share their bucket with a value with which they meet the condition."""
@@ -129,11 +131,14 @@ class Pairs:
         return suits_person, suits_value, suitable
 
     def _transport(self, number: int) -> tuple[int, int]:
+        """Return the smallest and the largest number of people of a bucket who can meet the condition."""
         people = np.flatnonzero(self.bucket_of_person == number)
         values = np.flatnonzero(self.bucket_of_value == number)
-        here = (self.bucket_of_person[self.person] == number) & self.meets
+        is_pair_here = (self.bucket_of_person[self.person] == number) & self.meets
         meets = np.zeros((len(people), len(values)), dtype=bool)
-        meets[np.searchsorted(people, self.person[here]), np.searchsorted(values, self.value[here])] = True
+        meets[np.searchsorted(people, self.person[is_pair_here]), np.searchsorted(values, self.value[is_pair_here])] = (
+            True
+        )
         rows, row_of = np.unique(meets, axis=0, return_inverse=True)
         members = sum_by(row_of.ravel(), self.people[people], len(rows))
         return (
@@ -146,20 +151,20 @@ def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.float64], groups: int) 
     return np.bincount(ids, weights=weights, minlength=groups).astype(np.float64)
 
 
-def most_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
+def most_pairs(people: NDArray[np.int64], value_counts: NDArray[np.int64], may_pair: NDArray[np.bool_]) -> int:
     """Return the largest number of people who can be assigned values that meet the condition.
 
-    ``people[i]`` are equal, ``times[j]`` counts a value, and ``meets[i, j]`` is whether they meet the condition
+    ``people[i]`` are equal, ``value_counts[j]`` counts a value, and ``may_pair[i, j]`` is whether they meet the condition
     together. By shortest augmenting paths in the residual network.
     """
-    flow = np.zeros(meets.shape, dtype=np.int64)
-    left, right = people.copy(), times.copy()
+    flow = np.zeros(may_pair.shape, dtype=np.int64)
+    left, right = people.copy(), value_counts.copy()
     while True:
-        path = _augmenting_path(left, right, meets, flow)
+        path = _augmenting_path(left, right, may_pair, flow)
         if path is None:
             return int(flow.sum())
-        back = [flow[i, j] for j, i in zip(path[1::2], path[2::2], strict=False)]
-        amount = min(left[path[0]], right[path[-1]], *back)
+        backward_flow = [flow[i, j] for j, i in zip(path[1::2], path[2::2], strict=False)]
+        amount = min(left[path[0]], right[path[-1]], *backward_flow)
         for step, (a, b) in enumerate(pairwise(path)):
             if step % 2 == 0:
                 flow[a, b] += amount
@@ -169,13 +174,13 @@ def most_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArr
         right[path[-1]] -= amount
 
 
-def fewest_pairs(people: NDArray[np.int64], times: NDArray[np.int64], meets: NDArray[np.bool_]) -> int:
+def fewest_pairs(people: NDArray[np.int64], value_counts: NDArray[np.int64], may_pair: NDArray[np.bool_]) -> int:
     """Return the smallest number of people who must be assigned values that meet the condition, if every value is assigned."""
-    return int(people.sum()) - most_pairs(people, times, ~meets)
+    return int(people.sum()) - most_pairs(people, value_counts, ~may_pair)
 
 
 def _augmenting_path(
-    left: NDArray[np.int64], right: NDArray[np.int64], meets: NDArray[np.bool_], flow: NDArray[np.int64]
+    left: NDArray[np.int64], right: NDArray[np.int64], may_pair: NDArray[np.bool_], flow: NDArray[np.int64]
 ) -> list[int] | None:
     """Return a shortest augmenting path from a type with unassigned people to a value with remaining multiplicity: person,
     value, person, ..., value.
@@ -189,10 +194,10 @@ def _augmenting_path(
         is_person, number = node
         if not is_person and right[number] > 0:
             path = [node]
-            while (before := reached_from[path[-1]]) is not None:
-                path.append(before)
-            return [place for _, place in reversed(path)]
-        next_numbers = np.flatnonzero(meets[number] if is_person else flow[:, number] > 0)
+            while (previous := reached_from[path[-1]]) is not None:
+                path.append(previous)
+            return [node_number for _, node_number in reversed(path)]
+        next_numbers = np.flatnonzero(may_pair[number] if is_person else flow[:, number] > 0)
         for other in next_numbers.tolist():
             if (not is_person, other) not in reached_from:
                 reached_from[not is_person, other] = node

@@ -40,9 +40,9 @@ class RowsDealt:
         order = context.randomness.order(table.rows)
         units = engine_of(table, context).single_rows(table, order)
         values = units.histograms.values.astype(np.int64)
-        met = settled(values, units.domain, against_all(definition), least, context)
+        signatures = settled(values, units.domain, against_all(definition), least, context)
         context.step("dealing rows to buckets")
-        return cls(units, order, met.dealt(values), met.groups(units.domain))
+        return cls(units, order, signatures.dealt(values), signatures.groups(units.domain))
 
     def recoding(self, table: Table) -> Deal:
         """Return the assignment of rows to buckets."""
@@ -57,11 +57,11 @@ class RowsDealt:
     def evidence(self, table: Table, definition: GroupDefinition) -> Evidence:
         """Return the groups: any knowledge leads to a bucket and no further."""
 
-        def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[Ids, Groups]:
+        def seen(columns: Columns, is_kept: NDArray[np.bool_]) -> tuple[Ids, Groups]:
             return np.arange(len(self.groups)), self.groups
 
-        nobody = SuppressedGroups(np.zeros(len(self.groups), dtype=bool))
-        return PublishedGroups.of(table, definition, self.groups, seen, 0).evidence(nobody)
+        none_suppressed = SuppressedGroups(np.zeros(len(self.groups), dtype=bool))
+        return PublishedGroups.of(table, definition, self.groups, seen, 0).evidence(none_suppressed)
 
     def figures(self, table: Table) -> dict[str, Any]:
         """Return figures for the steward's report."""
@@ -96,50 +96,52 @@ def settled(
     The attempts and their outcome depend only on the histogram and on randomness: see
     :mod:`reticent.methods.anatomy.bucket_assignment`.
     """
-    times = np.bincount(values, minlength=domain.size)
-    low, most = least or max(definition.least_rows(), 1), most_eligible(times)
-    if low > most:
-        raise Infeasible(_too_frequent(times, domain, low, definition))
-    tried = 0
-    for tried in (
-        [low] if least is not None else list(islice(_promising(times, domain, definition, low, most), _MOST_DRAWN))
+    value_counts = np.bincount(values, minlength=domain.size)
+    fewest, largest = least or max(definition.least_rows(), 1), most_eligible(value_counts)
+    if fewest > largest:
+        raise Infeasible(_too_frequent(value_counts, domain, fewest, definition))
+    distinct_values = 0
+    for distinct_values in (
+        [fewest]
+        if least is not None
+        else list(islice(_promising(value_counts, domain, definition, fewest, largest), _MOST_DRAWN))
     ):
-        context.step("choosing which values meet", note=f"l = {tried}")
-        found = Signatures.drawn(times, tried, context.randomness)
-        if definition.holds(found.groups(domain)):
-            return found
-    why = definition.assess(found.groups(domain)).witness
+        context.step("choosing which values meet", note=f"l = {distinct_values}")
+        signatures = Signatures.drawn(value_counts, distinct_values, context.randomness)
+        if definition.holds(signatures.groups(domain)):
+            return signatures
+    violation = definition.assess(signatures.groups(domain)).witness
     raise Infeasible(
-        f"No buckets of different values satisfy {definition}. With l = {tried}: {'' if why is None else why.text} At most l = {most} values can be in every bucket, since "
-        f"{_most_frequent(times, domain)}. Weaken the definition, or use Lattice."
+        f"No buckets of different values satisfy {definition}. With l = {distinct_values}: {'' if violation is None else violation.text} At most l = {largest} values can be in every bucket, since "
+        f"{_most_frequent(value_counts, domain)}. Weaken the definition, or use Lattice."
     )
 
 
-def _promising(times: Ids, domain: SensitiveDomain, definition: GroupDefinition, low: int, most: int) -> Iterator[int]:
+def _promising(
+    value_counts: Ids, domain: SensitiveDomain, definition: GroupDefinition, low: int, largest: int
+) -> Iterator[int]:
     """Yield numbers of values to try: first those for which a single group of the most frequent values passes, then the others, in increasing order.
 
     For a definition that is symmetric in the values, such a group decides.
     """
-    order = np.argsort(-times, kind="stable")
-    others = []
-    for least in range(low, min(most, low + _MOST_LOOKED_AT) + 1):
-        single = Histograms(
-            np.array([0, least]), np.sort(order[:least]).astype(np.int32), np.ones(least, dtype=np.int64)
-        )
-        if definition.holds(Groups(np.array([least]), single, times, domain)):
-            yield least
+    order = np.argsort(-value_counts, kind="stable")
+    unpromising = []
+    for size in range(low, min(largest, low + _MOST_LOOKED_AT) + 1):
+        single = Histograms(np.array([0, size]), np.sort(order[:size]).astype(np.int32), np.ones(size, dtype=np.int64))
+        if definition.holds(Groups(np.array([size]), single, value_counts, domain)):
+            yield size
         else:
-            others.append(least)
-    yield from others
+            unpromising.append(size)
+    yield from unpromising
 
 
-def _too_frequent(times: Ids, domain: SensitiveDomain, least: int, definition: GroupDefinition) -> str:
+def _too_frequent(value_counts: Ids, domain: SensitiveDomain, least: int, definition: GroupDefinition) -> str:
     return (
-        f"{definition} needs groups of at least {least} different values, so no value may have more than 1/{least} of the {int(times.sum())} rows, but {_most_frequent(times, domain)}. "
+        f"{definition} needs groups of at least {least} different values, so no value may have more than 1/{least} of the {int(value_counts.sum())} rows, but {_most_frequent(value_counts, domain)}. "
         "Weaken the definition, or use a method whose groups may repeat a value, such as Lattice."
     )
 
 
-def _most_frequent(times: Ids, domain: SensitiveDomain) -> str:
-    column, worst = domain.columns[0], int(np.argmax(times))
-    return f"{column.texts[worst]!r} of column {column.name!r} has {int(times[worst])} of {int(times.sum())} rows"
+def _most_frequent(value_counts: Ids, domain: SensitiveDomain) -> str:
+    column, worst = domain.columns[0], int(np.argmax(value_counts))
+    return f"{column.texts[worst]!r} of column {column.name!r} has {int(value_counts[worst])} of {int(value_counts.sum())} rows"

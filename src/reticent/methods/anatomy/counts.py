@@ -37,18 +37,22 @@ def count_buckets(
     assumes that quasi and sensitive values are independent: all joins are equally likely.
     """
     query = CountQuery.of(meanings, condition, estimator, **known)
-    asked, quasi, sensitive = query.condition, tables["quasi"], tables["sensitive"]
-    asked.check_names([*quasi.schema, *(name for name in sensitive.schema if name not in (bucket, counts))])
-    own = [name for name in asked.scope if name in quasi.schema]
-    other = [name for name in asked.scope if name not in quasi.schema]
-    people, many = quasi.counted([bucket, *(name for name in own if name != bucket)])
-    people = people.with_columns([_exact_values(query, people[name]) for name in own if name in meanings])
-    values, times = _distinct_values(sensitive, counts, [bucket, *other])
-    rows = int(many.sum())
-    if not other or not own:
-        met = many[_mask(asked, people)].sum() if not other else times[_mask(asked, values)].sum()
-        return query.exactly(int(met), rows)
-    pairs = Pairs.of((people, many), (values, times), bucket, partial(_mask, asked))
+    parsed, quasi, sensitive = query.condition, tables["quasi"], tables["sensitive"]
+    parsed.check_names([*quasi.schema, *(name for name in sensitive.schema if name not in (bucket, counts))])
+    quasi_names = [name for name in parsed.scope if name in quasi.schema]
+    sensitive_names = [name for name in parsed.scope if name not in quasi.schema]
+    people, people_counts = quasi.counted([bucket, *(name for name in quasi_names if name != bucket)])
+    people = people.with_columns([_exact_values(query, people[name]) for name in quasi_names if name in meanings])
+    values, value_counts = _distinct_values(sensitive, counts, [bucket, *sensitive_names])
+    rows = int(people_counts.sum())
+    if not sensitive_names or not quasi_names:
+        matching = (
+            people_counts[_mask(parsed, people)].sum()
+            if not sensitive_names
+            else value_counts[_mask(parsed, values)].sum()
+        )
+        return query.exactly(int(matching), rows)
+    pairs = Pairs.of((people, people_counts), (values, value_counts), bucket, partial(_mask, parsed))
     if query.estimator == "intersect":
         return query.at_most(pairs.meeting(), pairs.bounds(), rows)
     value, variance = pairs.moments()
@@ -74,33 +78,35 @@ def count_batches(
     values alone is counted as such; see :func:`count_labels` and :func:`count_buckets`, whose assumptions are made together.
     """
     query = CountQuery.of(meanings, condition, estimator, **known)
-    asked, hidden = query.condition, [name for name in values.schema if name not in (batch, counts)]
-    asked.check_names([*labelled.schema.names(), *hidden])
-    own = [name for name in asked.scope if name not in hidden]
-    other = [name for name in asked.scope if name in hidden]
-    if not other:
+    parsed, hidden = query.condition, [name for name in values.schema if name not in (batch, counts)]
+    parsed.check_names([*labelled.schema.names(), *hidden])
+    label_names = [name for name in parsed.scope if name not in hidden]
+    sensitive_names = [name for name in parsed.scope if name in hidden]
+    if not sensitive_names:
         return query.in_labels(labelled)
-    secrets, times = _distinct_values(values, counts, [batch, *other])
-    if not own and made_up is None:
-        return query.exactly(int(times[_mask(asked, secrets)].sum()), labelled.height)
-    covered: list[Covers] = []
+    secrets, value_counts = _distinct_values(values, counts, [batch, *sensitive_names])
+    if not label_names and made_up is None:
+        return query.exactly(int(value_counts[_mask(parsed, secrets)].sum()), labelled.height)
+    covers: list[Covers] = []
 
     def possible(joined: pl.DataFrame) -> NDArray[np.bool_]:
-        real = joined[is_person].to_numpy()
-        covered.append(query.covers(joined.filter(is_person)).among(real))
-        return covered[0].possible
+        is_real = joined[is_person].to_numpy()
+        covers.append(query.covers(joined.filter(is_person)).among(is_real))
+        return covers[0].possible
 
-    listed, many = labelled.counted([batch, *(name for name in own if name != batch)])
-    is_person = unused("is person", [*listed.columns, *secrets.columns])
-    people = listed.with_columns(pl.lit(value=True).alias(is_person)), many
+    label_rows, people_counts = labelled.counted([batch, *(name for name in label_names if name != batch)])
+    is_person = unused("is person", [*label_rows.columns, *secrets.columns])
+    people = label_rows.with_columns(pl.lit(value=True).alias(is_person)), people_counts
     if made_up is not None:
-        nobody = made_up[0].cast({batch: listed.schema[batch]}).with_columns(pl.lit(value=False).alias(is_person))
-        people = pl.concat([people[0], nobody], how="diagonal"), np.concatenate([many, made_up[1]])
-    pairs = Pairs.of(people, (secrets, times), batch, possible)
-    bounds = replace(pairs, meets=covered[0].certain).bounds()[0], pairs.bounds()[1]
+        made_up_rows = (
+            made_up[0].cast({batch: label_rows.schema[batch]}).with_columns(pl.lit(value=False).alias(is_person))
+        )
+        people = pl.concat([people[0], made_up_rows], how="diagonal"), np.concatenate([people_counts, made_up[1]])
+    pairs = Pairs.of(people, (secrets, value_counts), batch, possible)
+    bounds = replace(pairs, meets=covers[0].certain).bounds()[0], pairs.bounds()[1]
     if query.estimator == "intersect":
         return query.at_most(pairs.meeting(), bounds, labelled.height)
-    value, variance = replace(pairs, shares=covered[0].share).moments()
+    value, variance = replace(pairs, shares=covers[0].share).moments()
     model = f"{EVENLY_SPREAD}, and {_INDEPENDENT.replace('bucket', 'batch')}"
     return query.estimated(value, math.sqrt(max(variance, 0.0)), bounds, labelled.height, model)
 
@@ -131,8 +137,10 @@ def _distinct_values(sensitive: Rows, counts: str | None, columns: Sequence[str]
     """Return the distinct rows of some columns of the sensitive table with their multiplicities."""
     if counts is None:
         return sensitive.counted(columns)
-    listed, often = sensitive.counted([*columns, counts])
-    times = unused("times", columns)
-    weighted = listed.select(columns).with_columns((listed[counts].cast(pl.Int64) * pl.Series(often)).alias(times))
-    grouped = weighted.group_by(columns).agg(pl.col(times).sum())
-    return grouped.select(columns), grouped[times].to_numpy()
+    distinct, multiplicities = sensitive.counted([*columns, counts])
+    count_column = unused("times", columns)
+    weighted = distinct.select(columns).with_columns(
+        (distinct[counts].cast(pl.Int64) * pl.Series(multiplicities)).alias(count_column)
+    )
+    grouped = weighted.group_by(columns).agg(pl.col(count_column).sum())
+    return grouped.select(columns), grouped[count_column].to_numpy()

@@ -78,14 +78,14 @@ class Bucketize(GroupFormat):
         expected = {bucket, *manifest.named("sensitive"), *manifest.named("count")}
         if sensitive != expected or quasi & sensitive != {bucket}:
             raise DataError(f"manifest.json: the table {self.tables[1]!r} must have exactly the sensitive columns.")
-        shown, values = _people_in(public.rows[self.tables[0]], bucket), _values_in(public, bucket)
-        if any(table[bucket].null_count() for table in (shown, values)):
+        people_counts, values = _people_in(public.rows[self.tables[0]], bucket), _values_in(public, bucket)
+        if any(table[bucket].null_count() for table in (people_counts, values)):
             raise DataError("A row of a bucketized release has no bucket.")
-        wrong = shown.join(values, on=bucket, how="full", coalesce=True).filter(
+        mismatched = people_counts.join(values, on=bucket, how="full", coalesce=True).filter(
             pl.col("rows").ne_missing(pl.col("counts"))
         )
-        if wrong.height:
-            number, rows, counted_rows = wrong.sort(bucket).select(bucket, "rows", "counts").row(0)
+        if mismatched.height:
+            number, rows, counted_rows = mismatched.sort(bucket).select(bucket, "rows", "counts").row(0)
             raise DataError(
                 f"{bucket.capitalize()} {number} has {rows or 0} rows in the table {self.tables[0]!r} and {counted_rows or 0} in the table {self.tables[1]!r}."
             )
@@ -99,10 +99,10 @@ class Bucketize(GroupFormat):
             [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
         )
         main, hidden = (rows[name] for name in self.tables)
-        people, many = main.counted([*quasi, *bucket])
-        values, often = hidden.counted([*bucket, *sensitive, *count])
-        times = often * values[count[0]].to_numpy().astype(np.int64) if count else often
-        return AdversaryView.in_buckets(people, values, quasi, sensitive, bucket[0], times, many)
+        people, people_counts = main.counted([*quasi, *bucket])
+        values, multiplicities = hidden.counted([*bucket, *sensitive, *count])
+        value_counts = multiplicities * values[count[0]].to_numpy().astype(np.int64) if count else multiplicities
+        return AdversaryView.in_buckets(people, values, quasi, sensitive, bucket[0], value_counts, people_counts)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.methods.anatomy.counts import count_buckets
@@ -140,20 +140,24 @@ def bucket_of(manifest: Manifest) -> str:
 
 def _people_in(quasi: Rows, bucket: str) -> pl.DataFrame:
     """Return the number of rows of each bucket in the quasi table."""
-    buckets, many = quasi.counted([bucket])
-    return buckets.with_columns(pl.Series("rows", many))
+    buckets, row_counts = quasi.counted([bucket])
+    return buckets.with_columns(pl.Series("rows", row_counts))
 
 
 def _values_in(public: PublicSide, bucket: str) -> pl.DataFrame:
     """Return the number of rows of each bucket counted in the sensitive table."""
-    named = public.manifest.named("count")
-    listed, often = public.rows[public.form.tables[1]].counted([bucket, *named])
-    if named and listed[named[0]].null_count():
+    count_columns = public.manifest.named("count")
+    distinct, multiplicities = public.rows[public.form.tables[1]].counted([bucket, *count_columns])
+    if count_columns and distinct[count_columns[0]].null_count():
         raise DataError("The sensitive table has a row without a count.")
-    counts = listed[named[0]].to_numpy().astype(np.int64) if named else np.ones(listed.height, dtype=np.int64)
+    counts = (
+        distinct[count_columns[0]].to_numpy().astype(np.int64)
+        if count_columns
+        else np.ones(distinct.height, dtype=np.int64)
+    )
     if (counts < 1).any():
         raise DataError(f"The sensitive table counts {int(counts.min())} rows for a value; a count must be at least 1.")
-    counted = listed.select(bucket).with_columns(pl.Series("counts", counts * often))
+    counted = distinct.select(bucket).with_columns(pl.Series("counts", counts * multiplicities))
     return counted.group_by(bucket).agg(pl.col("counts").sum())
 
 

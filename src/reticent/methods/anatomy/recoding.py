@@ -49,8 +49,8 @@ class Deal(Recoding):
     @staticmethod
     def _keyed(frame: pl.DataFrame, quasi: Sequence[str], sensitive: Sequence[str]) -> pl.DataFrame:
         """Return the columns by which rows are matched, under internal names."""
-        values = [plain(frame[name]).alias(f"value {place}") for place, name in enumerate(quasi)]
-        secrets = [plain(frame[name]).alias(f"secret {place}") for place, name in enumerate(sensitive)]
+        values = [plain(frame[name]).alias(f"value {index}") for index, name in enumerate(quasi)]
+        secrets = [plain(frame[name]).alias(f"secret {index}") for index, name in enumerate(sensitive)]
         return pl.DataFrame([*values, *secrets])
 
     @property
@@ -82,13 +82,13 @@ class Deal(Recoding):
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
         """Assign rows equal to those of the table to their buckets, one after the other; further rows have none."""
         keys = [name for name in self.entries.columns if name != BUCKET]
-        asked = self._keyed(rows, self.quasi, self.sensitive)
-        asked = asked.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
-        turn = pl.int_range(pl.len()).over(keys).alias("turn")
-        found = asked.with_columns(turn).join(
-            self.entries.with_columns(turn), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
+        keyed = self._keyed(rows, self.quasi, self.sensitive)
+        keyed = keyed.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
+        rank = pl.int_range(pl.len()).over(keys).alias("turn")
+        matched = keyed.with_columns(rank).join(
+            self.entries.with_columns(rank), on=[*keys, "turn"], how="left", maintain_order="left", nulls_equal=True
         )
-        group = found[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
+        group = matched[BUCKET].fill_null(-1).to_numpy().astype(np.int64)
         if unseen == "error" and (group < 0).any():
             raise DataError(
                 f"Row {int(np.argmax(group < 0)) + 1} is not a published row, and the buckets of this release have no room for later ones: which values "
@@ -151,10 +151,11 @@ class Coupled(Recoding):
         return self.labels.shown(groups, coded=coded)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        shown, kept = self.labels.place(rows, unseen)
-        batch, there = self.batches.place(rows.filter(pl.Series(kept)), unseen)
-        kept[kept] = there
-        return shown.filter(pl.Series(there)).with_columns(batch[BUCKET].alias(BATCH)), kept
+        """Place rows by their labels, and those that have labels in batches; the mask marks rows that have both."""
+        labels, is_labelled = self.labels.place(rows, unseen)
+        batch, has_batch = self.batches.place(rows.filter(pl.Series(is_labelled)), unseen)
+        is_labelled[is_labelled] = has_batch
+        return labels.filter(pl.Series(has_batch)).with_columns(batch[BUCKET].alias(BATCH)), is_labelled
 
     def as_json(self) -> dict[str, Any]:
         """Both recodings, and how many rows of the large part are whose."""

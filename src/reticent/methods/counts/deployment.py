@@ -89,17 +89,17 @@ class PartyConfig:
     @classmethod
     def read(cls, path: str | Path) -> PartyConfig:
         """Read the config from a TOML file; paths in it are relative to its folder. Errors name the file and the entry."""
-        place = Path(path)
+        file = Path(path)
         try:
-            written = parse_toml(read_document(place, LARGEST_SETTINGS).decode("utf-8"))
+            payload = parse_toml(read_document(file, LARGEST_SETTINGS).decode("utf-8"))
         except OSError as error:
-            raise DataError(f"{place} cannot be read: {error.strerror}.") from None
+            raise DataError(f"{file} cannot be read: {error.strerror}.") from None
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise DataError(f"{place} is not valid TOML: {error}.") from None
+            raise DataError(f"{file} is not valid TOML: {error}.") from None
         try:
-            return _config(place, written)
+            return _config(file, payload)
         except ReticentError as problem:
-            raise problem.at(str(place)) from None
+            raise problem.at(str(file)) from None
 
     def values(self) -> tuple[list[int], pl.DataFrame]:
         """Return this party's rows encoded for the protocol, and as a frame; a facilitator has none."""
@@ -122,21 +122,21 @@ class PartyConfig:
             raise PolicyError("Only a histogram can be published as a release; a count or a sum is one number.")
         budget = self.settings.budget
         # A facilitator has no rows, and the release is about none of them: the table only defines the columns.
-        told = frame.select(self.domain.names) if frame.width else self.domain.unpack(np.arange(1))
+        column_rows = frame.select(self.domain.names) if frame.width else self.domain.unpack(np.arange(1))
         table = Table(
-            told,
+            column_rows,
             quasi=list(self.domain.names),
             nulls="category",
             dataset=None if budget is None else budget.dataset,
         )
-        made = self.cells(result, figures)
+        noisy_cells = self.cells(result, figures)
         method = JointCounts(
             domain=self.domain.as_json(), faults=self.plan.faults, law=self.plan.law, level=self.plan.level
         )
         return publish(
             table,
             NoisyCounts(self.plan.epsilon, self.plan.delta),
-            ComputedCounts(made, method.describe(), unjudged),
+            ComputedCounts(noisy_cells, method.describe(), unjudged),
             ledger=None if budget is None else budget.ledger,
             context=context,
         )
@@ -174,20 +174,21 @@ def encoded(
     return [int(value) for value in values]
 
 
-def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
-    sections = {name: value for name, value in written.items() if name in _SECTIONS}
+def _config(file: Path, payload: Mapping[str, Any]) -> PartyConfig:
+    """Check the entries of a party's file and return its config: parties, plan, keys, times and budget."""
+    sections = {name: value for name, value in payload.items() if name in _SECTIONS}
     top = _filled(
-        {name: value for name, value in written.items() if name not in _SECTIONS}, _TOP, "", (*_TOP, *_SECTIONS)
+        {name: value for name, value in payload.items() if name not in _SECTIONS}, _TOP, "", (*_TOP, *_SECTIONS)
     )
     answer = _section(sections, "answer")
-    listed = sections.get("party")
-    if not isinstance(listed, list) or not listed:
+    party_entries = sections.get("party")
+    if not isinstance(party_entries, list) or not party_entries:
         raise PolicyError(
             "The parties are missing: write one [[party]] with name, address and certificate for each.",
             setting=("party",),
         )
-    parties, clients = _members(listed, "party"), _members(sections.get("client", []), "client")
-    names = tuple(str(each["name"]) for each in (*parties, *clients))
+    parties, clients = _members(party_entries, "party"), _members(sections.get("client", []), "client")
+    names = tuple(str(member["name"]) for member in (*parties, *clients))
     if len(set(names)) < len(names):
         raise PolicyError("Two parties have the same name.", setting=("party",))
     if top["me"] not in names:
@@ -207,12 +208,12 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
             "[answer.domain] lists the public cells of a histogram: it is needed for query = 'histogram', and for nothing else.",
             setting=("answer", "domain"),
         )
-    folder = place.parent
+    folder = file.parent
     me = names.index(top["me"])
     loaded = Identity.load(folder / str(top["key"]))
     keys = tuple(
-        read_certificate(folder / str(each["certificate"]), name)
-        for each, name in zip((*parties, *clients), names, strict=True)
+        read_certificate(folder / str(member["certificate"]), name)
+        for member, name in zip((*parties, *clients), names, strict=True)
     )
     try:
         identity = loaded.certified(keys[me])
@@ -231,21 +232,21 @@ def _config(place: Path, written: Mapping[str, Any]) -> PartyConfig:
         me,
         identity,
         keys,
-        tuple(_place(str(each["address"]), str(each["name"])) for each in parties),
+        tuple(_place(str(member["address"]), str(member["name"])) for member in parties),
         _seconds(time["patience"], "patience"),
         _seconds(time["gathering"], "gathering"),
         _budget(sections, folder),
         _seconds(time["total"], "total"),
     )
     if not clients or settings.is_client:
-        return PartyConfig(place, names, top["me"], settings, planned, domain, _section(sections, "data"))
+        return PartyConfig(file, names, top["me"], settings, planned, domain, _section(sections, "data"))
     for name in ("data", "budget"):
         if name in sections:
             raise PolicyError(
                 f"{top['me']!r} is a facilitator: with clients, the parties compute and have no rows. Remove [{name}].",
                 setting=(name,),
             )
-    return PartyConfig(place, names, top["me"], settings, planned, domain, None)
+    return PartyConfig(file, names, top["me"], settings, planned, domain, None)
 
 
 def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
@@ -261,15 +262,20 @@ def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
 def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:
     if "budget" not in sections:
         return None
-    found = _section(sections, "budget")
-    ledger = found["ledger"]
+    budget_section = _section(sections, "budget")
+    ledger = budget_section["ledger"]
     if ledger is None:
         raise PolicyError(
             "[budget]: ledger must be the file that records the spent budget.", setting=("budget", "ledger")
         )
     for name in ("epsilon", "delta"):
-        exact(found[name], f"[budget]: {name}", low=0)
-    return LifetimeBudget(folder / str(ledger), str(found["dataset"]), str(found["epsilon"]), str(found["delta"]))
+        exact(budget_section[name], f"[budget]: {name}", low=0)
+    return LifetimeBudget(
+        folder / str(ledger),
+        str(budget_section["dataset"]),
+        str(budget_section["epsilon"]),
+        str(budget_section["delta"]),
+    )
 
 
 def _section(sections: Mapping[str, Any], name: str, default: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -285,20 +291,20 @@ def _table(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _filled(
-    given: Mapping[str, Any], known: Mapping[str, Any], where: str, names: tuple[str, ...] | None = None
+    settings: Mapping[str, Any], defaults: Mapping[str, Any], where: str, names: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
     """Return the settings with their defaults; an unknown or missing one raises a :class:`PolicyError`."""
-    for name in given:
-        if name not in known:
-            listed = names or tuple(known)
+    for name in settings:
+        if name not in defaults:
+            setting_names = names or tuple(defaults)
             raise PolicyError(
-                f"{where}there is no setting {name!r}.{did_you_mean(name, listed)} The settings are: {', '.join(listed)}.",
+                f"{where}there is no setting {name!r}.{did_you_mean(name, setting_names)} The settings are: {', '.join(setting_names)}.",
                 setting=(name,),
             )
-    for name, default in known.items():
-        if name not in given and default is _REQUIRED:
+    for name, default in defaults.items():
+        if name not in settings and default is _REQUIRED:
             raise PolicyError(f"{where}{name} is missing.", setting=(name,))
-    return {**known, **given}
+    return {**defaults, **settings}
 
 
 def _place(address: str, name: str) -> PartyAddress:

@@ -108,21 +108,21 @@ class CountsDetails:
 
     def words(self) -> str:
         """Describe noisy counts in plain language."""
-        what = f"Noisy counts of {self.domain.size:,} cells: each is the true number of rows plus noise with a standard deviation of {float(self.law.variance) ** 0.5:.1f}."
+        description = f"Noisy counts of {self.domain.size:,} cells: each is the true number of rows plus noise with a standard deviation of {float(self.law.variance) ** 0.5:.1f}."
         if self.run is None:
-            return f"{what} A trusted curator, who saw the rows, added the noise."
+            return f"{description} A trusted curator, who saw the rows, added the noise."
         run = self.run
-        lied = (
+        behaviour = (
             "lied, colluded or crashed"
             if run.level == "byzantine"
             else "pooled what they saw, if all followed the protocol"
         )
-        caught = (
+        exclusion_note = (
             f" {run.excluded} of them were caught and excluded; their rows are not counted." if run.excluded else ""
         )
         return (
-            f"{what} {run.parties} parties added it together: nobody saw the rows of another party or the noise, even if up to {run.faults} of "
-            f"them {lied}.{caught}"
+            f"{description} {run.parties} parties added it together: nobody saw the rows of another party or the noise, even if up to {run.faults} of "
+            f"them {behaviour}.{exclusion_note}"
         )
 
     def in_order_of(self, names: Sequence[str]) -> CountsDetails:

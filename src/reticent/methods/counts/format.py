@@ -75,16 +75,16 @@ class NoisyCountsFormat(MechanismFormat):
         The probabilities are those of a unique record: others with the same values make its count less informative.
         """
         frame = rows["cells"].frame()
-        found = _parsed(details, frame.columns)
-        shown = (frame[NOISY_COUNT] >= 1).to_numpy()
+        details_read = _parsed(details, frame.columns)
+        is_shown = (frame[NOISY_COUNT] >= 1).to_numpy()
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
-            answer: NDArray[np.bool_] = shown[found.domain.pack(found.domain.frame_columns(people))]
+            answer: NDArray[np.bool_] = is_shown[details_read.domain.pack(details_read.domain.frame_columns(people))]
             return answer
 
-        channel = channel_through(found.law, shows)
+        channel = channel_through(details_read.law, shows)
         return replace(
-            AdversaryView.in_noise(frame.filter(pl.Series(shown)).select(found.domain.names)), channel=channel
+            AdversaryView.in_noise(frame.filter(pl.Series(is_shown)).select(details_read.domain.names)), channel=channel
         )
 
     def words(self, public: PublicSide) -> Words:
@@ -99,16 +99,16 @@ class NoisyCountsFormat(MechanismFormat):
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """Return the sum of the cells that meet a condition on the domain's columns."""
         details, frame = self.read(public), public.rows["cells"].frame()
-        asked = Condition.of(condition)
-        mask = asked.mask(frame.select(details.domain.names))
+        parsed = Condition.of(condition)
+        mask = parsed.mask(frame.select(details.domain.names))
         cells = int(mask.sum())
         value = int(frame[NOISY_COUNT].filter(mask).sum())
         if not cells:
-            return NoisySum(str(asked), 0, 0, 0.0, (0, 0), CONFIDENCE)
+            return NoisySum(str(parsed), 0, 0, 0.0, (0, 0), CONFIDENCE)
         reach = details.law.reach(cells, float(CONFIDENCE))
         error = math.sqrt(cells * float(details.law.variance))
         interval = max(0, value - reach), max(0, value + reach)
-        return NoisySum(str(asked), value, cells, error, interval, CONFIDENCE)
+        return NoisySum(str(parsed), value, cells, error, interval, CONFIDENCE)
 
 
 def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
@@ -123,14 +123,14 @@ def channel_through(law: NoiseLaw, shows: Callable[[pl.DataFrame], NDArray[np.bo
     return Channel(own, other, other, other / (own + other), Fraction(1, 2), shows, is_set=True)
 
 
-def _parsed(written: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:
+def _parsed(payload: Mapping[str, Any], described: Sequence[str]) -> CountsDetails:
     """Parse the details over the ``described`` columns; malformed ones raise a :class:`DataError`."""
-    found = read_details(CountsDetails.from_json, written)
-    if sorted(described) != sorted([*found.domain.names, NOISY_COUNT]):
+    details = read_details(CountsDetails.from_json, payload)
+    if sorted(described) != sorted([*details.domain.names, NOISY_COUNT]):
         raise DataError(
-            f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(found.domain.names)}."
+            f"manifest.json describes the columns {', '.join(described)}, but its domain has {', '.join(details.domain.names)}."
         )
-    return found.in_order_of([name for name in described if name != NOISY_COUNT])
+    return details.in_order_of([name for name in described if name != NOISY_COUNT])
 
 
 NOISY_COUNTS = NoisyCountsFormat()

@@ -71,16 +71,16 @@ class _CountsMethod(ABC):
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """Return the cells with their noisy counts, with the noise distribution as evidence."""
-        refused = self.refusal(table, definition)
-        if refused is not None or not isinstance(definition, NoisyCounts):
-            raise PolicyError(refused or str(definition))
+        refusal = self.refusal(table, definition)
+        if refusal is not None or not isinstance(definition, NoisyCounts):
+            raise PolicyError(refusal or str(definition))
         context = context or Context()
         domain = self._cells(table)
         context.step("counting rows")
         cells = domain.pack(domain.frame_columns(table.frame))
-        made = self.counted(table, domain, cells, definition, context)
+        noisy_cells = self.counted(table, domain, cells, definition, context)
         cost, budget = self.cost(table, definition), DeclaredBudget.of(self.budget, type(self).__name__)
-        return replace(_drafted(made, self.describe(), alone), cost=cost, budget=budget)
+        return replace(_drafted(noisy_cells, self.describe(), alone), cost=cost, budget=budget)
 
     @abstractmethod
     def cost(self, table: Table, definition: NoisyCounts) -> PrivacyCost:
@@ -204,8 +204,8 @@ class JointCounts(_CountsMethod):
             )
         if self.faults is not None:
             whole(self.faults, "JointCounts: faults", low=0)
-        for name, known in (("law", LAWS), ("level", LEVELS)):
-            one_of(getattr(self, name), f"JointCounts: {name}", known)
+        for name, options in (("law", LAWS), ("level", LEVELS)):
+            one_of(getattr(self, name), f"JointCounts: {name}", options)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         if isinstance(definition, NoisyCounts) and not definition.amounts[1]:
@@ -241,6 +241,7 @@ class JointCounts(_CountsMethod):
     def counted(
         self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
     ) -> NoisyCells:
+        """Count the rows of all parties jointly on this machine, with noise that none of them knows."""
         owners = self._owners(table)
         names = owners.unique().sort()
         rows = [cells[(owners == name).to_numpy()].tolist() for name in names]
@@ -258,7 +259,7 @@ class JointCounts(_CountsMethod):
             context=context,
         )
         context.step("joint noise is added")
-        blamed = {str(names[party - 1]): why for party, why in answer.blamed.items()}
+        blamed = {str(names[party - 1]): reason for party, reason in answer.blamed.items()}
         assert isinstance(answer.total, list)
         return joint_cells(
             answer.plan, answer, answer.total, _rounds(answer), domain, {"blamed": blamed, "seconds": answer.seconds}
@@ -287,7 +288,7 @@ def joint_cells(
     numbers: Sequence[int],
     rounds: int,
     domain: ViewDomain,
-    told: Mapping[str, Any],
+    figures: Mapping[str, Any],
     clients: Sequence[int] = (),
 ) -> NoisyCells:
     """Return the joint result as cells: the distribution of all coins, and of those unknown to malicious parties.
@@ -301,12 +302,12 @@ def joint_cells(
     details = CountsDetails(domain, law, hidden, run)
     transcript = pl.DataFrame(
         {
-            "step": [str(each["step"]) for each in outcome.transcript],
-            "said": [json.dumps(each["said"], sort_keys=True) for each in outcome.transcript],
+            "step": [str(entry["step"]) for entry in outcome.transcript],
+            "said": [json.dumps(entry["said"], sort_keys=True) for entry in outcome.transcript],
         },
         schema={"step": pl.String, "said": pl.String},
     )
-    return NoisyCells(details, np.array(numbers, dtype=np.int64), {"transcript": FrameRows(transcript)}, told, True)
+    return NoisyCells(details, np.array(numbers, dtype=np.int64), {"transcript": FrameRows(transcript)}, figures, True)
 
 
 @dataclass(frozen=True)
@@ -333,27 +334,27 @@ class ComputedCounts:
         return dict(self.described)
 
 
-def _drafted(made: NoisyCells, method: Mapping[str, Any], beside: PriorCheck) -> Draft:
+def _drafted(noisy_cells: NoisyCells, method: Mapping[str, Any], beside: PriorCheck) -> Draft:
     """Return the cells of a domain, in order, with their noisy counts."""
-    domain = made.details.domain
-    shown = domain.unpack(np.arange(domain.size)).with_columns(pl.Series(NOISY_COUNT, made.counts, pl.Int64))
+    domain = noisy_cells.details.domain
+    cell_rows = domain.unpack(np.arange(domain.size)).with_columns(pl.Series(NOISY_COUNT, noisy_cells.counts, pl.Int64))
     return Draft(
         format="noisy counts",
-        tables={"cells": FrameRows(shown)},
-        evidence=Evidence(plan=made.details.plan),
+        tables={"cells": FrameRows(cell_rows)},
+        evidence=Evidence(plan=noisy_cells.details.plan),
         method=method,
-        details=made.details.as_json(),
-        private=made.private,
-        search=made.told,
+        details=noisy_cells.details.as_json(),
+        private=noisy_cells.private,
+        search=noisy_cells.told,
         beside=beside,
-        insecure=not made.secure,
+        insecure=not noisy_cells.secure,
     )
 
 
 def _rounds(answer: JointAnswer) -> int:
     """Return the number of rounds, as counted by most parties."""
-    counted = [int(each.figures["rounds"]) for each in answer.results if "rounds" in each.figures]
-    return max(set(counted), key=counted.count) if counted else answer.plan.rounds
+    round_counts = [int(result.figures["rounds"]) for result in answer.results if "rounds" in result.figures]
+    return max(set(round_counts), key=round_counts.count) if round_counts else answer.plan.rounds
 
 
 def _declared(domain: Any, name: str) -> ViewDomain:

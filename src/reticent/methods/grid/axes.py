@@ -77,37 +77,37 @@ class GridAxis:
     def encode(self, values: pl.Series) -> Cells:
         """Return the cell of every value; a value outside the grid raises a :class:`DataError`."""
         distinct = values.unique()
-        found = cover(distinct, self.meanings, self.name)
-        places = found.lookup()
-        wrong = (places < 0) | ~found.is_single
-        if wrong.any():
-            value = distinct[int(np.argmax(wrong))]
+        matches = cover(distinct, self.meanings, self.name)
+        cell_of = matches.lookup()
+        is_unmatched = (cell_of < 0) | ~matches.is_single
+        if is_unmatched.any():
+            value = distinct[int(np.argmax(is_unmatched))]
             raise DataError(
                 f"Column {self.name!r}: the value {value!r} is in no cell of the declared grid, or in several. Declare a grid that covers every value that is publicly "
                 "known to be possible ('open': true and 'missing': true add cells for the rest); never fit it to the data.",
                 column=self.name,
                 value=value,
             )
-        numbered = pl.DataFrame({"value": distinct, "cell": places})
+        cells_of_values = pl.DataFrame({"value": distinct, "cell": cell_of})
         joined = values.to_frame("value").join(
-            numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
+            cells_of_values, on="value", how="left", nulls_equal=True, maintain_order="left"
         )
         return joined["cell"].to_numpy().astype(np.int64)
 
     @cached_property
     def halves(self) -> dict[str, tuple[int, int]]:
         """Every range of cells that repeated halving can reach, by its label: the first cell, and the one after the last."""
-        found: dict[str, tuple[int, int]] = {}
-        waiting, taken = [(0, self.size)], set(self.labels)
+        ranges: dict[str, tuple[int, int]] = {}
+        waiting, labels = [(0, self.size)], set(self.labels)
         while waiting:
             low, high = waiting.pop()
             # Single cells keep their own labels.
-            label = unused(self._joined(low, high)[0], taken) if high - low > 1 else self.labels[low]
-            taken.add(label)
-            found[label] = (low, high)
+            label = unused(self._joined(low, high)[0], labels) if high - low > 1 else self.labels[low]
+            labels.add(label)
+            ranges[label] = (low, high)
             if high - low > 1:
                 waiting += [(low, middle(low, high)), (middle(low, high), high)]
-        return found
+        return ranges
 
     @cached_property
     def ranges(self) -> dict[tuple[int, int], str]:
@@ -120,10 +120,10 @@ class GridAxis:
 
     def _joined(self, low: int, high: int) -> tuple[str, Meaning]:
         parts = list(self.meanings[low:high])
-        missing = any(isinstance(each, Missing) for each in parts)
-        known = [each for each in parts if not isinstance(each, Missing)]
-        if all(isinstance(each, Interval) for each in known):
-            first, last = known[0], known[-1]
+        missing = any(isinstance(meaning, Missing) for meaning in parts)
+        ranges = [meaning for meaning in parts if not isinstance(meaning, Missing)]
+        if all(isinstance(meaning, Interval) for meaning in ranges):
+            first, last = ranges[0], ranges[-1]
             assert isinstance(first, Interval)
             assert isinstance(last, Interval)
             if first.low is None and last.high is None:
@@ -134,9 +134,9 @@ class GridAxis:
                 joined = OrMissing(Interval(first.low, last.high, last.closed))
                 text = f"{text} or missing"
             return text, joined
-        listed = [value for each in parts for value in each.listed(self.kind) or ()]
+        values = [value for meaning in parts for value in meaning.listed(self.kind) or ()]
         label = SUPPRESSED if high - low == self.size else f"{self.labels[low]} .. {self.labels[high - 1]}"
-        return label, Values(tuple(listed))
+        return label, Values(tuple(values))
 
     def as_json(self) -> dict[str, Any]:
         """The axis as plain data."""
@@ -146,15 +146,15 @@ class GridAxis:
         return {"name": self.name, "type": str(self.kind), "cells": cells}
 
     @classmethod
-    def from_json(cls, written: Mapping[str, Any]) -> GridAxis:
+    def from_json(cls, payload: Mapping[str, Any]) -> GridAxis:
         """The axis that :meth:`as_json` wrote."""
-        kind, cells = ValueType(written["type"]), [dict(each) for each in written["cells"]]
-        labels = tuple(str(each.pop("label")) for each in cells)
+        kind, cells = ValueType(payload["type"]), [dict(cell) for cell in payload["cells"]]
+        labels = tuple(str(cell.pop("label")) for cell in cells)
         meanings = tuple(Meaning.read(each, kind, "A cell of the grid") for each in cells)
-        for each in meanings:
-            if not isinstance(each, Value | Values | Interval | Missing):
-                raise PolicyError(f"A cell of a grid is a value, several values or a range, not {each.words()!r}.")
-        return cls(written["name"], kind, labels, meanings)
+        for cell in meanings:
+            if not isinstance(cell, Value | Values | Interval | Missing):
+                raise PolicyError(f"A cell of a grid is a value, several values or a range, not {cell.words()!r}.")
+        return cls(payload["name"], kind, labels, meanings)
 
 
 def middle(low: int, high: int) -> int:
@@ -223,10 +223,10 @@ class Grid:
 
     def unpack(self, packed: Cells) -> Cells:
         """Decode cells from integers."""
-        columns, rest = [], packed
+        columns, remaining = [], packed
         for axis in reversed(self.axes):
-            rest, place = np.divmod(rest, axis.size)
-            columns.append(place)
+            remaining, cell = np.divmod(remaining, axis.size)
+            columns.append(cell)
         return np.column_stack(columns[::-1])
 
     def in_order_of(self, names: Sequence[str]) -> Grid:
@@ -240,10 +240,10 @@ class Grid:
     @classmethod
     def from_json(cls, written: Sequence[Mapping[str, Any]]) -> Grid:
         """The grid that :meth:`as_json` wrote."""
-        found = cls(tuple(GridAxis.from_json(each) for each in written))
-        if len(set(found.names)) < len(found.names):
+        grid = cls(tuple(GridAxis.from_json(axis) for axis in written))
+        if len(set(grid.names)) < len(grid.names):
             raise PolicyError("The grid has a column twice.")
-        return found
+        return grid
 
 
 def check_grid(grid: object, owner: str) -> None:
@@ -256,8 +256,8 @@ def check_grid(grid: object, owner: str) -> None:
             setting=(owner, "grid"),
             value=grid,
         )
-    for name, given in grid.items():
-        _check_form(name, given)
+    for name, declared in grid.items():
+        _check_form(name, declared)
 
 
 def declared_grid(table: Table, declared: Mapping[str, Any]) -> Grid:
@@ -270,34 +270,35 @@ def declared_grid(table: Table, declared: Mapping[str, Any]) -> Grid:
                 setting=("grid", name),
                 column=name,
             )
-    return Grid(tuple(_axis(table, name, given) for name, given in declared.items()))
+    return Grid(tuple(_axis(table, name, cells) for name, cells in declared.items()))
 
 
-def _check_form(name: str, given: object) -> None:
-    if isinstance(given, int) and not isinstance(given, bool) and given >= 0:
+def _check_form(name: str, declared: object) -> None:
+    """Refuse a declaration of cells that is not a level, a list of values, breaks or steps."""
+    if isinstance(declared, int) and not isinstance(declared, bool) and declared >= 0:
         return
-    if isinstance(given, list | tuple | pl.Series | range) and len(given):
+    if isinstance(declared, list | tuple | pl.Series | range) and len(declared):
         return
-    if isinstance(given, Mapping) and set(given) - {"open", "missing"} in _KEYS:
+    if isinstance(declared, Mapping) and set(declared) - {"open", "missing"} in _KEYS:
         for flag in ("open", "missing"):
-            if not isinstance(given.get(flag, False), bool):
-                raise PolicyError(f"grid: {name}: {flag} must be true or false, but it is {given[flag]!r}.", setting=("grid", name))  # fmt: skip
+            if not isinstance(declared.get(flag, False), bool):
+                raise PolicyError(f"grid: {name}: {flag} must be true or false, but it is {declared[flag]!r}.", setting=("grid", name))  # fmt: skip
         return
-    raise PolicyError(f"grid: {name} must be {_FORMS}; but it is {given!r}.", setting=("grid", name), value=given)
+    raise PolicyError(f"grid: {name} must be {_FORMS}; but it is {declared!r}.", setting=("grid", name), value=declared)
 
 
-def _axis(table: Table, name: str, given: Any) -> GridAxis:
-    _check_form(name, given)
+def _axis(table: Table, name: str, declared: Any) -> GridAxis:
+    _check_form(name, declared)
     kind = ValueType.of(table.schema[name], name)
-    if isinstance(given, int):
-        return _level(table, name, kind, given)
-    chosen: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"values": list(given)}
-    missing, is_open = chosen.pop("missing", False), chosen.pop("open", False)
+    if isinstance(declared, int):
+        return _level(table, name, kind, declared)
+    options: dict[str, Any] = dict(declared) if isinstance(declared, Mapping) else {"values": list(declared)}
+    missing, is_open = options.pop("missing", False), options.pop("open", False)
     try:
-        if "values" in chosen:
-            labels, meanings = _values(name, kind, chosen["values"], is_open)
+        if "values" in options:
+            labels, meanings = _values(name, kind, options["values"], is_open)
         else:
-            breaks = _steps(name, chosen) if "from" in chosen else chosen["breaks"]
+            breaks = _steps(name, options) if "from" in options else options["breaks"]
             labels, meanings = _between(name, kind, breaks, is_open)
     except DataError as problem:
         raise PolicyError(f"grid: {name}: {problem}", setting=("grid", name), column=name) from None
@@ -308,27 +309,27 @@ def _axis(table: Table, name: str, given: Any) -> GridAxis:
 
 def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
     """Return the nodes of a level of a column's hierarchy, which must be declared."""
-    found = next((each for each in table.hierarchies if each.column == name), None)
-    if found is None or found.data_dependent:
+    hierarchy = next((meaning for meaning in table.hierarchies if meaning.column == name), None)
+    if hierarchy is None or hierarchy.data_dependent:
         raise PolicyError(
             f"grid: the values of column {name!r} are known only from the data, so a level of its hierarchy is not public. Declare the hierarchy's domain, "
             "or list the cells in the grid.",
             setting=("grid", name),
             column=name,
         )
-    whole(number, f"grid: {name}", low=0, high=found.height)
-    level = found.levels[number]
+    whole(number, f"grid: {name}", low=0, high=hierarchy.height)
+    level = hierarchy.levels[number]
     # Whether values are missing depends on the data: a node of missing values is not among the declared ones.
     order = [part for part in range(level.size) if not isinstance(level.meanings[part], Missing)]
     meanings = [level.meanings[part] for part in order]
-    plain = all(isinstance(each, Interval) for each in meanings) or all(
-        isinstance(each, Value | Values) for each in meanings
+    has_plain_meanings = all(isinstance(meaning, Interval) for meaning in meanings) or all(
+        isinstance(part_values, Value | Values) for part_values in meanings
     )
-    if not plain:
+    if not has_plain_meanings:
         # Prefixes, recurring days and the like are listed by their values, from which halves can be merged.
-        leaves = found.leaves.to_list()
-        own = [[leaves[leaf] for leaf in np.flatnonzero(level.parts == part).tolist()] for part in order]
-        meanings = [Values(tuple(value for value in each if value is not None)) for each in own]
+        leaves = hierarchy.leaves.to_list()
+        values_of_parts = [[leaves[leaf] for leaf in np.flatnonzero(level.parts == part).tolist()] for part in order]
+        meanings = [Values(tuple(value for value in each if value is not None)) for each in values_of_parts]
     return GridAxis(name, kind, tuple(level.labels[part] for part in order), tuple(meanings))
 
 
@@ -338,11 +339,11 @@ def _values(name: str, kind: ValueType, values: Any, is_open: bool) -> tuple[tup
             f"grid: {name}: listed values must be a list, and cannot be 'open'.",
             setting=("grid", name),
         )
-    read = [None if value is None else kind.converted(value) for value in values]
-    meanings = tuple(Missing() if value is None else Value(value) for value in read)
-    texts = kind.texts(read)
-    known = tuple(text for text in texts if text is not None)
-    return tuple(unused(NULL_LABEL, known) if text is None else text for text in texts), meanings
+    converted = [None if value is None else kind.converted(value) for value in values]
+    meanings = tuple(Missing() if value is None else Value(value) for value in converted)
+    texts = kind.texts(converted)
+    texts_known = tuple(text for text in texts if text is not None)
+    return tuple(unused(NULL_LABEL, texts_known) if text is None else text for text in texts), meanings
 
 
 def _steps(name: str, chosen: Mapping[str, Any]) -> list[Any]:
@@ -372,20 +373,20 @@ def _between(name: str, kind: ValueType, breaks: Any, is_open: bool) -> tuple[tu
         )
     if not isinstance(breaks, list | tuple) or len(breaks) < 2:
         raise PolicyError(f"grid: {name}: breaks must be a list of at least two numbers or dates, but it is {breaks!r}.", setting=("grid", name))  # fmt: skip
-    read = [kind.read(end) if isinstance(end, str) else end for end in breaks]
+    converted = [kind.read(end) if isinstance(end, str) else end for end in breaks]
     try:
-        places = [kind.place(end) for end in read]
+        coordinates = [kind.place(end) for end in converted]
     except (AttributeError, TypeError, ValueError, PolicyError):
         raise PolicyError(
             f"grid: {name}: breaks must be of type {kind}, such as those of the column, but they are {breaks!r}.",
             setting=("grid", name),
             column=name,
         ) from None
-    if any(not low < high for low, high in pairwise(places)):
+    if any(not low < high for low, high in pairwise(coordinates)):
         raise PolicyError(f"grid: {name}: breaks must be increasing, but they are {breaks!r}.", setting=("grid", name))
-    ranges = [Interval(low, high) for low, high in pairwise(read)]
+    ranges = [Interval(low, high) for low, high in pairwise(converted)]
     if is_open:
-        ranges = [Interval(None, read[0]), *ranges, Interval(read[-1], None)]
+        ranges = [Interval(None, converted[0]), *ranges, Interval(converted[-1], None)]
     else:
-        ranges[-1] = Interval(read[-2], read[-1], "both")
-    return tuple(each.text for each in ranges), tuple(ranges)
+        ranges[-1] = Interval(converted[-2], converted[-1], "both")
+    return tuple(interval.text for interval in ranges), tuple(ranges)

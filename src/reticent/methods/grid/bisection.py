@@ -46,15 +46,15 @@ class _Level:
     rows: Cells
     box_of: Cells
 
-    def chosen(self, which: NDArray[np.bool_]) -> _Level:
+    def chosen(self, is_chosen: NDArray[np.bool_]) -> _Level:
         """Select some of the boxes, with their rows."""
-        numbers = np.cumsum(which) - 1
-        inside = which[self.box_of]
+        numbers = np.cumsum(is_chosen) - 1
+        inside = is_chosen[self.box_of]
         return _Level(
-            self.lows[which],
-            self.highs[which],
-            self.last[which],
-            self.path[which],
+            self.lows[is_chosen],
+            self.highs[is_chosen],
+            self.last[is_chosen],
+            self.path[is_chosen],
             self.rows[inside],
             numbers[self.box_of[inside]],
         )
@@ -62,14 +62,14 @@ class _Level:
     def cut(self, cells: Cells) -> _Level:
         """Return both halves of every box."""
         count, axes = self.lows.shape
-        turns = (np.arange(axes)[None, :] + self.last[:, None] + 1) % axes
-        wide = np.take_along_axis(self.highs - self.lows, turns, axis=1) > 1
-        axis = turns[np.arange(count), np.argmax(wide, axis=1)]
-        own = np.arange(count)
-        middles = (self.lows[own, axis] + self.highs[own, axis]) // 2
+        axis_order = (np.arange(axes)[None, :] + self.last[:, None] + 1) % axes
+        is_splittable = np.take_along_axis(self.highs - self.lows, axis_order, axis=1) > 1
+        axis = axis_order[np.arange(count), np.argmax(is_splittable, axis=1)]
+        box_numbers = np.arange(count)
+        middles = (self.lows[box_numbers, axis] + self.highs[box_numbers, axis]) // 2
         lows, highs = np.repeat(self.lows, 2, axis=0), np.repeat(self.highs, 2, axis=0)
-        highs[2 * own, axis] = middles
-        lows[2 * own + 1, axis] = middles
+        highs[2 * box_numbers, axis] = middles
+        lows[2 * box_numbers + 1, axis] = middles
         upper = cells[self.rows, axis[self.box_of]] >= middles[self.box_of]
         path = np.column_stack([2 * self.path, 2 * self.path + 1]).ravel()
         return _Level(lows, highs, np.repeat(axis, 2), path, self.rows, 2 * self.box_of + upper)
@@ -78,25 +78,29 @@ class _Level:
 def halve(sizes: Sequence[int], depth: int, cells: Cells, goes_on: GoesOn) -> Bisection:
     """Halve the whole grid up to ``depth`` times, wherever ``goes_on`` allows it and a box has more than one cell."""
     rows = np.arange(len(cells))
-    whole, zero = np.array([sizes], dtype=np.int64), np.zeros(1, dtype=np.int64)
-    level = _Level(np.zeros_like(whole), whole, zero + len(sizes) - 1, zero, rows, np.zeros(len(cells), dtype=np.int64))
-    done: list[tuple[_Level, int]] = []
+    full, zero = np.array([sizes], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    level = _Level(np.zeros_like(full), full, zero + len(sizes) - 1, zero, rows, np.zeros(len(cells), dtype=np.int64))
+    finished: list[tuple[_Level, int]] = []
     for number in range(depth):
-        wide: NDArray[np.bool_] = np.any(level.highs - level.lows > 1, axis=1)
-        asked = level.chosen(wide)
-        counts = np.bincount(asked.box_of, minlength=len(asked.lows)).astype(np.int64)
-        on: NDArray[np.bool_] = np.zeros(len(wide), dtype=np.bool_)
-        on[wide] = goes_on(asked.lows, asked.highs, counts)
-        done.append((level.chosen(~on), depth - number))
-        level = level.chosen(on).cut(cells)
-    done.append((level, 0))
-    lows, highs = (np.concatenate([getattr(each, end) for each, _ in done]) for end in ("lows", "highs"))
+        has_several_cells: NDArray[np.bool_] = np.any(level.highs - level.lows > 1, axis=1)
+        splittable = level.chosen(has_several_cells)
+        counts = np.bincount(splittable.box_of, minlength=len(splittable.lows)).astype(np.int64)
+        is_split: NDArray[np.bool_] = np.zeros(len(has_several_cells), dtype=np.bool_)
+        is_split[has_several_cells] = goes_on(splittable.lows, splittable.highs, counts)
+        finished.append((level.chosen(~is_split), depth - number))
+        level = level.chosen(is_split).cut(cells)
+    finished.append((level, 0))
+    lows, highs = (
+        np.concatenate([getattr(level_done, end) for level_done, _ in finished]) for end in ("lows", "highs")
+    )
     # Boxes split less often take the position of all their potential descendants.
-    order = np.argsort(np.concatenate([each.path << left for each, left in done]), kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    starts = np.cumsum([0, *(len(each.lows) for each, _ in done)])
+    order = np.argsort(
+        np.concatenate([level_done.path << remaining_depth for level_done, remaining_depth in finished]), kind="stable"
+    )
+    position_of = np.empty(len(order), dtype=np.int64)
+    position_of[order] = np.arange(len(order))
+    starts = np.cumsum([0, *(len(each.lows) for each, _ in finished)])
     box_of = np.empty(len(cells), dtype=np.int64)
-    for (each, _), start in zip(done, starts.tolist(), strict=False):
-        box_of[each.rows] = place[start + each.box_of]
+    for (level_done, _), start in zip(finished, starts.tolist(), strict=False):
+        box_of[level_done.rows] = position_of[start + level_done.box_of]
     return Bisection(lows[order], highs[order], box_of)

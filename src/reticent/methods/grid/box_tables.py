@@ -17,7 +17,7 @@ _CHANGED = "the file was changed after it was published."
 
 def cell_table(grid: Grid, cells: Cells, counts: NDArray[np.int64]) -> pl.DataFrame:
     """Return cells in grid order, with their numbers of sampled rows."""
-    columns = [_labels(axis).gather(cells[:, place]).alias(axis.name) for place, axis in enumerate(grid.axes)]
+    columns = [_labels(axis).gather(cells[:, index]).alias(axis.name) for index, axis in enumerate(grid.axes)]
     return pl.DataFrame([*columns, pl.Series(SAMPLED_ROWS, counts, pl.Int64)])
 
 
@@ -25,13 +25,13 @@ def read_cells(grid: Grid, frame: pl.DataFrame) -> Cells:
     """Parse the cells of a table; a :class:`DataError` if they are not distinct cells of the grid in its order."""
     columns = []
     for axis in grid.axes:
-        found = frame[axis.name].replace_strict(
+        codes = frame[axis.name].replace_strict(
             _labels(axis), pl.Series(range(axis.size), dtype=pl.Int64), default=None, return_dtype=pl.Int64
         )
-        if found.null_count():
-            label = frame[axis.name].filter(found.is_null())[0]
+        if codes.null_count():
+            label = frame[axis.name].filter(codes.is_null())[0]
             raise DataError(f"Column {axis.name!r} shows {label!r}, which is not a cell of the grid; {_CHANGED}")
-        columns.append(found.to_numpy())
+        columns.append(codes.to_numpy())
     cells = np.column_stack(columns)
     if (np.diff(grid.pack(cells)) <= 0).any():
         raise DataError(f"The cells are not in the order of the grid, each once; {_CHANGED}")
@@ -48,11 +48,12 @@ def box_table(details: BisectionDetails, boxes: Bisection, totals: NDArray[np.in
     frame = _box_labels(details, boxes)
     if details.histogram is None or histograms is None:
         return frame.with_columns(pl.Series(NOISY_COUNT, totals, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
-    counted = np.column_stack([totals, histograms]).ravel()
-    return frame.with_columns(pl.Series(NOISY_COUNT, counted, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
+    noisy_counts = np.column_stack([totals, histograms]).ravel()
+    return frame.with_columns(pl.Series(NOISY_COUNT, noisy_counts, pl.Int64)).select(*details.grid.names, NOISY_COUNT)
 
 
 def _box_labels(details: BisectionDetails, boxes: Bisection) -> pl.DataFrame:
+    """Return the labels of boxes, repeated for every published count of a box."""
     repeated = 1
     columns: dict[str, pl.Series] = {}
     if details.histogram is not None:
@@ -60,9 +61,9 @@ def _box_labels(details: BisectionDetails, boxes: Bisection) -> pl.DataFrame:
         repeated = axis.size + 1
         texts = [whole_of(axis), *axis.labels]
         columns[axis.name] = pl.Series(axis.name, texts * len(boxes), pl.String)
-    for place, axis in enumerate(details.halved.axes):
-        ends = zip(boxes.lows[:, place].tolist(), boxes.highs[:, place].tolist(), strict=True)
-        labels = pl.Series(axis.name, [axis.ranges[each] for each in ends], pl.String)
+    for index, axis in enumerate(details.halved.axes):
+        ends = zip(boxes.lows[:, index].tolist(), boxes.highs[:, index].tolist(), strict=True)
+        labels = pl.Series(axis.name, [axis.ranges[ends_of_box] for ends_of_box in ends], pl.String)
         columns[axis.name] = labels.gather(np.repeat(np.arange(len(boxes)), repeated))
     return pl.DataFrame(columns)
 
@@ -74,26 +75,26 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
     first = frame.gather_every(repeated)
     ends = []
     for axis in grid.axes:
-        known = [axis.halves.get(label) for label in first[axis.name].to_list()]
-        if None in known:
-            label = first[axis.name][known.index(None)]
+        label_ranges = [axis.halves.get(label) for label in first[axis.name].to_list()]
+        if None in label_ranges:
+            label = first[axis.name][label_ranges.index(None)]
             raise DataError(
                 f"Column {axis.name!r} shows {label!r}, which does not result from halving the grid; {_CHANGED}"
             )
-        ends.append(known)
-    shown = set(zip(*ends, strict=True))
+        ends.append(label_ranges)
+    listed_boxes = set(zip(*ends, strict=True))
 
     def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
         # Every remaining box contains a listed one, so a forged table is detected early.
-        if len(lows) > len(shown):
+        if len(lows) > len(listed_boxes):
             raise DataError(f"The boxes do not result from halving the grid; {_CHANGED}")
         boxes = zip(lows.tolist(), highs.tolist(), strict=True)
-        return np.array([tuple(zip(low, high, strict=True)) not in shown for low, high in boxes], dtype=bool)
+        return np.array([tuple(zip(low, high, strict=True)) not in listed_boxes for low, high in boxes], dtype=bool)
 
-    if len(shown) * repeated != frame.height:
+    if len(listed_boxes) * repeated != frame.height:
         raise DataError(f"The boxes do not have a row for each count; {_CHANGED}")
-    places = np.zeros((0, len(grid.axes)), dtype=np.int64) if cells is None else cells
-    boxes = halve(grid.sizes, details.plan.depth, places, goes_on)
+    coded_cells = np.zeros((0, len(grid.axes)), dtype=np.int64) if cells is None else cells
+    boxes = halve(grid.sizes, details.plan.depth, coded_cells, goes_on)
     if not _box_labels(details, boxes).select(details.grid.names).equals(frame.select(details.grid.names)):
         raise DataError(f"The boxes do not result from halving the grid, or are not in order; {_CHANGED}")
     return boxes

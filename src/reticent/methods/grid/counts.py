@@ -55,24 +55,24 @@ class GridCount(IntervalAnswer):
 
     def lines(self) -> list[str]:
         """Human-readable lines."""
-        told = [
+        lines = [
             f"About {self.value:,.1f} rows, from {self.cells:,} published counts (standard error {self.standard_error:,.1f}).",
             self.confidence_line(),
         ]
         if self.hidden:
-            told.append(f"{self.hidden:,} cells that could meet it are not published: they are empty, or have too few sampled rows. The estimate counts no rows there.")  # fmt: skip
+            lines.append(f"{self.hidden:,} cells that could meet it are not published: they are empty, or have too few sampled rows. The estimate counts no rows there.")  # fmt: skip
         if self.bias:
-            told.append(f"So the estimate is biased: on average it misses up to {self.bias:,.1f} rows. The interval allows for them.")  # fmt: skip
-        return told
+            lines.append(f"So the estimate is biased: on average it misses up to {self.bias:,.1f} rows. The interval allows for them.")  # fmt: skip
+        return lines
 
 
 def asked_condition(condition: str | Condition, estimator: str, names: tuple[str, ...]) -> Condition:
     """Parse a condition on columns of a grid, and check the estimator: there is only one."""
     if estimator != "uniform":
         raise PolicyError(f"Grid releases have a single estimator, uniform, not {estimator!r}.")
-    asked = Condition.of(condition)
-    asked.check_names(names)
-    return asked
+    parsed = Condition.of(condition)
+    parsed.check_names(names)
+    return parsed
 
 
 def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, condition: Condition) -> GridCount:
@@ -84,22 +84,24 @@ def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, cond
     """
     grid, plan = details.grid, details.plan
     counts = frame[SAMPLED_ROWS].to_numpy()
-    found = _covers(grid, {axis.name: cells[:, place] for place, axis in enumerate(grid.axes)}, condition, len(frame))
-    certain, possible = int(counts[found.certain].sum()), int(counts[found.possible].sum())
-    cells_meant = _possible(grid, condition)
-    hidden = cells_meant - int(found.possible.sum())
-    most = possible + hidden * (plan.least - 1)
+    covers = _covers(grid, {axis.name: cells[:, index] for index, axis in enumerate(grid.axes)}, condition, len(frame))
+    certain, possible = int(counts[covers.certain].sum()), int(counts[covers.possible].sum())
+    cells_meant = _possible_cells(grid, condition)
+    hidden = cells_meant - int(covers.possible.sum())
+    upper_limit = possible + hidden * (plan.least - 1)
     share = 1.0 if plan.sample is None else float(plan.sample)
-    weighted = counts * found.share
+    weighted = counts * covers.share
     value = math.fsum(weighted.tolist()) / share
-    variance = math.fsum((counts * found.share * (1 - share * found.share)).tolist()) / share**2
-    interval = (certain, most) if plan.sample is None else (_fewest(certain, plan), _most(most, plan))
+    variance = math.fsum((counts * covers.share * (1 - share * covers.share)).tolist()) / share**2
+    interval = (
+        (certain, upper_limit) if plan.sample is None else (_fewest_rows(certain, plan), _most_rows(upper_limit, plan))
+    )
     confidence = Fraction(1) if plan.sample is None else CONFIDENCE
     # Every cell may be hidden in another sample of the same rows. Without sampling, published cells are always
     # published.
     bias = hidden * (plan.least - 1.0) if plan.sample is None else cells_meant * most_missed(plan.least, plan.sample)
     return GridCount(
-        str(condition), value, math.sqrt(variance), interval, confidence, int(found.possible.sum()), hidden, bias
+        str(condition), value, math.sqrt(variance), interval, confidence, int(covers.possible.sum()), hidden, bias
     )
 
 
@@ -115,16 +117,16 @@ def most_missed(least: int, sample: Fraction) -> float:
     return float((sizes * binom.cdf(least - 2, sizes - 1, share)).max())
 
 
-def _fewest(seen: int, plan: SamplePlan) -> int:
+def _fewest_rows(sampled: int, plan: SamplePlan) -> int:
     """Return the smallest number of rows consistent with this many sampled ones: a smaller one has a probability of at most 2.5 %."""
     share = float(plan.sample or 1)
-    return _first(lambda rows: binom.sf(seen - 1, rows, share) > _TAIL, seen) if seen else 0
+    return _first(lambda rows: binom.sf(sampled - 1, rows, share) > _TAIL, sampled) if sampled else 0
 
 
-def _most(seen: int, plan: SamplePlan) -> int:
+def _most_rows(sampled: int, plan: SamplePlan) -> int:
     """Return the largest number of rows consistent with this few sampled ones."""
     share = float(plan.sample or 1)
-    return _first(lambda rows: binom.cdf(seen, rows, share) <= _TAIL, seen) - 1
+    return _first(lambda rows: binom.cdf(sampled, rows, share) <= _TAIL, sampled) - 1
 
 
 def _first(holds: Any, start: int) -> int:
@@ -139,32 +141,36 @@ def _first(holds: Any, start: int) -> int:
     return high
 
 
-def _possible(grid: Grid, condition: Condition) -> int:
+def _possible_cells(grid: Grid, condition: Condition) -> int:
     """Return how many cells of the grid can meet a condition; all, if finding out would take too long."""
-    asked = [axis for axis in grid.axes if axis.name in condition.scope]
-    combinations = math.prod(axis.size for axis in asked)
+    axes_used = [axis for axis in grid.axes if axis.name in condition.scope]
+    combinations = math.prod(axis.size for axis in axes_used)
     if combinations > _MOST_ASKED:
         return grid.size
-    places = Grid(tuple(asked)).unpack(np.arange(combinations)) if asked else np.zeros((1, 0), dtype=np.int64)
-    codes = {axis.name: places[:, place] for place, axis in enumerate(asked)}
-    found = _covers(grid, codes, condition, combinations)
-    return int(found.possible.sum()) * (grid.size // combinations)
+    combined_cells = (
+        Grid(tuple(axes_used)).unpack(np.arange(combinations)) if axes_used else np.zeros((1, 0), dtype=np.int64)
+    )
+    codes = {axis.name: combined_cells[:, index] for index, axis in enumerate(axes_used)}
+    covers = _covers(grid, codes, condition, combinations)
+    return int(covers.possible.sum()) * (grid.size // combinations)
 
 
 def _covers(grid: Grid, codes: dict[str, Cells], condition: Condition, count: int) -> Covers:
     """Return how the condition covers cells, given by their indexes on the axes."""
     meanings = {name: grid.axis(name).meanings for name in condition.scope}
-    return _asked(grid, {name: codes[name] for name in condition.scope}, meanings, condition, count)
+    return _covers_of_counts(grid, {name: codes[name] for name in condition.scope}, meanings, condition, count)
 
 
-def _asked(grid: Grid, codes: dict[str, Cells], meanings: dict[str, Any], condition: Condition, count: int) -> Covers:
+def _covers_of_counts(
+    grid: Grid, codes: dict[str, Cells], meanings: dict[str, Any], condition: Condition, count: int
+) -> Covers:
     if not codes:
-        whole = condition.covers({}, {})
+        constant_cover = condition.covers({}, {})
         return Covers(
-            *(np.repeat(getattr(whole, name), count) for name in ("share", "possible", "certain", "measured"))
+            *(np.repeat(getattr(constant_cover, name), count) for name in ("share", "possible", "certain", "measured"))
         )
-    known = {name: Domain.of_values(grid.axis(name).kind, None, may_miss=False) for name in codes}
-    return condition.covers(codes, meanings, known)
+    domains = {name: Domain.of_values(grid.axis(name).kind, None, may_miss=False) for name in codes}
+    return condition.covers(codes, meanings, domains)
 
 
 def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection, condition: Condition) -> GridCount:
@@ -174,22 +180,26 @@ def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection
     owners = np.arange(len(boxes))
     values: Cells | None = None
     if details.histogram is not None:
-        many = grid.axis(details.histogram).size
-        table = counts.reshape(len(boxes), many + 1)
+        value_count = grid.axis(details.histogram).size
+        table = counts.reshape(len(boxes), value_count + 1)
         if details.histogram in condition.scope and details.plan.histogram is not None:
             law = details.plan.histogram
-            counts, owners, values = table[:, 1:].ravel(), np.repeat(owners, many), np.tile(np.arange(many), len(boxes))
+            counts, owners, values = (
+                table[:, 1:].ravel(),
+                np.repeat(owners, value_count),
+                np.tile(np.arange(value_count), len(boxes)),
+            )
         else:
             counts = table[:, 0]
     codes, meanings = _of_boxes(details, boxes, owners, values, condition)
-    found = _asked(grid, codes, meanings, condition, len(counts))
-    value = math.fsum((counts * found.share).tolist())
-    spread = np.maximum(counts, 0) * found.share * (1 - found.share)
-    error = math.sqrt(float(law.variance) * math.fsum((found.share**2).tolist()) + math.fsum(spread.tolist()))
-    low = int(counts[found.certain].sum()) - reach(law, int(found.certain.sum()))
-    high = int(counts[found.possible].sum()) + reach(law, int(found.possible.sum()))
+    covers = _covers_of_counts(grid, codes, meanings, condition, len(counts))
+    value = math.fsum((counts * covers.share).tolist())
+    spread = np.maximum(counts, 0) * covers.share * (1 - covers.share)
+    error = math.sqrt(float(law.variance) * math.fsum((covers.share**2).tolist()) + math.fsum(spread.tolist()))
+    low = int(counts[covers.certain].sum()) - reach(law, int(covers.certain.sum()))
+    high = int(counts[covers.possible].sum()) + reach(law, int(covers.possible.sum()))
     interval = max(0, low), max(0, high)
-    return GridCount(str(condition), value, error, interval, CONFIDENCE, int(found.possible.sum()))
+    return GridCount(str(condition), value, error, interval, CONFIDENCE, int(covers.possible.sum()))
 
 
 def _of_boxes(
@@ -198,11 +208,11 @@ def _of_boxes(
     """Return for each column of the condition the label of every count, as an index into the meanings of that column."""
     codes: dict[str, Cells] = {}
     meanings: dict[str, list[Meaning]] = {}
-    for place, axis in enumerate(details.halved.axes):
+    for index, axis in enumerate(details.halved.axes):
         if axis.name in condition.scope:
-            ends = np.column_stack([boxes.lows[:, place], boxes.highs[:, place]])
-            distinct, own = np.unique(ends, axis=0, return_inverse=True)
-            codes[axis.name] = own.ravel()[owners].astype(np.int64)
+            ends = np.column_stack([boxes.lows[:, index], boxes.highs[:, index]])
+            distinct, label_of_box = np.unique(ends, axis=0, return_inverse=True)
+            codes[axis.name] = label_of_box.ravel()[owners].astype(np.int64)
             meanings[axis.name] = [axis.meaning_of(low, high) for low, high in distinct.tolist()]
     if values is not None and details.histogram is not None:
         codes[details.histogram] = values

@@ -55,10 +55,10 @@ class GridSampleFormat(MechanismFormat):
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         grid, frame = SampleDetails.from_json(draft.details).grid, rows["cells"].frame()
-        found = []
+        columns = []
         for axis in grid.axes:
             if axis.name not in table.quasi:
-                found.append(
+                columns.append(
                     ManifestColumn(
                         axis.name,
                         role_of(table, axis.name),
@@ -67,12 +67,14 @@ class GridSampleFormat(MechanismFormat):
                     )
                 )
                 continue
-            shown = set(frame[axis.name].unique().to_list())
+            labels_shown = set(frame[axis.name].unique().to_list())
             labels = {
-                label: meaning for label, meaning in zip(axis.labels, axis.meanings, strict=True) if label in shown
+                label: meaning
+                for label, meaning in zip(axis.labels, axis.meanings, strict=True)
+                if label in labels_shown
             }
-            found.append(ManifestColumn(axis.name, "quasi", ValueType.published(table.schema[axis.name]), labels))
-        return (*found, ManifestColumn(SAMPLED_ROWS, _COUNT, ValueType.INTEGER))
+            columns.append(ManifestColumn(axis.name, "quasi", ValueType.published(table.schema[axis.name]), labels))
+        return (*columns, ManifestColumn(SAMPLED_ROWS, _COUNT, ValueType.INTEGER))
 
     def read(self, public: PublicSide) -> SampleDetails:
         """The details of a release."""
@@ -91,9 +93,11 @@ class GridSampleFormat(MechanismFormat):
         for column in public.manifest.columns:
             if column.role == "quasi":
                 axis = details.grid.axis(column.name)
-                meant = dict(zip(axis.labels, axis.meanings, strict=True))
-                shown = {label: meant.get(label) for label in frame[column.name].unique().to_list()}
-                if dict(column.labels) != shown:
+                declared_meanings = dict(zip(axis.labels, axis.meanings, strict=True))
+                meanings_shown = {
+                    label: declared_meanings.get(label) for label in frame[column.name].unique().to_list()
+                }
+                if dict(column.labels) != meanings_shown:
                     raise DataError(f"manifest.json gives labels of column {column.name!r} a different meaning than the grid.")  # fmt: skip
 
     def seen(
@@ -116,23 +120,23 @@ class GridSampleFormat(MechanismFormat):
         )
 
     def attested(self, public: PublicSide) -> str:
-        drawn = (
+        sampling_note = (
             ""
             if self.plan(public).sample is None
             else " So is that the rows were sampled once, at random with the stated chance."
         )
-        return f"{_PUBLIC_GRID}{drawn} What was checked: the plan's arithmetic, and that every shown cell is one of the grid with enough rows."
+        return f"{_PUBLIC_GRID}{sampling_note} What was checked: the plan's arithmetic, and that every shown cell is one of the grid with enough rows."
 
     def words(self, public: PublicSide) -> Words:
         details = self.read(public)
         plan = details.plan
         if plan.sample is None:
-            what = (
+            description = (
                 f"Cells of a public grid of {details.grid.size:,} cells that hold at least {plan.least} rows, with their exact numbers. A cell is alike in all published "
                 "columns. All rows were counted, so that this is not differential privacy."
             )
         else:
-            what = (
+            description = (
                 f"Cells of a public grid of {details.grid.size:,} cells that hold at least {plan.least} rows of a random sample, with the numbers of sampled rows. Every row was sampled with "
                 f"the chance {plan.sample}, and a cell is alike in all published columns. Neighbours are unbounded: they differ by a row that is added or removed, and the number of rows is not shown."
             )
@@ -142,12 +146,12 @@ class GridSampleFormat(MechanismFormat):
             if plan.sample is not None
             else "Two such releases of people who differ by one can be subtracted from each other.",
         ]
-        return Words(what, tuple(risks), group="sampled rows in a cell")
+        return Words(description, tuple(risks), group="sampled rows in a cell")
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> GridCount:
         details, frame = self.read(public), public.rows["cells"].frame()
-        asked = asked_condition(condition, estimator, details.grid.names)
-        return count_sample(details, frame, read_cells(details.grid, frame), asked)
+        parsed = asked_condition(condition, estimator, details.grid.names)
+        return count_sample(details, frame, read_cells(details.grid, frame), parsed)
 
 
 class GridCountsFormat(MechanismFormat):
@@ -190,19 +194,19 @@ class GridCountsFormat(MechanismFormat):
         The probabilities are those of a record that is alone in its box: others there make its count less informative.
         """
         frame = rows["boxes"].frame()
-        found = _halving_details(details, frame.columns)
-        finest, law = frame, found.plan.counts
-        if found.histogram is not None and found.plan.histogram is not None:
-            finest, law = _values_only(found, frame), found.plan.histogram
-        shown = (finest[NOISY_COUNT] >= 1).to_numpy()
+        details_read = _halving_details(details, frame.columns)
+        finest, law = frame, details_read.plan.counts
+        if details_read.histogram is not None and details_read.plan.histogram is not None:
+            finest, law = _values_only(details_read, frame), details_read.plan.histogram
+        is_shown = (finest[NOISY_COUNT] >= 1).to_numpy()
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
-            answer: NDArray[np.bool_] = shown[_places(found, frame, people)]
+            answer: NDArray[np.bool_] = is_shown[_places(details_read, frame, people)]
             return answer
 
         channel = channel_through(law, shows)
         return replace(
-            AdversaryView.in_noise(finest.filter(pl.Series(shown)).select(found.grid.names)), channel=channel
+            AdversaryView.in_noise(finest.filter(pl.Series(is_shown)).select(details_read.grid.names)), channel=channel
         )
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
@@ -222,39 +226,39 @@ class GridCountsFormat(MechanismFormat):
         details, frame = self.read(public), public.rows["boxes"].frame()
         law = details.plan.counts
         deviation = math.sqrt(float(law.variance))
-        what = (
+        description = (
             f"Noisy counts of the boxes that are left of a public grid of {details.halved.size:,} cells, which was halved up to {details.plan.depth} times where noisy counts were at least "
             f"{details.stop:,}: each is the true number of rows plus noise with a standard deviation of {deviation:.1f}. A trusted curator, who saw the rows, added the noise. Neighbours are "
             "unbounded: they differ by a row that is added or removed; the number of rows is shown with noise only."
         )
-        counted = frame
+        finest = frame
         if details.histogram is not None and details.plan.histogram is not None:
-            counted, law = _values_only(details, frame), details.plan.histogram
+            finest, law = _values_only(details, frame), details.plan.histogram
             deviation = math.sqrt(float(law.variance))
-            what += f" The values of {details.histogram!r} are counted in each box with a standard deviation of {deviation:.1f}; the rows that stand for all values have a count of their own."
+            description += f" The values of {details.histogram!r} are counted in each box with a standard deviation of {deviation:.1f}; the rows that stand for all values have a count of their own."
         risks = [
             "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise."
         ]
-        warned = hidden_by_noise(law, counted[NOISY_COUNT].to_numpy())
+        warned = hidden_by_noise(law, finest[NOISY_COUNT].to_numpy())
         if warned is not None:
             risks.append(warned)
-        return Words(what, tuple(risks))
+        return Words(description, tuple(risks))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> GridCount:
         details, frame = self.read(public), public.rows["boxes"].frame()
-        asked = asked_condition(condition, estimator, details.grid.names)
-        return count_boxes(details, frame, read_boxes(details, frame), asked)
+        parsed = asked_condition(condition, estimator, details.grid.names)
+        return count_boxes(details, frame, read_boxes(details, frame), parsed)
 
 
 def _places(details: BisectionDetails, frame: pl.DataFrame, people: pl.DataFrame) -> Cells:
     """Return for each person the row among the finest ones, those of single values if there are any."""
     cells = details.grid.encode(people)
-    halved = [place for place, name in enumerate(details.grid.names) if name != details.histogram]
+    halved = [index for index, name in enumerate(details.grid.names) if name != details.histogram]
     boxes = read_boxes(details, frame, cells[:, halved]).box_of
     if details.histogram is None:
         return boxes
-    own = details.grid.names.index(details.histogram)
-    return boxes * details.grid.axis(details.histogram).size + cells[:, own]
+    histogram_index = details.grid.names.index(details.histogram)
+    return boxes * details.grid.axis(details.histogram).size + cells[:, histogram_index]
 
 
 def _values_only(details: BisectionDetails, frame: pl.DataFrame) -> pl.DataFrame:
@@ -263,14 +267,14 @@ def _values_only(details: BisectionDetails, frame: pl.DataFrame) -> pl.DataFrame
     return frame.filter(pl.col(details.histogram) != whole_of(details.grid.axis(details.histogram)))
 
 
-def _sample_details(written: Mapping[str, Any], described: Sequence[str]) -> SampleDetails:
-    found = read_details(SampleDetails.from_json, written)
-    return found.in_order_of(_described(found.grid.names, described, SAMPLED_ROWS))
+def _sample_details(payload: Mapping[str, Any], described: Sequence[str]) -> SampleDetails:
+    details = read_details(SampleDetails.from_json, payload)
+    return details.in_order_of(_described(details.grid.names, described, SAMPLED_ROWS))
 
 
-def _halving_details(written: Mapping[str, Any], described: Sequence[str]) -> BisectionDetails:
-    found = read_details(BisectionDetails.from_json, written)
-    return found.in_order_of(_described(found.grid.names, described, NOISY_COUNT))
+def _halving_details(payload: Mapping[str, Any], described: Sequence[str]) -> BisectionDetails:
+    details = read_details(BisectionDetails.from_json, payload)
+    return details.in_order_of(_described(details.grid.names, described, NOISY_COUNT))
 
 
 def _described(names: Sequence[str], described: Sequence[str], count: str) -> list[str]:

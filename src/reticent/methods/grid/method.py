@@ -78,9 +78,9 @@ class _GridMethod(ABC):
             raise PolicyError(reason, setting=("method", "name"))
         grid = declared_grid(table, self.grid or {})
         context.step("laying the grid")
-        made = self.drafted(grid, grid.encode(table.frame), definition, context)
+        drafted = self.drafted(grid, grid.encode(table.frame), definition, context)
         budget = DeclaredBudget.of(self.budget, type(self).__name__)
-        return replace(made, cost=self.cost(table, definition), budget=budget)
+        return replace(drafted, cost=self.cost(table, definition), budget=budget)
 
     @abstractmethod
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
@@ -167,9 +167,9 @@ class GridSample(_GridMethod):
             return str(problem)
         for part in definition.parts():
             if isinstance(part, UnboundedDP | CrowdBlending):
-                found = part.assess(plan)
-                if found.witness is not None:
-                    return f"GridSample with least = {plan.least} does not satisfy {part}. {found.witness.text} Omit least to have it chosen."
+                assessment = part.assess(plan)
+                if assessment.witness is not None:
+                    return f"GridSample with least = {plan.least} does not satisfy {part}. {assessment.witness.text} Omit least to have it chosen."
         return None
 
     def plan(self, definition: Definition) -> SamplePlan:
@@ -184,14 +184,15 @@ class GridSample(_GridMethod):
         return SamplePlan(max(needed, default=2), share)
 
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
+        """Draft the cells of a sample that have enough sampled rows."""
         plan = self.plan(definition)
         context.step("sampling")
-        kept = grid.pack(cells)
+        packed = grid.pack(cells)
         if plan.sample is not None:
-            kept = kept[_chosen(len(cells), plan.sample, context)]
-        numbers, counts = np.unique(kept, return_counts=True)
-        shown = counts >= plan.least
-        table = cell_table(grid, grid.unpack(numbers[shown]), counts[shown])
+            packed = packed[_chosen(len(cells), plan.sample, context)]
+        numbers, counts = np.unique(packed, return_counts=True)
+        is_published = counts >= plan.least
+        table = cell_table(grid, grid.unpack(numbers[is_published]), counts[is_published])
         return Draft(
             format=GRID_SAMPLE,
             tables={"cells": FrameRows(table)},
@@ -199,10 +200,10 @@ class GridSample(_GridMethod):
             method=self.describe(),
             details=SampleDetails(grid, plan).as_json(),
             search={
-                "cells": int(shown.sum()),
+                "cells": int(is_published.sum()),
                 "rows": len(cells),
-                "sampled": len(kept),
-                "sampled_and_shown": int(counts[shown].sum()),
+                "sampled": len(packed),
+                "sampled_and_shown": int(counts[is_published].sum()),
             },
             insecure=not context.randomness.is_secure,
         )
@@ -213,16 +214,16 @@ class GridSample(_GridMethod):
             words = f"Of the {size:,} cells those with at least {plan.least} rows would be published with their exact counts."
             return ExpectedError({"cells": size, "least": plan.least, "standard_error": 0.0}, words)
         # Of x rows x p are sampled on average, with variance x p (1 - p); divided by p.
-        shown, per_row = plan.least / float(plan.sample), float((1 - plan.sample) / plan.sample)
+        rows_shown_from, per_row = plan.least / float(plan.sample), float((1 - plan.sample) / plan.sample)
         return ExpectedError(
             {
                 "cells": size,
                 "least": plan.least,
-                "rows_shown_from": shown,
-                "standard_error": math.sqrt(shown * per_row),
+                "rows_shown_from": rows_shown_from,
+                "standard_error": math.sqrt(rows_shown_from * per_row),
             },
-            f"Of the {size:,} cells those with at least {plan.least} sampled rows would be published: about half of the cells with {shown:,.0f} rows, fewer of smaller ones. A cell of "
-            f"{shown:,.0f} rows is estimated with a standard error of {math.sqrt(shown * per_row):,.1f}.",
+            f"Of the {size:,} cells those with at least {plan.least} sampled rows would be published: about half of the cells with {rows_shown_from:,.0f} rows, fewer of smaller ones. A cell of "
+            f"{rows_shown_from:,.0f} rows is estimated with a standard error of {math.sqrt(rows_shown_from * per_row):,.1f}.",
         )
 
 
@@ -264,8 +265,8 @@ class GridCounts(_GridMethod):
         whole(self.depth, "GridCounts: depth", low=0, high=DEEPEST)
         if self.stop is not None:
             whole(self.stop, "GridCounts: stop", low=0, high=2**50)
-        known = () if self.grid is None else tuple(self.grid)
-        if self.histogram is not None and (self.histogram not in known or len(known) < 2):
+        columns = () if self.grid is None else tuple(self.grid)
+        if self.histogram is not None and (self.histogram not in columns or len(columns) < 2):
             raise PolicyError(
                 f"GridCounts: histogram must be a column of the grid, which needs another column to halve, but it is {self.histogram!r}.",
                 setting=("GridCounts", "histogram"),
@@ -298,13 +299,14 @@ class GridCounts(_GridMethod):
         )
 
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
+        """Draft the boxes of a noisy bisection with a noisy count for each."""
         assert isinstance(definition, UnboundedDP)
         plan, (decisions, counts, values) = self.plan(grid, definition.amounts[0])
         deviation = math.sqrt(float(plan.decisions.variance))
         stop = math.ceil(_STOP_DEVIATIONS * deviation) if self.stop is None else self.stop
         details = BisectionDetails(grid, plan, stop, self.histogram)
         source = context.randomness.repeatable()
-        halved = [place for place, name in enumerate(grid.names) if name != self.histogram]
+        halved = [index for index, name in enumerate(grid.names) if name != self.histogram]
 
         def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
             context.step("halving")
@@ -330,14 +332,16 @@ class GridCounts(_GridMethod):
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
         assert isinstance(definition, UnboundedDP)
         plan, _ = self.plan(declared_grid(table, self.grid or {}), definition.amounts[0])
-        found = {"depth": float(plan.depth), "standard_error": math.sqrt(float(plan.counts.variance))}
+        figures = {"depth": float(plan.depth), "standard_error": math.sqrt(float(plan.counts.variance))}
         values = ""
         if plan.histogram is not None:
-            found["standard_error_of_values"] = math.sqrt(float(plan.histogram.variance))
-            values = f" A count of a value of {self.histogram!r} in a box has {found['standard_error_of_values']:,.1f}."
+            figures["standard_error_of_values"] = math.sqrt(float(plan.histogram.variance))
+            values = (
+                f" A count of a value of {self.histogram!r} in a box has {figures['standard_error_of_values']:,.1f}."
+            )
         return ExpectedError(
-            found,
-            f"Boxes are halved up to {plan.depth} times, and each is the true number of rows plus noise with a standard deviation of {found['standard_error']:,.1f}.{values}",
+            figures,
+            f"Boxes are halved up to {plan.depth} times, and each is the true number of rows plus noise with a standard deviation of {figures['standard_error']:,.1f}.{values}",
         )
 
     def describe(self) -> dict[str, Any]:
@@ -347,9 +351,10 @@ class GridCounts(_GridMethod):
 
 
 def _enough(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int:
-    found = least_cell(sample, epsilon, delta)
-    if found is not None:
-        return found
+    """Return the smallest number of rows of a published cell that satisfies (epsilon, delta); refused with the reason if none does."""
+    least_rows = least_cell(sample, epsilon, delta)
+    if least_rows is not None:
+        return least_rows
     if delta >= sample:
         raise PolicyError(
             f"delta = {float(delta):.3g} is not below the sampling probability {sample}, so the guarantee would be meaningless. Use a smaller delta."
@@ -369,7 +374,7 @@ def _chosen(rows: int, sample: Fraction, context: Context) -> NDArray[np.bool_]:
     return uniform_below(bounds, context.randomness.words()) < np.uint64(sample.numerator)
 
 
-def _by_value(boxes: Bisection, values: Cells, many: int) -> NDArray[np.int64]:
+def _by_value(boxes: Bisection, values: Cells, value_count: int) -> NDArray[np.int64]:
     """Return how many rows of each box have each value."""
-    places = boxes.box_of * many + values
-    return np.bincount(places, minlength=len(boxes) * many).astype(np.int64).reshape(len(boxes), many)
+    keys = boxes.box_of * value_count + values
+    return np.bincount(keys, minlength=len(boxes) * value_count).astype(np.int64).reshape(len(boxes), value_count)

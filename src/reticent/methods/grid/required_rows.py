@@ -62,14 +62,14 @@ def plan(sample: Number, epsilon: Number, delta: Number | None = None, least: in
             f"A sample of {share} needs an epsilon of at least {least_epsilon(share):.4g} (-ln(1 - sample)). Use a smaller sample, or a larger epsilon."
         )
     if least is None:
-        wanted = exact(delta if delta is not None else 0, "delta", above=0, below=1)
-        if wanted >= share:
-            raise Infeasible(f"delta = {float(wanted):.3g} must be below the sampling probability {share}: otherwise rows could be published unchanged.")  # fmt: skip
-        least = least_cell(share, loss, wanted)
+        delta_exact = exact(delta if delta is not None else 0, "delta", above=0, below=1)
+        if delta_exact >= share:
+            raise Infeasible(f"delta = {float(delta_exact):.3g} must be below the sampling probability {share}: otherwise rows could be published unchanged.")  # fmt: skip
+        least = least_cell(share, loss, delta_exact)
         if least is None:
             raise Infeasible(
                 "No number of rows per cell satisfies this. Use a smaller sample, or a larger epsilon or delta."
             )
-    made = SamplePlan(least, share)
-    reached = made.added_row_loss(loss)
-    return GridPlan(share, loss, least, reached.delta, reached.known, made.bound(loss))
+    sample_plan = SamplePlan(least, share)
+    loss_reached = sample_plan.added_row_loss(loss)
+    return GridPlan(share, loss, least, loss_reached.delta, loss_reached.known, sample_plan.bound(loss))

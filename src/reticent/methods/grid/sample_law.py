@@ -148,9 +148,9 @@ class _SampleLoss:
         """Return the exact delta if all relevant cell sizes can be enumerated; otherwise its bound."""
         if self.least / self.gamma > _LARGEST_CELL:
             return AddedRowLoss(min(Fraction(1), self._beyond(math.floor(self.least / self.gamma))), "tail")
-        found = self._largest(self.least, self._at, lambda size: size)
-        if found is not None:
-            return AddedRowLoss(min(Fraction(1), found), "exact")
+        delta = self._largest(self.least, self._at, lambda size: size)
+        if delta is not None:
+            return AddedRowLoss(min(Fraction(1), delta), "exact")
         return self.bound()
 
     def bound(self) -> AddedRowLoss:
@@ -161,11 +161,11 @@ class _SampleLoss:
             return math.ceil(kept / gamma) - 1
 
         if self.least / gamma > _LARGEST_CELL:
-            found = None
+            delta = None
         else:
-            found = self._largest(self.least, lambda kept: self._tail(size(kept), kept), size)
-        if found is not None:
-            return AddedRowLoss(min(Fraction(1), found), "bound")
+            delta = self._largest(self.least, lambda kept: self._tail(size(kept), kept), size)
+        if delta is not None:
+            return AddedRowLoss(min(Fraction(1), delta), "bound")
         return AddedRowLoss(min(Fraction(1), self._beyond(size(self.least))), "tail")
 
     def _largest(self, start: int, value: Callable[[int], Fraction], size: Callable[[int], int]) -> Fraction | None:

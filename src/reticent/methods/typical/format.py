@@ -67,20 +67,20 @@ class Typical(GroupFormat):
             raise DataError(
                 "manifest.json: the table 'groups' has the number of the group and the quasi columns, and 'data' every column."
             )
-        listed = public.rows[GROUPS].frame()
-        if listed[number].null_count() or listed[number].n_unique() != listed.height:
+        group_rows = public.rows[GROUPS].frame()
+        if group_rows[number].null_count() or group_rows[number].n_unique() != group_rows.height:
             raise DataError(f"The table 'groups' does not give every group a number of its own in column {number!r}.")
-        if listed.select(quasi).n_unique() != listed.height:
+        if group_rows.select(quasi).n_unique() != group_rows.height:
             raise DataError("Two groups of the table 'groups' have the same labels.")
-        shown, _ = public.rows[_DATA].counted([number, *quasi])
-        if shown[number].n_unique() != shown.height:
+        data_groups, _ = public.rows[_DATA].counted([number, *quasi])
+        if data_groups[number].n_unique() != data_groups.height:
             raise DataError("Rows of one group have different typical values.")
-        if set(shown[number].to_list()) != set(listed[number].to_list()):
+        if set(data_groups[number].to_list()) != set(group_rows[number].to_list()):
             raise DataError("The groups of the table 'groups' are not those of the rows.")
         super().check(public)
-        behind = shown.select(number).join(listed, on=number, how="left", maintain_order="left")
+        group_labels = data_groups.select(number).join(group_rows, on=number, how="left", maintain_order="left")
         for name in quasi:
-            _check_typical(manifest.column(name), shown[name], behind[name])
+            _check_typical(manifest.column(name), data_groups[name], group_labels[name])
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
         # No two groups have the same labels, and typical values are not adversary knowledge.
@@ -92,27 +92,27 @@ class Typical(GroupFormat):
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         number, groups = _groups(rows, columns)
-        counted, times = rows[_DATA].counted([number, *sensitive])
-        seen = AdversaryView.in_rows(counted.join(groups, on=number, how="left"), times, quasi, sensitive)
-        return replace(seen, called=groups[number].gather(np.argsort(seen.of_rows(groups), kind="stable")))
+        counted, multiplicities = rows[_DATA].counted([number, *sensitive])
+        view = AdversaryView.in_rows(counted.join(groups, on=number, how="left"), multiplicities, quasi, sensitive)
+        return replace(view, called=groups[number].gather(np.argsort(view.of_rows(groups), kind="stable")))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.release import count_labels
 
-        asked = Condition.parse(condition) if isinstance(condition, str) else condition
-        asked.check_names(public.rows[_DATA].schema.names())
-        return count_labels(_labelled(public, asked.scope), public.meanings, asked, estimator, **self.known(public))
+        parsed = Condition.parse(condition) if isinstance(condition, str) else condition
+        parsed.check_names(public.rows[_DATA].schema.names())
+        return count_labels(_labelled(public, parsed.scope), public.meanings, parsed, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
-        drawn = public.manifest.method.get("values") == "drawn"
-        what = _DRAWN if drawn else _MEDIAN
+        is_sampled = public.manifest.method.get("values") == "drawn"
+        lead = _DRAWN if is_sampled else _MEDIAN
         return Words(
-            f"{what} The table 'groups' has the range or the set of values behind each." + self.coarsened(public),
+            f"{lead} The table 'groups' has the range or the set of values behind each." + self.coarsened(public),
             (
                 *self.own_numbers(public),
                 *self.missing_values(public),
                 "The release does not hide who is in the table: an attacker who knows that a person is finds the person's group.",
-                _ENDS if drawn else f"{_TOLD} {_ENDS}",
+                _ENDS if is_sampled else f"{_TOLD} {_ENDS}",
                 CHOSEN,
             ),
             group="An attacker who looks for a person finds this many people who look alike.",
@@ -127,42 +127,42 @@ def _groups(rows: Mapping[str, Rows], columns: Sequence[ManifestColumn]) -> tupl
 def _labelled(public: PublicSide, columns: Sequence[str]) -> Rows:
     """Return the rows of a release in some columns, with the labels of their groups instead of typical values."""
     number, groups = _groups(public.rows, public.manifest.columns)
-    beside = [name for name in columns if name not in groups.columns]
-    counted, times = public.rows[_DATA].counted([number, *beside])
-    shown = counted.join(groups, on=number, how="left", maintain_order="left")
-    return RepeatedRows(FrameRows(shown), times)
+    other_columns = [name for name in columns if name not in groups.columns]
+    counted, multiplicities = public.rows[_DATA].counted([number, *other_columns])
+    labelled_rows = counted.join(groups, on=number, how="left", maintain_order="left")
+    return RepeatedRows(FrameRows(labelled_rows), multiplicities)
 
 
 def _check_typical(column: ManifestColumn, values: pl.Series, labels: pl.Series) -> None:
     """Check that each value is covered by its label and, for a range, is on its grid. A missing value discloses nothing."""
-    known = np.flatnonzero(values.is_not_null().to_numpy())
-    values, labels = values.gather(known), labels.gather(known)
+    known_rows = np.flatnonzero(values.is_not_null().to_numpy())
+    values, labels = values.gather(known_rows), labels.gather(known_rows)
     texts, meanings = list(column.labels), list(column.labels.values())
     label_of = _places(labels, pl.Series(texts, dtype=pl.String))
     kind = column.kind.compared
     ranges = LabelRanges(kind, meanings)
     ranged = ranges.ranged[label_of]
-    found = values.unique(maintain_order=True)
-    value_of = _places(values, found)
-    covered = cover(found, meanings, column.name)
-    fits = (
+    distinct = values.unique(maintain_order=True)
+    value_of = _places(values, distinct)
+    covered = cover(distinct, meanings, column.name)
+    is_covered = (
         np.isin(value_of * len(texts) + label_of, covered.values * len(texts) + covered.labels) & ~ranges.bare[label_of]
     )
     if ranged.any():
-        where = places_of(values, kind)
-        fits[ranged] = (ranges.grids(label_of).nearest(where) == where)[ranged] & fits[ranged]
-    if not fits.all():
-        place = int(np.argmin(fits))
+        positions = places_of(values, kind)
+        is_covered[ranged] = (ranges.grids(label_of).nearest(positions) == positions)[ranged] & is_covered[ranged]
+    if not is_covered.all():
+        wrong_row = int(np.argmin(is_covered))
         raise DataError(
-            f"Column {column.name!r} shows the typical value {values[place]} for a group whose label is {labels[place]!r}; that value is not covered by the label, or "
+            f"Column {column.name!r} shows the typical value {values[wrong_row]} for a group whose label is {labels[wrong_row]!r}; that value is not covered by the label, or "
             "not rounded as the label requires."
         )
 
 
-def _places(values: pl.Series, among: pl.Series) -> NDArray[np.int64]:
+def _places(values: pl.Series, others: pl.Series) -> NDArray[np.int64]:
     """Return the index of every value among others."""
-    numbered = among.to_frame("value").with_row_index("place")
-    joined = values.to_frame("value").join(numbered, on="value", how="left", maintain_order="left")
+    indexed = others.to_frame("value").with_row_index("place")
+    joined = values.to_frame("value").join(indexed, on="value", how="left", maintain_order="left")
     return joined["place"].to_numpy().astype(np.int64)
 
 

@@ -59,65 +59,65 @@ class RangeGrids:
         """
         others = places if others is None else others
         if self.kind.is_temporal:
-            found = self._in_calendar(places + (others - places) // 2)
+            points = self._in_calendar(places + (others - places) // 2)
         elif self.kind is ValueType.REAL:
             # What overflows is outside its range, and is reset to the middle.
             with np.errstate(over="ignore", invalid="ignore"):
-                found = self._in_steps(places / 2 + others / 2)
+                points = self._in_steps(places / 2 + others / 2)
         else:
-            found = self._in_whole_steps(places + others)
-        return np.where(self.low == self.high, self.low, found)
+            points = self._in_whole_steps(places + others)
+        return np.where(self.low == self.high, self.low, points)
 
     def _in_whole_steps(self, doubled: NDArray[Any]) -> NDArray[Any]:
         """Return the multiples nearest to the halves of some numbers; ties to even, so that sums are preserved."""
         quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
         step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
         count = doubled // (2 * step)
-        rest = doubled - count * 2 * step
-        found = (count + ((rest > step) | ((rest == step) & (count % 2 == 1)))) * step
-        found = np.where(found > self.high, found - step, found)
-        return self._inside(np.where(found < self.low, found + step, found))
+        remainder = doubled - count * 2 * step
+        multiples = (count + ((remainder > step) | ((remainder == step) & (count % 2 == 1)))) * step
+        multiples = np.where(multiples > self.high, multiples - step, multiples)
+        return self._inside(np.where(multiples < self.low, multiples + step, multiples))
 
     def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
         # Halve first, since the difference may overflow a float.
         quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
-        whole = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
-        place = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
-        place = np.where(whole, np.maximum(place, 3 * _LARGEST), place)
+        has_whole_ends = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
+        step_index = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
+        step_index = np.where(has_whole_ends, np.maximum(step_index, 3 * _LARGEST), step_index)
         # Counted in steps, so that every grid point is one number, however it is reached.
-        count = np.rint(places / _STEPS[place])
-        count = np.where(_multiples(count, place) > self.high, count - 1, count)
-        count = np.where(_multiples(count, place) < self.low, count + 1, count)
-        return self._inside(_multiples(count, place))
+        count = np.rint(places / _STEPS[step_index])
+        count = np.where(_multiples(count, step_index) > self.high, count - 1, count)
+        count = np.where(_multiples(count, step_index) < self.low, count + 1, count)
+        return self._inside(_multiples(count, step_index))
 
     def _in_calendar(self, places: NDArray[Any]) -> NDArray[Any]:
         days = self.kind is ValueType.DATE
-        low, high, moments = (_moments(each, days) for each in (self.low, self.high, places))
+        low, high, moments = (_moments(positions, days) for positions in (self.low, self.high, places))
         quarter = high // 4 - low // 4
-        found = moments.copy()
-        taken = np.zeros(len(found), dtype=bool)
+        starts = moments.copy()
+        is_decided = np.zeros(len(starts), dtype=bool)
         for unit, longest in _UNITS:
-            mine = ~taken & (quarter >= longest)
-            taken |= mine
-            if mine.any():
-                found[mine] = _begun(moments[mine], low[mine], high[mine], unit)
-        return found // _DAY + _FIRST_DAY if days else found
+            has_unit = ~is_decided & (quarter >= longest)
+            is_decided |= has_unit
+            if has_unit.any():
+                starts[has_unit] = _begun(moments[has_unit], low[has_unit], high[has_unit], unit)
+        return starts // _DAY + _FIRST_DAY if days else starts
 
-    def _inside(self, found: NDArray[Any]) -> NDArray[Any]:
+    def _inside(self, values: NDArray[Any]) -> NDArray[Any]:
         """Reset values outside their range, because a float is too coarse for the step, to the middle of it."""
         real = self.kind is ValueType.REAL
         middle = self.low / 2 + self.high / 2 if real else self.low + (self.high - self.low) // 2
-        return np.where((found >= self.low) & (found <= self.high), found, middle)
+        return np.where((values >= self.low) & (values <= self.high), values, middle)
 
 
-def _multiples(count: NDArray[np.float64], place: Ids) -> NDArray[np.float64]:
+def _multiples(count: NDArray[np.float64], step_index: Ids) -> NDArray[np.float64]:
     """Return the given multiples of each step size, as the nearest decimal number."""
-    found: NDArray[np.float64] = count * _STEPS[place]
-    for digits in np.unique(_DIGITS[place]).tolist():
+    multiples: NDArray[np.float64] = count * _STEPS[step_index]
+    for digits in np.unique(_DIGITS[step_index]).tolist():
         if abs(digits) < _EXACT_DIGITS:
-            mine = _DIGITS[place] == digits
-            found[mine] = np.round(found[mine], -digits)
-    return found
+            has_digits = _DIGITS[step_index] == digits
+            multiples[has_digits] = np.round(multiples[has_digits], -digits)
+    return multiples
 
 
 def _moments(places: NDArray[Any], days: bool) -> Ids:
@@ -149,13 +149,13 @@ class LabelRanges:
         lows: list[Any] = [0] * len(self.meanings)
         highs: list[Any] = [0] * len(self.meanings)
         if self.kind not in (ValueType.TEXT, ValueType.BOOLEAN):
-            for place, meaning in enumerate(self.meanings):
-                part = meaning.stretch(self.kind)
-                if part is None or part.low is None or part.high is None:
+            for index, meaning in enumerate(self.meanings):
+                segment = meaning.stretch(self.kind)
+                if segment is None or segment.low is None or segment.high is None:
                     continue
-                low = part.low if part.low_closed else np.nextafter(part.low, np.inf)
-                high = part.high if part.high_closed else np.nextafter(part.high, -np.inf)
-                ranged[place], lows[place], highs[place] = True, low, max(low, high)
+                low = segment.low if segment.low_closed else np.nextafter(segment.low, np.inf)
+                high = segment.high if segment.high_closed else np.nextafter(segment.high, -np.inf)
+                ranged[index], lows[index], highs[index] = True, low, max(low, high)
         return ranged, _places(lows, self.kind), _places(highs, self.kind)
 
     @property
@@ -179,8 +179,8 @@ class LabelRanges:
 def _places(ends: Sequence[Any], kind: ValueType) -> NDArray[Any]:
     if kind is ValueType.REAL:
         return np.array(ends, dtype=np.float64)
-    wide = any(end >= 2**61 for end in ends)
-    return np.array([int(end) for end in ends], dtype=object if wide else np.int64)
+    needs_objects = any(end >= 2**61 for end in ends)
+    return np.array([int(end) for end in ends], dtype=object if needs_objects else np.int64)
 
 
 def places_of(values: pl.Series, kind: ValueType) -> NDArray[Any]:
@@ -191,8 +191,8 @@ def places_of(values: pl.Series, kind: ValueType) -> NDArray[Any]:
     if kind is ValueType.DATE:
         return (filled.to_physical().cast(pl.Int64).fill_null(-_FIRST_DAY) + _FIRST_DAY).to_numpy()
     numbers = filled.to_physical().fill_null(0)
-    wide = numbers.dtype == pl.UInt64 and bool((numbers >= 2**61).any())
-    return np.array(numbers.to_list(), dtype=object) if wide else numbers.cast(pl.Int64).to_numpy()
+    needs_objects = numbers.dtype == pl.UInt64 and bool((numbers >= 2**61).any())
+    return np.array(numbers.to_list(), dtype=object) if needs_objects else numbers.cast(pl.Int64).to_numpy()
 
 
 def at_places(places: NDArray[Any], missing: Mask, kind: ValueType) -> pl.Series:

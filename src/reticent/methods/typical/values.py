@@ -51,13 +51,13 @@ class GroupedLeaves:
     @classmethod
     def of(cls, places: Ids, size: int, sizes: Ids, group: Ids, count: int) -> GroupedLeaves:
         """Count units of some ``sizes``, each at one of ``size`` places and in a group (-1: none)."""
-        there = np.flatnonzero((group >= 0) & (sizes > 0))
-        keys = group[there] * size + places[there]
+        counted_units = np.flatnonzero((group >= 0) & (sizes > 0))
+        keys = group[counted_units] * size + places[counted_units]
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]]))
-        times = np.add.reduceat(sizes[there][order], starts) if len(starts) else np.zeros(0, dtype=np.int64)
-        return cls(keys[starts] // size, keys[starts] % size, times.astype(np.int64), count)
+        counts = np.add.reduceat(sizes[counted_units][order], starts) if len(starts) else np.zeros(0, dtype=np.int64)
+        return cls(keys[starts] // size, keys[starts] % size, counts.astype(np.int64), count)
 
     def sums(self) -> Ids:
         """The number of rows of each group."""
@@ -76,14 +76,14 @@ class GroupedLeaves:
 
     def modes(self) -> tuple[Ids, Ids]:
         """Return the position of the most frequent value of each group, first of ties, and its count."""
-        most = np.zeros(self.count, dtype=np.int64)
-        np.maximum.at(most, self.owners, self.times)
-        return self._first(np.flatnonzero(self.times == most[self.owners])), most
+        highest = np.zeros(self.count, dtype=np.int64)
+        np.maximum.at(highest, self.owners, self.times)
+        return self._first(np.flatnonzero(self.times == highest[self.owners])), highest
 
     def _first(self, entries: Ids) -> Ids:
-        found = np.zeros(self.count, dtype=np.int64)
-        found[self.owners[entries][::-1]] = self.places[entries][::-1]
-        return found
+        first_positions = np.zeros(self.count, dtype=np.int64)
+        first_positions[self.owners[entries][::-1]] = self.places[entries][::-1]
+        return first_positions
 
 
 def typical_values(
@@ -105,27 +105,29 @@ def typical_values(
     """
     count, kind = len(label_of), ValueType.of(hierarchy.leaves.dtype, hierarchy.column)
     order = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
-    place_of = np.empty(hierarchy.size, dtype=np.int64)
-    place_of[order] = np.arange(hierarchy.size)
-    held = GroupedLeaves.of(place_of[codes], hierarchy.size, sizes, group, count)
+    position_of = np.empty(hierarchy.size, dtype=np.int64)
+    position_of[order] = np.arange(hierarchy.size)
+    leaf_counts = GroupedLeaves.of(position_of[codes], hierarchy.size, sizes, group, count)
     ranges = LabelRanges(kind, meanings)
     ranged = ranges.ranged[label_of]
-    modes, times = held.modes()
+    modes, mode_counts = leaf_counts.modes()
     values = hierarchy.leaves.gather(order[modes])
-    rare = np.zeros(count, dtype=bool) if listed else times < FEWEST
-    plain = pl.select(pl.when(pl.Series(rare | ranges.bare[label_of])).then(None).otherwise(values)).to_series()
+    is_rare = np.zeros(count, dtype=bool) if listed else mode_counts < FEWEST
+    categorical = pl.select(
+        pl.when(pl.Series(is_rare | ranges.bare[label_of])).then(None).otherwise(values)
+    ).to_series()
     published = ValueType.published(hierarchy.leaves.dtype).dtype
     if not ranged.any():
-        return plain.cast(published).alias(hierarchy.column)
-    null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
-    known = held.only(held.places != null)
-    grids, rows = ranges.grids(label_of), known.sums()
+        return categorical.cast(published).alias(hierarchy.column)
+    null = -1 if hierarchy.null_leaf is None else int(position_of[hierarchy.null_leaf])
+    non_null_counts = leaf_counts.only(leaf_counts.places != null)
+    grids, rows = ranges.grids(label_of), non_null_counts.sums()
     values_at = places_of(hierarchy.leaves, kind)[order]
-    few, (lower, upper) = rows < FEWEST, (values_at[each] for each in known.medians())
-    found = grids.nearest(np.where(few, grids.low, lower), np.where(few, grids.high, upper))
-    numbers = at_places(found, 2 * rows < held.sums(), kind).cast(published)
-    chosen = pl.when(pl.Series(ranged)).then(numbers).otherwise(plain.cast(published))
-    return pl.select(chosen.alias(hierarchy.column)).to_series()
+    has_few, (lower, upper) = rows < FEWEST, (values_at[indices] for indices in non_null_counts.medians())
+    medians = grids.nearest(np.where(has_few, grids.low, lower), np.where(has_few, grids.high, upper))
+    numbers = at_places(medians, 2 * rows < leaf_counts.sums(), kind).cast(published)
+    value_expression = pl.when(pl.Series(ranged)).then(numbers).otherwise(categorical.cast(published))
+    return pl.select(value_expression.alias(hierarchy.column)).to_series()
 
 
 def drawn_values(
@@ -203,8 +205,10 @@ def group_column(table: Table) -> str:
 
 def by_labels(labels: Sequence[tuple[pl.Series, Ids]]) -> Ids:
     """Return the groups sorted by their labels (a column's labels, and the index of each group's), so that group numbers disclose nothing more."""
-    shown = pl.DataFrame([each.gather(of_group).alias(str(place)) for place, (each, of_group) in enumerate(labels)])
-    return shown.select(pl.arg_sort_by(shown.columns)).to_series().to_numpy().astype(np.int64)
+    label_frame = pl.DataFrame(
+        [column_labels.gather(of_group).alias(str(index)) for index, (column_labels, of_group) in enumerate(labels)]
+    )
+    return label_frame.select(pl.arg_sort_by(label_frame.columns)).to_series().to_numpy().astype(np.int64)
 
 
 def level_regions(table: Table, counted: FrequencySet, recoding: Levels) -> Regions:
@@ -224,20 +228,20 @@ def level_regions(table: Table, counted: FrequencySet, recoding: Levels) -> Regi
             for bound, level, parts in zip(table.hierarchies, levels, published, strict=True)
         ]
     )
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    mine = np.where(group >= 0, place[group], -1)
+    number_of = np.empty(len(order), dtype=np.int64)
+    number_of[order] = np.arange(len(order))
+    group_of_point = np.where(group >= 0, number_of[group], -1)
     columns = []
     for bound, level, parts, codes in zip(table.hierarchies, levels, published, counted.codes, strict=True):
         used, of_group = np.unique(parts[order], return_inverse=True)
         labels = pl.Series(bound.column, [bound.levels[level].labels[part] for part in used.tolist()], dtype=pl.String)
         meanings = tuple(bound.levels[level].meanings[part] for part in used.tolist())
         cells = of_group.ravel().astype(np.int64)
-        typical = typical_values(bound, codes, counted.sizes, mine, meanings, cells, listed=False)
+        typical = typical_values(bound, codes, counted.sizes, group_of_point, meanings, cells, listed=False)
         columns.append(
             RegionColumn(bound.column, table.quasi[bound.column], bound.leaves, labels, meanings, cells, typical)
         )
-    return Regions(tuple(columns), counted.codes, mine, table.carried, numbered=group_column(table))
+    return Regions(tuple(columns), counted.codes, group_of_point, table.carried, numbered=group_column(table))
 
 
 def with_groups(tables: Mapping[str, Rows], recoding: Regions) -> dict[str, Rows]:
