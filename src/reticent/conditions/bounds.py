@@ -51,10 +51,10 @@ class _Side:
         """Mask of regions whose values include null."""
         return self.any_of(self.pieces.values.is_null().to_numpy())
 
-    def any_of(self, chosen: Mask) -> Mask:
+    def any_of(self, is_chosen: Mask) -> Mask:
         """Mask of regions whose label contains one of some pieces."""
-        counted = starts_of(chosen[self.pieces.members])
-        contains: Mask = (counted[self.begins[1:]] > counted[self.begins[:-1]])[self.labels]
+        prefix_counts = starts_of(is_chosen[self.pieces.members])
+        contains: Mask = (prefix_counts[self.begins[1:]] > prefix_counts[self.begins[:-1]])[self.labels]
         return contains
 
     @cached_property
@@ -65,44 +65,53 @@ class _Side:
         values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
         if self.kind is ValueType.DATE:
             values = values + ValueType.DATE.place("1970-01-01")
-        known = ~np.isnan(values)
-        np.minimum.at(low, self.pieces.labels[known], values[known])
-        np.maximum.at(high, self.pieces.labels[known], values[known])
+        is_known = ~np.isnan(values)
+        np.minimum.at(low, self.pieces.labels[is_known], values[is_known])
+        np.maximum.at(high, self.pieces.labels[is_known], values[is_known])
         low, high = np.where(low > high, np.nan, low), np.where(low > high, np.nan, high)
         low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
-        for label, part in self.pieces.stretches.items():
-            low[label], low_closed[label] = -np.inf if part.low is None else part.low, part.low_closed
-            high[label], high_closed[label] = np.inf if part.high is None else part.high, part.high_closed
+        for label, segment in self.pieces.stretches.items():
+            low[label], low_closed[label] = -np.inf if segment.low is None else segment.low, segment.low_closed
+            high[label], high_closed[label] = np.inf if segment.high is None else segment.high, segment.high_closed
         return low, high, low_closed, high_closed
 
     def exact_ends(self, region: int) -> tuple[float | Fraction, float | Fraction, bool, bool]:
         """The same for one region, exact."""
         label = int(self.labels[region])
-        part = self.pieces.stretches.get(label)
-        if part is not None:
-            return _exactly(part.low, -math.inf), _exactly(part.high, math.inf), part.low_closed, part.high_closed
-        held = self.pieces.values.gather(self.pieces.held(label))
-        return _exactly(self.kind.place(held.min())), _exactly(self.kind.place(held.max())), True, True
+        segment = self.pieces.stretches.get(label)
+        if segment is not None:
+            return (
+                _exactly(segment.low, -math.inf),
+                _exactly(segment.high, math.inf),
+                segment.low_closed,
+                segment.high_closed,
+            )
+        label_values = self.pieces.values.gather(self.pieces.held(label))
+        return _exactly(self.kind.place(label_values.min())), _exactly(self.kind.place(label_values.max())), True, True
 
     def sampled(self, count: int) -> Pieces:
         """At most ``count`` evenly spread values of every label that occurs."""
         if self.pieces.complete and np.diff(self.begins).max(initial=0) <= count:
             return self.pieces
         measured = np.zeros(len(self.pieces.measured), dtype=bool)
-        drawn: dict[int, pl.Series] = {}
+        samples: dict[int, pl.Series] = {}
         for label in np.unique(self.labels).tolist():
-            part = self.pieces.stretches.get(label)
-            if part is None or part.low is None or part.high is None:
-                held = self.pieces.held(label)
-                chosen = np.unique(np.linspace(0, len(held) - 1, min(count, len(held))).round().astype(np.int64))
-                drawn[label] = self.pieces.values.gather(held[chosen])
-                measured[label] = part is None and bool(self.pieces.measured[label])
+            segment = self.pieces.stretches.get(label)
+            if segment is None or segment.low is None or segment.high is None:
+                members = self.pieces.held(label)
+                sampled_members = np.unique(
+                    np.linspace(0, len(members) - 1, min(count, len(members))).round().astype(np.int64)
+                )
+                samples[label] = self.pieces.values.gather(members[sampled_members])
+                measured[label] = segment is None and bool(self.pieces.measured[label])
             else:
-                places = float(part.low) + (np.arange(count) + 0.5) / count * (float(part.high) - float(part.low))
-                drawn[label] = self.kind.series([self.kind.at_place(where) for where in places.tolist()])
+                positions = float(segment.low) + (np.arange(count) + 0.5) / count * (
+                    float(segment.high) - float(segment.low)
+                )
+                samples[label] = self.kind.series([self.kind.at_place(position) for position in positions.tolist()])
                 measured[label] = True
-        values = pl.concat(list(drawn.values()))
-        labels = np.repeat(np.array(list(drawn), dtype=np.int64), [len(sample) for sample in drawn.values()])
+        values = pl.concat(list(samples.values()))
+        labels = np.repeat(np.array(list(samples), dtype=np.int64), [len(sample) for sample in samples.values()])
         return Pieces(values, labels, np.arange(len(values)), np.ones(len(values)), measured, True)
 
 
@@ -121,8 +130,8 @@ def bounded(node: Node, regions: LabelProducts) -> Covers:
     count = max(2, int(cells ** (1 / len(names))))
     grid = LabelProducts({name: side.sampled(count) for name, side in sides.items()}, regions.codes, regions.count)
     measured = np.logical_and.reduce([grid.pieces[name].measured[regions.codes[name]] for name in names])
-    sampled = expanded(node, grid).share
-    share = np.where(certain, 1.0, np.where(possible, np.where(measured, sampled, 0.5), 0.0))
+    sampled_share = expanded(node, grid).share
+    share = np.where(certain, 1.0, np.where(possible, np.where(measured, sampled_share, 0.5), 0.0))
     return Covers(share, possible, certain, measured | certain | ~possible)
 
 
@@ -136,11 +145,11 @@ def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, M
     if isinstance(node, And | Or):
         decided = [_decide(part, sides, count) for part in node.parts]
         gather = np.logical_and if isinstance(node, And) else np.logical_or
-        return gather.reduce([may for may, _ in decided]), gather.reduce([must for _, must in decided])
+        return gather.reduce([possible for possible, _ in decided]), gather.reduce([certain for _, certain in decided])
     names = scope(node)
     if not names:
-        same = np.full(count, without_columns(node))
-        return same, same
+        constant_mask = np.full(count, without_columns(node))
+        return constant_mask, constant_mask
     if len(names) == 1:
         side = sides[names[0]]
         true = truth(node, pl.DataFrame([side.pieces.values.alias(names[0])])).fill_null(False).to_numpy()
@@ -177,17 +186,18 @@ def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], 
         for term in (float(factor) * bottom, float(factor) * top):
             scale = scale + np.where(np.isfinite(term), np.abs(term), 0.0)
     unknown = np.isnan(low) | np.isnan(high)
-    may, must = _against_zero(operator, low, high, low_closed, high_closed)
-    near = ~unknown & ((np.abs(low) <= _MARGIN * scale) | (np.abs(high) <= _MARGIN * scale))
-    for region in np.flatnonzero(near).tolist():
-        may[region], must[region] = _exactly_against_zero(form, operator, sides, region)
+    possible, certain = _against_zero(operator, low, high, low_closed, high_closed)
+    is_near_zero = ~unknown & ((np.abs(low) <= _MARGIN * scale) | (np.abs(high) <= _MARGIN * scale))
+    for region in np.flatnonzero(is_near_zero).tolist():
+        possible[region], certain[region] = _exactly_against_zero(form, operator, sides, region)
     never_null = ~np.logical_or.reduce([side.null for side in sides.values()])
-    return may & ~unknown, must & ~unknown & never_null
+    return possible & ~unknown, certain & ~unknown & never_null
 
 
 def _exactly_against_zero(
     form: LinearForm, operator: Operator, sides: Mapping[str, _Side], region: int
 ) -> tuple[bool, bool]:
+    """Compare ``form`` with 0 in one region in exact arithmetic: whether it may be true there, and whether it must."""
     low: float | Fraction = form.constant
     high: float | Fraction = form.constant
     low_closed = high_closed = True
@@ -197,8 +207,8 @@ def _exactly_against_zero(
         low, high = low + factor * bottom, high + factor * top
         low_closed, high_closed = low_closed and bottom_closed, high_closed and top_closed
     below, above = (np.array([(end > 0) - (end < 0)], dtype=np.float64) for end in (low, high))
-    may, must = _against_zero(operator, below, above, np.array([low_closed]), np.array([high_closed]))
-    return bool(may[0]), bool(must[0])
+    possible, certain = _against_zero(operator, below, above, np.array([low_closed]), np.array([high_closed]))
+    return bool(possible[0]), bool(certain[0])
 
 
 def _against_zero(

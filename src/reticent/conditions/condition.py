@@ -40,9 +40,9 @@ class Condition:
         return cls(text, read(text))
 
     @classmethod
-    def of(cls, given: str | Condition) -> Condition:
+    def of(cls, condition: str | Condition) -> Condition:
         """A condition, or the text of one."""
-        return given if isinstance(given, Condition) else cls.parse(given)
+        return condition if isinstance(condition, Condition) else cls.parse(condition)
 
     def within(self, rows: pl.DataFrame) -> Condition:
         """The condition, restricted to rows that agree with some row of a public table in all its columns; rows with nulls agree with none."""
@@ -114,13 +114,18 @@ class Condition:
         knowledge of the columns' values; for a column without one the domain is guessed from its meanings. A column
         without meanings is published unchanged, and its codes index the leaves of its domain.
         """
-        guessed = {name: Domain.guessed(listed, suggested(self.node, name)) for name, listed in meanings.items()}
-        known = guessed | dict(domains or {})
-        self.check({name: domain.kind for name, domain in known.items()})
+        guessed = {
+            name: Domain.guessed(label_meanings, suggested(self.node, name))
+            for name, label_meanings in meanings.items()
+        }
+        all_domains = guessed | dict(domains or {})
+        self.check({name: domain.kind for name, domain in all_domains.items()})
         count = len(next(iter(codes.values()))) if codes else 1
-        return covers(self.node, cut_regions(self.node, meanings, codes, known, count))
+        return covers(self.node, cut_regions(self.node, meanings, codes, all_domains, count))
 
     def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Coverage:
         """The part of one region, given by the meaning of its label in every column, that satisfies the condition."""
-        one = np.zeros(1, dtype=np.int64)
-        return self.covers(dict.fromkeys(cells, one), {name: [meaning] for name, meaning in cells.items()}, domains)[0]
+        first_code = np.zeros(1, dtype=np.int64)
+        return self.covers(
+            dict.fromkeys(cells, first_code), {name: [meaning] for name, meaning in cells.items()}, domains
+        )[0]

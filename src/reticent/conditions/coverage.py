@@ -58,14 +58,14 @@ def cut_regions(
     A column without meanings is published unchanged: its code is the index of its leaf.
     """
     kinds = {name: domains[name].kind for name in scope(node)}
-    cut = {}
+    pieces_by_column = {}
     for name, kind in kinds.items():
         leaves = domains[name].leaves
         if name in meanings:
-            cut[name] = pieces_of(meanings[name], domains[name], _cuts(node, name, kind))
+            pieces_by_column[name] = pieces_of(meanings[name], domains[name], _cuts(node, name, kind))
         elif leaves is not None:
-            cut[name] = pieces_of_leaves(leaves)
-    return LabelProducts(cut, {name: codes[name] for name in kinds}, count)
+            pieces_by_column[name] = pieces_of_leaves(leaves)
+    return LabelProducts(pieces_by_column, {name: codes[name] for name in kinds}, count)
 
 
 def covers(node: Node, regions: LabelProducts) -> Covers:
@@ -81,7 +81,7 @@ def _covers(node: Node, regions: LabelProducts) -> Covers:
             return _all_of(parts_covered) if isinstance(node, And) else _any_of(parts_covered)
         if len(node.parts) == 1:
             return _covers(node.parts[0], regions)
-    return _together(node, regions)
+    return _connected(node, regions)
 
 
 def _joined(node: And | Or, parts: tuple[Node, ...]) -> Node:
@@ -90,48 +90,50 @@ def _joined(node: And | Or, parts: tuple[Node, ...]) -> Node:
 
 def _independent(parts: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
     """Group the parts so that no column occurs in two groups."""
-    gathered: list[tuple[set[str], list[Node]]] = []
+    groups: list[tuple[set[str], list[Node]]] = []
     for part in parts:
         names, members = set(scope(part)), [part]
-        apart = []
-        for other in gathered:
+        disjoint = []
+        for other in groups:
             if other[0] & names:
                 names, members = other[0] | names, other[1] + members
             else:
-                apart.append(other)
-        gathered = [*apart, (names, members)]
-    return (tuple(members) for _, members in gathered)
+                disjoint.append(other)
+        groups = [*disjoint, (names, members)]
+    return (tuple(members) for _, members in groups)
 
 
-def _all_of(found: Sequence[Covers]) -> Covers:
-    possible = np.logical_and.reduce([each.possible for each in found])
-    certain = np.logical_and.reduce([each.certain for each in found])
-    share = np.prod([each.share for each in found], axis=0)
-    measured = np.logical_and.reduce([each.measured for each in found]) | ~possible
+def _all_of(covers: Sequence[Covers]) -> Covers:
+    possible = np.logical_and.reduce([cover.possible for cover in covers])
+    certain = np.logical_and.reduce([cover.certain for cover in covers])
+    share = np.prod([cover.share for cover in covers], axis=0)
+    measured = np.logical_and.reduce([cover.measured for cover in covers]) | ~possible
     return Covers(share, possible, certain, measured)
 
 
-def _any_of(found: Sequence[Covers]) -> Covers:
-    possible = np.logical_or.reduce([each.possible for each in found])
-    certain = np.logical_or.reduce([each.certain for each in found])
-    share = 1 - np.prod([1 - each.share for each in found], axis=0)
-    measured = np.logical_and.reduce([each.measured for each in found]) | certain
+def _any_of(covers: Sequence[Covers]) -> Covers:
+    possible = np.logical_or.reduce([cover.possible for cover in covers])
+    certain = np.logical_or.reduce([cover.certain for cover in covers])
+    share = 1 - np.prod([1 - cover.share for cover in covers], axis=0)
+    measured = np.logical_and.reduce([cover.measured for cover in covers]) | certain
     return Covers(share, possible, certain, measured)
 
 
-def _together(node: Node, regions: LabelProducts) -> Covers:
+def _connected(node: Node, regions: LabelProducts) -> Covers:
     """Decide a part whose columns are connected, over the product of the classes of their pieces."""
     names = scope(node)
     if not names:
-        same = np.full(regions.count, without_columns(node))
-        return Covers(same.astype(np.float64), same, same, np.ones(regions.count, dtype=bool))
+        constant_mask = np.full(regions.count, without_columns(node))
+        return Covers(
+            constant_mask.astype(np.float64), constant_mask, constant_mask, np.ones(regions.count, dtype=bool)
+        )
     crossing = {name for literal in _literals(node) if len(scope(literal)) > 1 for name in scope(literal)}
     classes = {name: _classes(node, name, regions.pieces[name], name in crossing) for name in names}
     sizes = [count for _, count in classes.values()]
-    whole = all(regions.pieces[name].complete for name in crossing | _behind_functions(node))
-    if whole and prod(sizes) > _LARGEST_TABLE and cells_in_all(regions, names) <= _MOST_CELLS:
+    is_complete = all(regions.pieces[name].complete for name in crossing | _behind_functions(node))
+    if is_complete and prod(sizes) > _LARGEST_TABLE and cells_in_all(regions, names) <= _MOST_CELLS:
         return expanded(node, regions)
-    if not whole or prod(sizes) > _LARGEST_TABLE:
+    if not is_complete or prod(sizes) > _LARGEST_TABLE:
         return bounded(node, regions)
     return _by_table(_table(node, classes, regions), names, classes, regions)
 
@@ -208,13 +210,13 @@ def _by_table(
         counts = [matrices[name][1][label[rows]] for name, label in zip(names, labels, strict=True)]
         weighted[rows], total[rows] = _contract(table, weights), prod(weight.sum(axis=1) for weight in weights)
         possible[rows], pieces[rows] = _contract(table, counts), prod(count.sum(axis=1) for count in counts)
-    some, every = possible > 0, possible == pieces
-    known = reduce(
+    is_possible, is_certain = possible > 0, possible == pieces
+    is_measured_label = reduce(
         np.logical_and, (regions.pieces[name].measured[label] for name, label in zip(names, labels, strict=True))
     )
-    measured = known | every | ~some
-    share = np.where(every, 1.0, np.where(some, np.where(measured, weighted / total, 0.5), 0.0))
-    return Covers(share[ids], some[ids], every[ids], measured[ids])
+    measured = is_measured_label | is_certain | ~is_possible
+    share = np.where(is_certain, 1.0, np.where(is_possible, np.where(measured, weighted / total, 0.5), 0.0))
+    return Covers(share[ids], is_possible[ids], is_certain[ids], measured[ids])
 
 
 def _contract(table: NDArray[np.bool_], rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

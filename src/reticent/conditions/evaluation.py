@@ -77,7 +77,7 @@ def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
             return _comparison(Comparison(node.operator, left, right), frame)
 
 
-def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tuple[Operand, ...]]:
+def _worked_out(frame: pl.DataFrame, *operands_given: Operand) -> tuple[pl.DataFrame, tuple[Operand, ...]]:
     """The operands made linear: the results of functions become columns of the frame."""
     columns: dict[str, pl.Series] = {}
 
@@ -91,7 +91,7 @@ def _worked_out(frame: pl.DataFrame, *given: Operand) -> tuple[pl.DataFrame, tup
         columns[name] = _function(operand, inner, frame.with_columns(**columns)).alias(name)
         return Column(name)
 
-    operands = tuple(map(linear, given))
+    operands = tuple(map(linear, operands_given))
     return (frame.with_columns(**columns) if columns else frame), operands
 
 
@@ -188,6 +188,7 @@ def _listed(values: tuple[Constant, ...], dtype: pl.DataType) -> pl.Series:
 
 
 def _comparison(node: Comparison, frame: pl.DataFrame) -> pl.Series:
+    """Compare two operands row by row; text and truth values only with their own kind."""
     left, right = node.left, node.right
     if isinstance(left, Text | Truth) and isinstance(right, Column):
         left, right, symbol = right, left, MIRRORED[node.operator]
@@ -222,14 +223,14 @@ def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFram
 
 
 def _unknown_where_cancelled(
-    found: pl.Series, columns: Iterable[Column], form: LinearForm, frame: pl.DataFrame
+    result: pl.Series, columns: Iterable[Column], form: LinearForm, frame: pl.DataFrame
 ) -> pl.Series:
-    """``found``, but unknown where a column with coefficient zero is null."""
+    """``result``, but unknown where a column with coefficient zero is null."""
     cancelled = [column for column in columns if column.name not in form.coefficients]
     if not cancelled:
-        return found
+        return result
     unknown = reduce(operators.or_, (_missing(column, frame) for column in cancelled))
-    return pl.select(pl.when(~unknown).then(found)).to_series()
+    return pl.select(pl.when(~unknown).then(result)).to_series()
 
 
 def _is_exact(dtype: pl.DataType) -> bool:
@@ -299,8 +300,8 @@ def _whole_sum(
     unknown = reduce(operators.or_, (series.is_null() for series in columns.values()))
     lists = [np.array(series.fill_null(0).to_list(), dtype=object) * terms[name] for name, series in columns.items()]
     shortened_totals = [shortened(total) for total in reduce(operators.add, lists) + constant]
-    wide = any(isinstance(value, int) and abs(value) > _LARGEST for value in shortened_totals)
-    totals = pl.Series(shortened_totals, dtype=pl.Int128() if wide else None)
+    needs_128_bits = any(isinstance(value, int) and abs(value) > _LARGEST for value in shortened_totals)
+    totals = pl.Series(shortened_totals, dtype=pl.Int128() if needs_128_bits else None)
     return pl.select(pl.when(~unknown).then(totals)).to_series()
 
 

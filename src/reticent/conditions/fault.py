@@ -19,13 +19,15 @@ class ConditionError(PolicyError):
     def __init__(self, reason: str, text: str, span: Span) -> None:
         self.text, self.span = text, span
         start = min(max(span[0], 0), len(text))
-        before = text[:start]
-        line_start = before.rfind("\n") + 1
+        preceding = text[:start]
+        line_start = preceding.rfind("\n") + 1
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
-        self.line, self.character = before.count("\n") + 1, start - line_start + 1
+        self.line, self.character = preceding.count("\n") + 1, start - line_start + 1
         where = f"column {self.character}" if "\n" not in text else f"line {self.line}, column {self.character}"
-        marks = "^" * max(1, min(span[1], line_end) - start)
-        shown = text[line_start:line_end].replace("\t", " ")
-        super().__init__(f"In the {self.what}, {where}: {reason}\n  {shown}\n  {' ' * (start - line_start)}{marks}")
+        underline = "^" * max(1, min(span[1], line_end) - start)
+        line_text = text[line_start:line_end].replace("\t", " ")
+        super().__init__(
+            f"In the {self.what}, {where}: {reason}\n  {line_text}\n  {' ' * (start - line_start)}{underline}"
+        )
         self.reason = reason

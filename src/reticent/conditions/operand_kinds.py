@@ -45,16 +45,16 @@ def kinds_of(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, ValueType]:
     return {name: ValueType.of(frame.schema[name], name) for name in names if name in frame.schema}
 
 
-def check(node: Node, kinds: Mapping[str, ValueType], known: Iterable[str], text: str) -> None:
-    """Raise, pointing into ``text``, for a column that is not ``known`` or operands of incompatible types."""
-    check_names(node, known, text)
+def check(node: Node, kinds: Mapping[str, ValueType], names: Iterable[str], text: str) -> None:
+    """Raise, pointing into ``text``, for a column that is not ``names`` or operands of incompatible types."""
+    check_names(node, names, text)
     for atom in atoms(node):
         _check_atom(atom, kinds, text)
 
 
-def check_names(node: Node, known: Iterable[str], text: str) -> None:
+def check_names(node: Node, columns_known: Iterable[str], text: str) -> None:
     """Raise for an unknown column."""
-    names = tuple(known)
+    names = tuple(columns_known)
     for atom in atoms(node):
         for operand in operands(atom):
             for column in columns_in(operand):
@@ -74,19 +74,21 @@ def suggested(node: Node, name: str) -> ValueType:
     return ValueType.TEXT
 
 
-def _unknown(column: Column, known: tuple[str, ...], text: str) -> str:
+def _unknown(column: Column, names: tuple[str, ...], text: str) -> str:
+    """Return the message for an unknown column, with a hint on quoting if the text suggests one."""
     reason = f"there is no column {column.name!r}."
-    dashed = [name for name in known if name.startswith(f"{column.name}-") or name.endswith(f"-{column.name}")]
+    dashed = [name for name in names if name.startswith(f"{column.name}-") or name.endswith(f"-{column.name}")]
     if dashed:
         return f'{reason} A name like {dashed[0]!r} goes into double quotes: "{dashed[0]}".'
-    hint = did_you_mean(column.name, known)
+    hint = did_you_mean(column.name, names)
     quoted = text[column.span[0] : column.span[0] + 1] == '"'
     if quoted and not hint:
         return f"{reason} If it is a text and not a column, put it in single quotes: '{column.name}'."
-    return f"{reason}{hint}" if hint else f"{reason} The columns are: {', '.join(known)}."
+    return f"{reason}{hint}" if hint else f"{reason} The columns are: {', '.join(names)}."
 
 
 def _check_atom(atom: Atom, kinds: Mapping[str, ValueType], text: str) -> None:
+    """Raise if the operands of a comparison, a list, a pattern or a null test have incompatible types."""
     match atom:
         case Comparison(left=left, right=right):
             _check_pair(left, right, kinds, text)
@@ -103,6 +105,7 @@ def _check_atom(atom: Atom, kinds: Mapping[str, ValueType], text: str) -> None:
 
 
 def _kind(operand: Operand, kinds: Mapping[str, ValueType], text: str) -> ValueType:
+    """Return the type of an operand; raises for arithmetic on other types than numbers."""
     match operand:
         case Column(name=name):
             return kinds[name]
@@ -120,10 +123,10 @@ def _kind(operand: Operand, kinds: Mapping[str, ValueType], text: str) -> ValueT
         case Function(operand=inner):
             if not (kind := _kind(inner, kinds, text)).is_numeric:
                 raise ConditionError(f"{operand.name} is for numbers, but {_describe(inner, kind)}.", text, inner.span)
-            whole = _is_whole(inner, kinds)
-            if not whole and (operand.is_division or (operand.name == "abs" and _is_exact(inner, kinds))):
+            is_whole = _is_whole(inner, kinds)
+            if not is_whole and (operand.is_division or (operand.name == "abs" and _is_exact(inner, kinds))):
                 raise ConditionError(f"{operand.name} is for whole numbers.", text, operand.span)
-            return ValueType.REAL if operand.name == "abs" and not whole else ValueType.INTEGER
+            return ValueType.REAL if operand.name == "abs" and not is_whole else ValueType.INTEGER
 
 
 def _is_whole(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
@@ -162,10 +165,10 @@ def _check_moment(value: Text, kind: ValueType, text: str) -> None:
     try:
         kind.moment(value.value)
     except ValueError:
-        wanted = "a day such as '2024-01-31'"
+        expected = "a day such as '2024-01-31'"
         if kind is ValueType.DATETIME:
-            wanted += " or a timestamp such as '2024-01-31 12:30:00'"
-        raise ConditionError(f"{value.value!r} is not {wanted}.", text, value.span) from None
+            expected += " or a timestamp such as '2024-01-31 12:30:00'"
+        raise ConditionError(f"{value.value!r} is not {expected}.", text, value.span) from None
 
 
 def _describe(operand: Operand, kind: ValueType) -> str:

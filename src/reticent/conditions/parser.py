@@ -280,14 +280,15 @@ class _ConditionReader:
         )
 
     def _function(self, node: exp.Expr, name: FunctionName) -> Operand:
-        inner, span, by = self.operand(node.this), self.span(node), 1
+        """Convert a function of one operand, computed at once if the operand is a number."""
+        inner, span, divisor_value = self.operand(node.this), self.span(node), 1
         if name in ("%", "div"):
             divisor = self.operand(node.expression)
-            whole = isinstance(divisor, Number) and divisor.value.denominator == 1 and 0 < abs(divisor.value) < 2**63
-            if not isinstance(divisor, Number) or not whole:
+            is_valid = isinstance(divisor, Number) and divisor.value.denominator == 1 and 0 < abs(divisor.value) < 2**63
+            if not isinstance(divisor, Number) or not is_valid:
                 raise self.fault(f"{name} needs a whole number other than 0 on its right.", node.expression)
-            by = int(divisor.value)
-        function = Function(name, inner, by, span)
+            divisor_value = int(divisor.value)
+        function = Function(name, inner, divisor_value, span)
         if not isinstance(inner, Number):
             return function
         if function.is_division and inner.value.denominator != 1:
@@ -302,11 +303,12 @@ class _ConditionReader:
 
 
 def _from_parser(error: ParseError, text: str) -> ConditionError:
+    """Return a parser error as a condition error that points into the text."""
     first = error.errors[0] if error.errors else {}
     highlight = first.get("highlight") or ""
     line, column = first.get("line") or 1, first.get("col") or 1
     lines = text.split("\n")
-    end = sum(len(each) + 1 for each in lines[: line - 1]) + column
+    end = sum(len(line_before) + 1 for line_before in lines[: line - 1]) + column
     start = max(0, end - max(len(highlight), 1))
     if (first.get("description") or "").startswith("Expecting )"):
         return ConditionError("a parenthesis is not closed after this.", text, (start, end))

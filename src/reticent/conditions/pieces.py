@@ -82,7 +82,10 @@ def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType
     values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
     index, null = LeafIndex(values, kind), len(leaves)
     members = [index.under(meaning) for meaning in meanings]
-    weights = [np.where(hidden & (held == null) & (len(held) > 1), 0.0, 1.0) for held in members]
+    weights = [
+        np.where(hidden & (members_of_label == null) & (len(members_of_label) > 1), 0.0, 1.0)
+        for members_of_label in members
+    ]
     return _assemble(values, members, weights, [True] * len(members), True)
 
 
@@ -99,7 +102,8 @@ def _assemble(
     measured: Sequence[bool],
     complete: bool,
 ) -> Pieces:
-    labels = np.repeat(np.arange(len(members)), [len(held) for held in members])
+    """Return the pieces of labels given by their members and weights, label by label."""
+    labels = np.repeat(np.arange(len(members)), [len(members_of_label) for members_of_label in members])
     joined = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
     weight = np.concatenate(weights) if weights else np.zeros(0)
     return Pieces(values, labels, joined.astype(np.int64), weight, np.array(measured, dtype=bool), complete)

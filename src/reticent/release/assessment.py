@@ -82,10 +82,14 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
     if isinstance(subject, Table):
         subject = with_closed_sets(subject)
         definition = closed(definition, subject)
-        found = verdict(definition, judge(definition, _evidence(subject, definition)))
-        return replace(found, lister=partial(_failing_rows, subject, definition), scope=ClaimScope.of_table(subject))
-    found = _of_published(subject, definition)
-    return found if isinstance(subject, Draft) else replace(found, scope=scope_of(public_side(subject).manifest))
+        assessment = verdict(definition, judge(definition, _evidence(subject, definition)))
+        return replace(
+            assessment, lister=partial(_failing_rows, subject, definition), scope=ClaimScope.of_table(subject)
+        )
+    assessment = _of_published(subject, definition)
+    return (
+        assessment if isinstance(subject, Draft) else replace(assessment, scope=scope_of(public_side(subject).manifest))
+    )
 
 
 def _of_published(subject: Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
@@ -96,22 +100,24 @@ def _of_published(subject: Draft | Release | PublicSide | str | Path, definition
         return verdict(definition, judge(definition, subject.evidence))
     side = public_side(subject)
     judged, as_asked = closed_as_claimed(definition, _claimed(side), side.manifest.named("quasi"))
-    found = verdict(judged, judge(judged, _evidence(subject, judged)))
+    assessment = verdict(judged, judge(judged, _evidence(subject, judged)))
     if as_asked:
-        return found
-    found = replace(found, definition=definition)
-    if found.witness is None:
-        return found
-    return replace(found, witness=replace(found.witness, text=f"{found.witness.text} {_NOT_RELATED}"))
+        return assessment
+    assessment = replace(assessment, definition=definition)
+    if assessment.witness is None:
+        return assessment
+    return replace(assessment, witness=replace(assessment.witness, text=f"{assessment.witness.text} {_NOT_RELATED}"))
 
 
 def _evidence(subject: Any, definition: Definition) -> Evidence:
     """Return the adversary's evidence for each set of columns that may be known."""
     if isinstance(subject, Table):
-        seen = adversary_view_of(definition.prepare(subject))
-        groups = {columns: seen.known(columns).labelled_groups for columns in (*seen.sets, *own_sets(definition))}
-        filled = {columns: each.select(each.sizes > 0) for columns, each in groups.items()}
-        return Evidence({columns: filled[columns] for columns in seen.sets}, filled)
+        view = adversary_view_of(definition.prepare(subject))
+        groups = {columns: view.known(columns).labelled_groups for columns in (*view.sets, *own_sets(definition))}
+        non_empty = {
+            columns: groups_of_set.select(groups_of_set.sizes > 0) for columns, groups_of_set in groups.items()
+        }
+        return Evidence({columns: non_empty[columns] for columns in view.sets}, non_empty)
     if isinstance(subject, Draft):
         return subject.evidence
     if isinstance(subject, Release):
@@ -121,14 +127,15 @@ def _evidence(subject: Any, definition: Definition) -> Evidence:
 
 
 def _failing_rows(table: Table, definition: Definition) -> NDArray[np.int64]:
-    prepared, wanted = definition.prepare(table), of_groups(definition, "assess")
+    """Return the rows of a table that are in a failing group, for some set of columns that an adversary may know."""
+    prepared, group_definition = definition.prepare(table), of_groups(definition, "assess")
     frequencies, names = count_table(prepared), list(table.quasi)
     points = frequencies.groups()
     failing = np.zeros(len(frequencies), dtype=bool)
-    for columns, demand in by_set(wanted, table.quasi_sets or (tuple(names),)):
-        places = [names.index(name) for name in columns]
-        ids, count = frequencies.group_ids(frequencies.levels, places)
-        labels = None if points.labels is None else points.labels.seen_by(places, ids, count)
+    for columns, demand in by_set(group_definition, table.quasi_sets or (tuple(names),)):
+        indices = [names.index(name) for name in columns]
+        ids, count = frequencies.group_ids(frequencies.levels, indices)
+        labels = None if points.labels is None else points.labels.seen_by(indices, ids, count)
         groups = replace(points.merged(ids, count), labels=labels)
         # With a population, groups may contain people who are not in the table.
         mask = groups.sizes > 0
@@ -170,11 +177,11 @@ def _claimed(side: PublicSide) -> list[Definition]:
 
 def _population(definition: Definition) -> pl.DataFrame | None:
     """Return the population that a part of the definition compares with, or None."""
-    given = [part.population for part in definition.parts() if isinstance(part, PopulationDefinition)]
-    listed = [people_of(population) for population in given if population is not None]
-    for other in listed[1:]:
-        require_same(listed[0], other)
-    return listed[0] if listed else None
+    populations = [part.population for part in definition.parts() if isinstance(part, PopulationDefinition)]
+    frames = [people_of(population) for population in populations if population is not None]
+    for other in frames[1:]:
+        require_same(frames[0], other)
+    return frames[0] if frames else None
 
 
 def natural_closeness(
@@ -189,24 +196,27 @@ def natural_closeness(
     generalized release; cost: 2^columns passes over the groups.
     """
     definition = NTCloseness(n, t, distance, column)
-    seen = adversary_view_of(subject)
-    if not seen.is_row_by_row:
+    view = adversary_view_of(subject)
+    if not view.is_row_by_row:
         raise PolicyError("natural_closeness needs a release whose rows hold labels and sensitive values together.")
-    if len(seen.columns) > _MOST_WIDENED:
+    if len(view.columns) > _MOST_WIDENED:
         raise PolicyError(
             f"natural_closeness examines all subsets of the quasi columns, of which there may be at most {_MOST_WIDENED}."
         )
-    groups = seen.true_groups
+    groups = view.true_groups
     # A group without a superset of n people is infinitely far away.
     nearest: list[Fraction | float] = [float("inf")] * len(groups)
     if column is None and len(groups.domain.columns) > 1:
         raise PolicyError("There are several sensitive columns; choose one with column=.")
-    own = groups.marginal(groups.domain.columns[0].name if column is None else column)
-    for size in range(len(seen.columns) + 1):
-        for known in combinations(seen.columns, size):
-            codes, cards = [each.codes for each in known], [len(each.labels) for each in known]
-            ids, count = number(*pack(codes, cards, len(own)))
-            _nearer(nearest, own, ids, count, definition)
+    column_groups = groups.marginal(groups.domain.columns[0].name if column is None else column)
+    for size in range(len(view.columns) + 1):
+        for known in combinations(view.columns, size):
+            codes, cards = (
+                [column_known.codes for column_known in known],
+                [len(column_known.labels) for column_known in known],
+            )
+            ids, count = number(*pack(codes, cards, len(column_groups)))
+            _nearer(nearest, column_groups, ids, count, definition)
     worst = max(range(len(nearest)), key=nearest.__getitem__)
     text = (
         f"a group is {float(nearest[worst]):.4g} away from the nearest superset of at least {n} people, more than {t}"
@@ -219,11 +229,11 @@ def _nearer(
     nearest: list[Fraction | float], groups: Groups, ids: NDArray[Any], count: int, definition: NTCloseness
 ) -> None:
     """Lower the ``nearest`` distance of each group to that of its superset, if the superset has at least n people."""
-    whole = groups.histograms.merge(ids, count)
+    merged = groups.histograms.merge(ids, count)
     people, close = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
     for superset in np.flatnonzero(people >= definition.n).tolist():
-        mine = ids == superset
-        reference = whole.select(np.arange(count) == superset).total(len(groups.reference))
-        work, scale = close.work(replace(groups.select(mine), reference=reference))
-        for group, above, below in zip(np.flatnonzero(mine).tolist(), work.tolist(), scale.tolist(), strict=True):
+        members = ids == superset
+        reference = merged.select(np.arange(count) == superset).total(len(groups.reference))
+        work, scale = close.work(replace(groups.select(members), reference=reference))
+        for group, above, below in zip(np.flatnonzero(members).tolist(), work.tolist(), scale.tolist(), strict=True):
             nearest[group] = min(nearest[group], Fraction(int(above), int(below)))

@@ -151,28 +151,33 @@ class Cheapest:
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """Return the cheapest candidate's draft. If none can make one, raise the first one's error."""
         context = context or Context()
-        tried = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
-        compared = tried.comparison
-        made = None if compared.sampled else tried.drafts[compared.chosen]
+        drafted = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
+        comparison = drafted.comparison
+        chosen_draft = None if comparison.sampled else drafted.drafts[comparison.chosen]
         # Drafts of a sample hold recoded rows of the sample only.
-        del tried
-        if made is None:
-            made = self.candidates[compared.chosen].draft(table, definition, context)
-        return replace(made, search={**made.search, "compared": compared.as_dict()})
+        del drafted
+        if chosen_draft is None:
+            chosen_draft = self.candidates[comparison.chosen].draft(table, definition, context)
+        return replace(chosen_draft, search={**chosen_draft.search, "compared": comparison.as_dict()})
 
 
 def compared_with(
-    made: MethodCost, method: Method, others: Sequence[Method], table: Table, definition: Definition, context: Context
+    cost_of_method: MethodCost,
+    method: Method,
+    others: Sequence[Method],
+    table: Table,
+    definition: Definition,
+    context: Context,
 ) -> MethodComparison | None:
-    """Compare the chosen method, whose cost is ``made``, with ``others``; None if none of them can make a draft.
+    """Compare the chosen method, whose cost is ``cost_of_method``, with ``others``; None if none of them can make a draft.
 
     With more than ``FEW_ROWS`` rows all of them, ``method`` too, are drafted on a sample.
     """
-    ways = [method, *(each for each in others if each.describe() != method.describe())]
-    whole = table.rows <= FEW_ROWS or definition.needs_population
-    tried = _Tried.of(ways[1:] if whole else ways, table, definition, context, FEW_ROWS)
-    costs = [made, *tried.costs] if whole else list(tried.costs)
-    return MethodComparison(tuple(costs), 0, tried.rows, table.rows) if costs[0].loss is not None else None
+    methods = [method, *(other for other in others if other.describe() != method.describe())]
+    on_all_rows = table.rows <= FEW_ROWS or definition.needs_population
+    drafted = _Tried.of(methods[1:] if on_all_rows else methods, table, definition, context, FEW_ROWS)
+    costs = [cost_of_method, *drafted.costs] if on_all_rows else list(drafted.costs)
+    return MethodComparison(tuple(costs), 0, drafted.rows, table.rows) if costs[0].loss is not None else None
 
 
 @dataclass(frozen=True)
@@ -187,9 +192,9 @@ class _Tried:
 
     @classmethod
     def of(
-        cls, candidates: Sequence[Method], table: Table, definition: Definition, context: Context, most: int
+        cls, candidates: Sequence[Method], table: Table, definition: Definition, context: Context, limit: int
     ) -> _Tried:
-        part = _sampled(table, definition, most)
+        sampled_table = _sampled(table, definition, limit)
         drafts: list[Draft | None] = []
         errors: list[Infeasible | PolicyError | None] = []
         for number, method in enumerate(candidates):
@@ -199,12 +204,12 @@ class _Tried:
             try:
                 if reason is not None:
                     raise PolicyError(reason)
-                draft = method.draft(part, definition, context)
+                draft = method.draft(sampled_table, definition, context)
             except (Infeasible, PolicyError) as problem:
                 error = problem
             drafts.append(draft)
             errors.append(error)
-        return cls(candidates, table, part.rows, drafts, errors)
+        return cls(candidates, table, sampled_table.rows, drafts, errors)
 
     @cached_property
     def costs(self) -> list[MethodCost]:
@@ -217,39 +222,41 @@ class _Tried:
     @cached_property
     def comparison(self) -> MethodComparison:
         """Return the costs of all drafts with the cheapest marked."""
-        found = self.costs
-        possible = [place for place, cost in enumerate(found) if cost.loss is not None]
+        costs = self.costs
+        possible = [index for index, cost in enumerate(costs) if cost.loss is not None]
         if not possible:
             raise next(error for error in self.errors if error is not None)
-        return MethodComparison(tuple(found), _cheapest(found, possible), self.rows, self.table.rows)
+        return MethodComparison(tuple(costs), _cheapest(costs, possible), self.rows, self.table.rows)
 
 
 def _cheapest(costs: Sequence[MethodCost], possible: Sequence[int]) -> int:
-    def lost(place: int) -> float:
-        return costs[place].loss or 0.0
+    """Return the index of the cheapest draft, or of one that is nearly as cheap and recodes every row alike."""
+
+    def lost(index: int) -> float:
+        return costs[index].loss or 0.0
 
     best = min(possible, key=lost)
     easier = [
-        place
-        for place in possible
-        if costs[place].uniform
-        and lost(place) <= lost(best) + _MARGIN
-        and len(costs[place].suppressed) <= len(costs[best].suppressed)
+        index
+        for index in possible
+        if costs[index].uniform
+        and lost(index) <= lost(best) + _MARGIN
+        and len(costs[index].suppressed) <= len(costs[best].suppressed)
     ]
     return min(easier, key=lost) if easier else best
 
 
-def cost_of(made: Draft) -> MethodCost:
+def cost_of(draft: Draft) -> MethodCost:
     """Return the cost of a draft."""
-    shown, utility = [len(labels) for labels in made.meanings.values()], utility_of(made)
+    label_counts, utility = [len(labels) for labels in draft.meanings.values()], utility_of(draft)
     return MethodCost(
-        made.method,
+        draft.method,
         utility.get("loss", 0.0),
         utility.loss_by_column,
-        made.suppressed,
-        len(made.evidence.published) if made.evidence.groups else None,
-        sum(shown) / len(shown) if shown else None,
-        made.recoding is not None and made.recoding.uniform,
+        draft.suppressed,
+        len(draft.evidence.published) if draft.evidence.groups else None,
+        sum(label_counts) / len(label_counts) if label_counts else None,
+        draft.recoding is not None and draft.recoding.uniform,
     )
 
 
@@ -269,49 +276,49 @@ def _too_large(method: Method, table: Table, candidates: int) -> str | None:
     return None if nodes <= _MOST_NODES else f"{nodes:,} possible generalizations are too many to search."
 
 
-def _sampled(table: Table, definition: Definition, most: int) -> Table:
-    """Return the table, or a sample of ``most`` rows if it is larger.
+def _sampled(table: Table, definition: Definition, limit: int) -> Table:
+    """Return the table, or a sample of ``limit`` rows if it is larger.
 
     Columns published unchanged are dropped: they cost the same under every method and may hold long texts. A population
     is compared with all rows.
     """
-    if table.rows <= most or definition.needs_population:
+    if table.rows <= limit or definition.needs_population:
         return table
     if table.several_rows and not table.streamed:
-        return _some_people(table.without_declared(), most)
+        return _some_people(table.without_declared(), limit)
     _ = table.hierarchies, table.sensitive_columns
     columns = [name for name in table.schema if name not in table.declared]
-    rows = pl.concat([chunk.sample(fraction=most / table.rows, seed=0) for chunk in table.held.chunks(columns)])
+    rows = pl.concat([chunk.sample(fraction=limit / table.rows, seed=0) for chunk in table.held.chunks(columns)])
     return table.without_declared().part(rows)
 
 
-def _some_people(table: Table, most: int) -> Table:
-    """Return the table restricted to a sample of people with all their rows, about ``most`` rows."""
+def _some_people(table: Table, limit: int) -> Table:
+    """Return the table restricted to a sample of people with all their rows, about ``limit`` rows."""
     owner = next(iter(table.owners.values()))
-    some = table.frame[owner].unique(maintain_order=True).sample(fraction=most / table.rows, seed=0)
-    return table.only(table.frame[owner].is_in(some.implode()))
+    sampled_owners = table.frame[owner].unique(maintain_order=True).sample(fraction=limit / table.rows, seed=0)
+    return table.only(table.frame[owner].is_in(sampled_owners.implode()))
 
 
 def methods_table(compared: Mapping[str, Any]) -> CardTable:
     """Format a stored comparison (:meth:`MethodComparison.as_dict`) as a table for display; the chosen method is marked."""
     rows = [
         (
-            _told(each["method"]) + (" (chosen)" if place == compared["chosen"] else ""),
-            "-" if each["loss"] is None else f"{each['loss']:.3f}",
-            ", ".join(each["suppressed_columns"]) or ("-" if each["loss"] is None else "none"),
-            each["left_out"],
-            each["problem"] or ("every row recoded alike" if each["uniform"] else "by group"),
+            _told(entry["method"]) + (" (chosen)" if index == compared["chosen"] else ""),
+            "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
+            ", ".join(entry["suppressed_columns"]) or ("-" if entry["loss"] is None else "none"),
+            entry["left_out"],
+            entry["problem"] or ("every row recoded alike" if entry["uniform"] else "by group"),
         )
-        for place, each in enumerate(compared["methods"])
+        for index, entry in enumerate(compared["methods"])
     ]
-    some = f" on a sample of {compared['rows']:,} rows" if compared["rows"] < compared["total"] else ""
-    heads = ("method", "loss", "columns lost", "left out", "analysis")
-    return CardTable(heads, rows, f"Methods compared{some} (internal; do not publish)")
+    note = f" on a sample of {compared['rows']:,} rows" if compared["rows"] < compared["total"] else ""
+    headings = ("method", "loss", "columns lost", "left out", "analysis")
+    return CardTable(headings, rows, f"Methods compared{note} (internal; do not publish)")
 
 
 def _told(method: Mapping[str, Any]) -> str:
     """Return a method's name with the parameters that distinguish it from the other candidates."""
-    told = [str(method[name]) for name in ("values", "split") if name in method]
+    parameters = [str(method[name]) for name in ("values", "split") if name in method]
     if "effort" in method:
-        told.append(f"effort {method['effort']}")
-    return f"{method['name']} {', '.join(told)}".strip()
+        parameters.append(f"effort {method['effort']}")
+    return f"{method['name']} {', '.join(parameters)}".strip()

@@ -217,38 +217,40 @@ class GroupFormat(Format):
 
         A column with a declared histogram is compared with that, any other with the published rows.
         """
-        seen = public.seen
+        view = public.seen
         columns = tuple(
             about.reference[column.name].column
             if column.name in about.reference
             else with_named_values(column, about.naming)
-            for column in seen.true_groups.domain.columns
+            for column in view.true_groups.domain.columns
         )
         compared = columns_compared(about.definition, public.manifest.named("sensitive"))
         # Histograms of several columns are combined; if one is missing, the published rows are the reference for all.
-        known = compared if all(column in about.reference for column in compared) else ()
-        reference = {name: about.reference[name].counts for name in known}
-        shown = {quasi: seen.known(quasi) for quasi in (*seen.sets, *own_sets(about.definition))}
+        with_reference = compared if all(column in about.reference for column in compared) else ()
+        reference = {name: about.reference[name].counts for name in with_reference}
+        views = {quasi: view.known(quasi) for quasi in (*view.sets, *own_sets(about.definition))}
         if about.definition.needs_population and about.people is not None:
-            shown = {quasi: each.with_population(about.people) for quasi, each in shown.items()}
-        bound = {quasi: each.labelled_groups.bound_to(columns, reference) for quasi, each in shown.items()}
+            views = {quasi: view_of_set.with_population(about.people) for quasi, view_of_set in views.items()}
+        groups_by_columns = {
+            quasi: view_of_set.labelled_groups.bound_to(columns, reference) for quasi, view_of_set in views.items()
+        }
         return Evidence(
-            {quasi: bound[quasi] for quasi in seen.sets},
-            bound,
+            {quasi: groups_by_columns[quasi] for quasi in view.sets},
+            groups_by_columns,
             remainder=self.left_out(public),
             history=None
             if about.earlier is None
-            else GroupHistory((*(each.groups for each in about.earlier), public.groups)),
+            else GroupHistory((*(side.groups for side in about.earlier), public.groups)),
         )
 
     def coarsened(self, public: PublicSide) -> str:
         """Describe how numbers and dates other than quasi columns were rounded, as sentences to append; empty if none were."""
-        told = [
+        sentences = [
             f"The value of {column.name!r} is {coarsening_from(column.coarsened).words()}."
             for column in public.manifest.columns
             if column.coarsened is not None
         ]
-        return "".join(f" {sentence}" for sentence in told)
+        return "".join(f" {sentence}" for sentence in sentences)
 
     def own_numbers(self, public: PublicSide) -> tuple[str, ...]:
         """Return the risk that numbers and dates other than quasi columns are unique to a person: the columns, and the share of rows."""
@@ -292,25 +294,25 @@ class GroupFormat(Format):
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        main, own = rows[self._labels_in], self.own_columns(draft, list(table.sensitive))
-        for name in own:
+        main, own_roles = rows[self._labels_in], self.own_columns(draft, list(table.sensitive))
+        for name in own_roles:
             if name in table.schema:
                 raise PolicyError(
                     f"A release of format {self.name!r} reserves the column name {name!r}. Rename the column of the table."
                 )
         quasi = self.labels_shown(rows, [name for name in main.schema if name in table.quasi])
-        listed = {name: dtype for each in rows.values() for name, dtype in each.schema.items()}
+        types_by_name = {name: dtype for table_rows in rows.values() for name, dtype in table_rows.schema.items()}
         return tuple(
             self._quasi_column(table, draft, quasi[name])
             if name in table.quasi
             else ManifestColumn(
                 name,
-                own.get(name) or role_of(table, name),
+                own_roles.get(name) or role_of(table, name),
                 ValueType.published(dtype),
                 coarsened=_told(table, name),
-                reason=None if name in own else table.declared.get(name),
+                reason=None if name in own_roles else table.declared.get(name),
             )
-            for name, dtype in listed.items()
+            for name, dtype in types_by_name.items()
         )
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
@@ -357,11 +359,11 @@ class GroupFormat(Format):
 
     def _check_labels(self, public: PublicSide) -> None:
         """Check that the labels that occur are exactly those that the manifest explains, and that no two have the same meaning."""
-        shown = self.labels_shown(public.rows, public.manifest.named("quasi"))
+        label_series = self.labels_shown(public.rows, public.manifest.named("quasi"))
         for column in public.manifest.columns:
             if column.role != "quasi":
                 continue
-            occurring = set(labels_of(shown[column.name], column.labels))
+            occurring = set(labels_of(label_series[column.name], column.labels))
             for label in sorted(occurring - set(column.labels)):
                 raise DataError(
                     f"Column {column.name!r} shows the label {label!r}, which the manifest does not explain."
@@ -406,14 +408,14 @@ Written = TypeVar("Written", bound=ManifestDetails)
 def read_details(read: Callable[[Mapping[str, Any]], Written], written: Mapping[str, Any]) -> Written:
     """Parse details; a :class:`DataError` if they are malformed or not in canonical form."""
     try:
-        found = read(written)
+        details = read(written)
     except ReticentError as problem:
         raise DataError(f"manifest.json, details: {problem}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise DataError(f"manifest.json: the details cannot be parsed ({type(problem).__name__}: {problem}).") from None
-    if found.as_json() != written:
+    if details.as_json() != written:
         raise DataError("manifest.json: the details have unknown entries, or are not in the form that Reticent writes.")
-    return found
+    return details
 
 
 def format_of(name: str) -> Format:
@@ -442,10 +444,10 @@ def _shares_alone(rows: Rows, manifest: Manifest) -> Iterator[tuple[str, Fractio
         return
     for name, dtype in rows.schema.items():
         if manifest.column(name).role in ("sensitive", "declared") and (dtype.is_numeric() or dtype.is_temporal()):
-            values, times = rows.counted([name])
-            alone = int(((times == 1) & values[name].is_not_null().to_numpy()).sum())
-            if alone:
-                yield name, Fraction(alone, int(times.sum()))
+            values, multiplicities = rows.counted([name])
+            unique_values = int(((multiplicities == 1) & values[name].is_not_null().to_numpy()).sum())
+            if unique_values:
+                yield name, Fraction(unique_values, int(multiplicities.sum()))
 
 
 def _percent(share: Fraction) -> str:

@@ -176,6 +176,7 @@ class Manifest:
         return manifest
 
     def _check(self) -> None:
+        """Check that columns, tables, unit and column sets are consistent."""
         names = [column.name for column in self.columns]
         repeated = [name for name in names if names.count(name) > 1]
         if repeated:
@@ -192,25 +193,25 @@ class Manifest:
             covered = {name for names in self.quasi_sets for name in names}
             if covered != set(self.named("quasi")):
                 raise DataError("manifest.json: quasi_sets must cover exactly the quasi columns.")
-        shown = {name for table in self.tables.values() for name in table.columns}
-        if shown != set(names):
-            wrong = sorted(shown ^ set(names))[0]
-            raise DataError(f"manifest.json: column {wrong!r} must be both described and published.")
+        published = {name for table in self.tables.values() for name in table.columns}
+        if published != set(names):
+            mismatched = sorted(published ^ set(names))[0]
+            raise DataError(f"manifest.json: column {mismatched!r} must be both described and published.")
 
 
 class EarlierLayout(DataError):
     """The files were written in an earlier layout, which this version does not read."""
 
 
-def check_layout(found: Any, known: int, file: str) -> None:
+def check_layout(layout: Any, supported: int, file: str) -> None:
     """Refuse files of another layout, and name the version that reads them."""
-    if type(found) is int and found < known:
+    if type(layout) is int and layout < supported:
         raise EarlierLayout(
-            f"{file} has layout {found}, which an earlier version of Reticent wrote, and this one ({reticent.__version__}) reads layout {known}. "
+            f"{file} has layout {layout}, which an earlier version of Reticent wrote, and this one ({reticent.__version__}) reads layout {supported}. "
             "Publish again, or verify it with the version that its certificate names."
         )
-    if found != known:
-        raise DataError(f"{file} has layout {found!r}, and this version of Reticent reads {known}.")
+    if layout != supported:
+        raise DataError(f"{file} has layout {layout!r}, and this version of Reticent reads {supported}.")
 
 
 @dataclass(frozen=True)
@@ -236,10 +237,10 @@ class _ManifestReader:
 
 
 def _column(reader: _ManifestReader) -> ManifestColumn:
-    name, role, given = (reader.get(field, str) for field in ("name", "role", "type"))
-    if given not in list(ValueType):
-        raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {given!r}.")
-    kind = ValueType(given)
+    name, role, type_name = (reader.get(field, str) for field in ("name", "role", "type"))
+    if type_name not in list(ValueType):
+        raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {type_name!r}.")
+    kind = ValueType(type_name)
     if role != "quasi":
         sources = _names(reader.payload.get("computable_from", []), reader.where)
         reason = reader.get("reason", str) if role == "declared" else None
@@ -257,11 +258,16 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
 def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
     if "known_rows" not in reader.payload:
         return None
-    given = reader.get("known_rows", dict)
-    rows, judged, same = given.get("rows"), given.get("judged"), given.get("same")
-    known = rows == "all" or (type(rows) is int and rows >= 1)
-    each_row = given.get("each_row", [])
-    if not known or judged not in get_args(RowsJudged) or not isinstance(same, list) or not isinstance(each_row, list):
+    payload = reader.get("known_rows", dict)
+    rows, judged, same = payload.get("rows"), payload.get("judged"), payload.get("same")
+    is_valid = rows == "all" or (type(rows) is int and rows >= 1)
+    each_row = payload.get("each_row", [])
+    if (
+        not is_valid
+        or judged not in get_args(RowsJudged)
+        or not isinstance(same, list)
+        or not isinstance(each_row, list)
+    ):
         raise DataError(f"{reader.where}: known_rows must state how many rows may be known and what was judged.")
     return KnownRows(None if rows == "all" else rows, judged, tuple(map(str, same)), tuple(map(str, each_row)))
 
@@ -294,13 +300,13 @@ def _is_run(domain: Sequence[Any]) -> bool:
 def _read_domain(reader: _ManifestReader, kind: ValueType) -> Sequence[Any] | None:
     if reader.payload.get("domain") is None:
         return None
-    given = reader.get("domain", dict)
-    if set(given) == {"from", "to"}:
-        low, high = (kind.read(given[end]) for end in ("from", "to"))
+    payload = reader.get("domain", dict)
+    if set(payload) == {"from", "to"}:
+        low, high = (kind.read(payload[end]) for end in ("from", "to"))
         if type(low) is int and type(high) is int and 0 <= high - low <= _LARGEST_RUN:
             return range(low, high + 1)
-    elif set(given) == {"values"} and isinstance(given["values"], list):
-        return [kind.read(value) for value in given["values"]]
+    elif set(payload) == {"values"} and isinstance(payload["values"], list):
+        return [kind.read(value) for value in payload["values"]]
     raise DataError(f"{reader.where}: the domain cannot be parsed.")
 
 

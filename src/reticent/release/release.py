@@ -179,12 +179,12 @@ class Release(ShownAsCard):
             with given_out(self.entry, ledger):
                 return target
         _check_target(target, overwrite)
-        named = self._named(to, table)
+        named_tables = self._named(to, table)
         with given_out(self.entry, ledger):
             if to is None:
                 self._write(target, overwrite)
             else:
-                self._deliver(target, overwrite, to, named, identity)
+                self._deliver(target, overwrite, to, named_tables, identity)
         return target
 
     def _is_written(self, target: Path) -> bool:
@@ -201,7 +201,9 @@ class Release(ShownAsCard):
                 setting=("to",),
             )
         rows = self.public.rows
-        return {str(table) if len(rows) == 1 else f"{table}_{name}": each for name, each in rows.items()}
+        return {
+            str(table) if len(rows) == 1 else f"{table}_{name}": rows_of_table for name, rows_of_table in rows.items()
+        }
 
     def _deliver(
         self, target: Path, overwrite: bool, to: str, tables: Mapping[str, Rows], identity: str | None
@@ -218,9 +220,10 @@ class Release(ShownAsCard):
             raise
 
     def _write(self, target: Path, overwrite: bool) -> None:
+        """Write both sides of the release to a folder aside, which then replaces the target in one step."""
         try:
-            with folder_aside(target, replace=overwrite, removable=_is_release) as aside:
-                public, private = aside / _PUBLIC, aside / _PRIVATE
+            with folder_aside(target, replace=overwrite, removable=_is_release) as staging:
+                public, private = staging / _PUBLIC, staging / _PRIVATE
                 public.mkdir()
                 # The public side is readable by everyone, regardless of the umask.
                 public.chmod(0o755)

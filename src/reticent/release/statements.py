@@ -74,14 +74,14 @@ def scope_of(manifest: Manifest) -> ClaimScope:
 
 def covers(definition: Definition, scope: ClaimScope, reference: Mapping[str, Any] | None) -> str:
     """Describe a definition's guarantee, its reference, and, if people are counted but rows are shown, that the publisher attests the link."""
-    told = definition.meaning(scope)
+    sentence = definition.meaning(scope)
     if scope.unit != "record" and definition.counts_people and definition.needs_population:
-        told = f"{told} The files show records, not people, so this is the publisher's word."
+        sentence = f"{sentence} The files show records, not people, so this is the publisher's word."
     elif scope.unit != "record" and definition.counts_people:
-        told = f"{told} The files show this for records; that the records are about as many people is the publisher's word."
+        sentence = f"{sentence} The files show this for records; that the records are about as many people is the publisher's word."
     if definition.needs_reference and compared(reference, "published rows"):
-        return f"{told} {_AMONG_PUBLISHED}"
-    return told
+        return f"{sentence} {_AMONG_PUBLISHED}"
+    return sentence
 
 
 def joined_claims(certificate: Mapping[str, Any], manifest: Manifest) -> list[tuple[Promised, list[int]]]:
@@ -89,7 +89,7 @@ def joined_claims(certificate: Mapping[str, Any], manifest: Manifest) -> list[tu
     claims = [definition_from(claim["definition"], dict(claim["parameters"])) for claim in certificate["claims"]]
     scope = beside_each_other(claims, scope_of(manifest))
     promised = [Promised(claim, scope, certificate["reference"]) for claim in claims]
-    return [(joined_promise([promised[each] for each in places]), places) for places in same_promises(promised)]
+    return [(joined_promise([promised[index] for index in indices]), indices) for indices in same_promises(promised)]
 
 
 def promised_by(certificate: Mapping[str, Any], manifest: Manifest) -> list[Promised]:
@@ -106,49 +106,49 @@ def risks(
     declared: DeclaredColumns,
 ) -> list[str]:
     """Return the residual risks, most specific first; the last two apply to every release."""
-    found = [INSECURE] if insecure else []
-    found.extend(declared.sentences())
-    found += [
+    sentences = [INSECURE] if insecure else []
+    sentences.extend(declared.sentences())
+    sentences += [
         f"{named_column(column.name)} can be computed from {' and '.join(map(repr, column.computable))}, which count as known: it is not a secret."
         for column in manifest.columns
         if column.role == "sensitive" and column.computable
     ]
     if manifest.named("pseudonym"):
-        found.append(
+        sentences.append(
             "Rows carry random pseudonyms: rows of one person can be linked, and an attacker who learns whose pseudonym it is learns all of them."
         )
-    found.extend(words.risks)
+    sentences.extend(words.risks)
     if manifest.quasi_sets is not None:
         sets = "; ".join(column_list(names) for names in manifest.quasi_sets)
-        found.append(
+        sentences.append(
             f"The promises are about an attacker who knows the columns of one of these sets: {sets}. One who knows columns of several sets, or other columns of "
             "other people, is not covered."
         )
-    found += [
+    sentences += [
         f"Nothing is promised about {named_column(name)}: where records that look alike share its value, it is known for all of them."
         for name in unguarded(definition.parts(), manifest.named("sensitive"))
     ]
-    whole = compared(reference, "whole table")
-    if whole:
-        found.append(
-            f"How often each value of {_listed(whole)} occurs in the whole table is published with this certificate, suppressed "
+    whole_table_columns = compared(reference, "whole table")
+    if whole_table_columns:
+        sentences.append(
+            f"How often each value of {_listed(whole_table_columns)} occurs in the whole table is published with this certificate, suppressed "
             "rows included. What that discloses about the suppressed rows satisfies the guarantees, as a group does."
         )
     if manifest.unit != "row":
-        found.append(
+        sentences.append(
             "Several rows may be about one person. That the groups hold as many people as claimed is the publisher's word: the published "
             "files show rows."
         )
     if any(part.kind == "groups" for part in definition.parts()):
-        found.append("Records may be missing: the release need not have every record of the table.")
-        found.append(
+        sentences.append("Records may be missing: the release need not have every record of the table.")
+        sentences.append(
             "An attacker who knows how the release was made reruns the method on every table that fits, and can sometimes conclude that finer releases were not "
             "safe (minimality). No figure is stated here, since it depends on exact values that the release hides; the publisher can measure it where the tables can be listed or sampled (attack)."
         )
-    found.append(
+    sentences.append(
         "Other data about the same people, earlier and later releases and other publishers' among them, were not judged together with this one."
     )
-    return found
+    return sentences
 
 
 def unguarded(claims: Sequence[Definition], sensitive: Columns) -> Columns:
@@ -186,20 +186,22 @@ def _known_rows(manifest: Manifest, claims: Sequence[Definition]) -> Iterator[st
         yield (
             f"The promises about {column_list(in_turn)} in turn are about an attacker who knows one record of a {manifest.unit}: one who knows more of them may learn more."
         )
-    known = manifest.known_rows
+    known_rows = manifest.known_rows
     changing = (
-        () if known is None else tuple(name for name in known.each_row if name not in unguarded(claims, known.each_row))
+        ()
+        if known_rows is None
+        else tuple(name for name in known_rows.each_row if name not in unguarded(claims, known_rows.each_row))
     )
     if changing:
         yield (
             f"The promises about {column_list(changing)} are about each record: values change between the records of a {manifest.unit}, and an attacker may be surer that the {manifest.unit} has one "
             "of them in some record."
         )
-    if known is None or known.rows is None:
+    if known_rows is None or known_rows.rows is None:
         return
-    promised = [name for name in known.same if name not in unguarded(claims, known.same)]
+    promised = [name for name in known_rows.same if name not in unguarded(claims, known_rows.same)]
     if promised:
-        records = "one record" if known.rows == 1 else f"up to {known.rows} records"
+        records = "one record" if known_rows.rows == 1 else f"up to {known_rows.rows} records"
         yield (
             f"The promises about {column_list(promised)} are about an attacker who knows {records} of a {manifest.unit}: these values are the same in all records of a {manifest.unit}, and "
             "an attacker who knows more of them may learn more."
@@ -231,8 +233,8 @@ def _unique(side: PublicSide) -> str:
     groups = side.seen.groups
     if groups is None or not getattr(side.form, "hides_identity", False):
         return ""
-    alone, records = int((groups.sizes == 1).sum()), int(groups.sizes.sum())
-    return f" In all of them together {alone:,} of {records:,} records are unique."
+    unique_records, records = int((groups.sizes == 1).sum()), int(groups.sizes.sum())
+    return f" In all of them together {unique_records:,} of {records:,} records are unique."
 
 
 def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
@@ -250,7 +252,7 @@ def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
 
 def compared(reference: Mapping[str, Any] | None, rows: Comparison) -> list[str]:
     """Return the columns that the certificate's reference compares with the given rows, sorted by name."""
-    return sorted(name for name, said in (reference or {}).items() if said["of"] == rows)
+    return sorted(name for name, entry in (reference or {}).items() if entry["of"] == rows)
 
 
 def statement(certificate: Mapping[str, Any], manifest: Manifest, words: Words) -> str:

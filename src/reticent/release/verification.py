@@ -70,14 +70,19 @@ class Verification(ShownAsCard):
         """Summarise for display: the verdict with reasons, every check, and the recomputed claims."""
         title, *reasons = self.headline.lines()
         rows = [(check.name, check.status, check.detail) for check in self.checks]
-        told = (("Recomputed from the published files:", self.recomputed), ("Not re-checked:", self.unchecked))
+        sections = (("Recomputed from the published files:", self.recomputed), ("Not re-checked:", self.unchecked))
         return Card(
             title,
             {"checks": len(self.checks), "failures": len(self.failures), "signed": self.signed},
             self.headline.tone,
             [CardTable(("check", "result", "why"), rows, str(self.path))],
             reasons,
-            [line for name, said in told if said for line in (name, *(f"- {each}" for each in said))],
+            [
+                line
+                for name, sentences in sections
+                if sentences
+                for line in (name, *(f"- {sentence}" for sentence in sentences))
+            ],
         )
 
     @property
@@ -110,10 +115,10 @@ class Verification(ShownAsCard):
     @property
     def recomputed(self) -> tuple[str, ...]:
         """Sentences of the claims that were recomputed and hold."""
-        held = [check for check in self.checks if check.claim and check.status == "holds"]
-        told = joined_promises(check.promised for check in held if check.promised is not None)
-        joined = [wording.covers(*each) for each in told]
-        return tuple(dict.fromkeys((*joined, *(check.sentence for check in held if check.promised is None))))
+        holding = [check for check in self.checks if check.claim and check.status == "holds"]
+        promises = joined_promises(check.promised for check in holding if check.promised is not None)
+        joined = [wording.covers(*promise) for promise in promises]
+        return tuple(dict.fromkeys((*joined, *(check.sentence for check in holding if check.promised is None))))
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -161,16 +166,16 @@ def verify(
         >>> rt.verify(folder).holds
         True
     """
-    known = Origin.of(key, trust, log, remember)
+    origin = Origin.of(key, trust, log, remember)
     context = context or Context()
     # An unreadable population is not a fault of the release.
     people = None if population is None else people_of(population)
     if not isinstance(path, str | Path):
-        return _series([Path(each) for each in path], people, known, context)
-    return _verified(path, people, known, context)
+        return _series([Path(folder) for folder in path], people, origin, context)
+    return _verified(path, people, origin, context)
 
 
-def _series(folders: Sequence[Path], people: pl.DataFrame | None, known: Origin, context: Context) -> Verification:
+def _series(folders: Sequence[Path], people: pl.DataFrame | None, origin: Origin, context: Context) -> Verification:
     """Verify the releases of a series, each with its predecessors, and whether they form one series.
 
     A claim about the history is re-checked only if no release is missing: the ledger's numbers are consecutive from 1,
@@ -182,14 +187,14 @@ def _series(folders: Sequence[Path], people: pl.DataFrame | None, known: Origin,
     earlier: list[PublicSide] = []
     signed, reserved = True, list[str]()
     for number, folder in enumerate(folders, start=1):
-        places = [side.form.place_in_series(side) for side in earlier]
-        chained = bool(earlier) and (all(side.form.chained for side in earlier) or places == list(range(1, number)))
-        whole = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
-        found = _verified(folder, people, known, context, tuple(earlier) if whole else None)
-        signed = signed and found.signed
-        reserved += [f"Release {number}: {reason}" for reason in found.reservations]
-        checks += [check._replace(name=f"release {number}, {check.name}") for check in found.checks]
-        if found.failures:
+        positions = [side.form.place_in_series(side) for side in earlier]
+        chained = bool(earlier) and (all(side.form.chained for side in earlier) or positions == list(range(1, number)))
+        is_complete = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
+        verification = _verified(folder, people, origin, context, tuple(earlier) if is_complete else None)
+        signed = signed and verification.signed
+        reserved += [f"Release {number}: {reason}" for reason in verification.reservations]
+        checks += [check._replace(name=f"release {number}, {check.name}") for check in verification.checks]
+        if verification.failures:
             break
         earlier.append(open_public(folder))
     else:
@@ -206,15 +211,15 @@ def _number_told(folder: Path) -> int | None:
 
 
 def _entry_number(side: PublicSide) -> int | None:
-    told = side.certificate.get("ledger")
-    number = told.get("release") if isinstance(told, Mapping) else None
+    entry = side.certificate.get("ledger")
+    number = entry.get("release") if isinstance(entry, Mapping) else None
     return number if isinstance(number, int) else None
 
 
-def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
+def _check_series(entries: Sequence[Mapping[str, Any]]) -> Check:
     """Check that the releases are of one data set and in order; completeness relies on the ledger."""
-    numbers = [each["release"] for each in told]
-    if len({each["dataset"] for each in told}) > 1:
+    numbers = [entry["release"] for entry in entries]
+    if len({entry["dataset"] for entry in entries}) > 1:
         return Check("series", "fails", "The folders are releases of different data sets.")
     if None in numbers:
         return Check("series", "not re-checked", "The data set has no name, so the order of its releases is not known.")
@@ -223,7 +228,7 @@ def _check_series(told: Sequence[Mapping[str, Any]]) -> Check:
             "series", "fails", f"The folders are not in the order of their releases: {', '.join(map(str, numbers))}."
         )
     return Check(
-        "series", "holds", f"Releases {', '.join(map(str, numbers))} of {told[0]['dataset']!r}, in their order."
+        "series", "holds", f"Releases {', '.join(map(str, numbers))} of {entries[0]['dataset']!r}, in their order."
     )
 
 
@@ -234,6 +239,7 @@ def _verified(
     context: Context,
     earlier: tuple[PublicSide, ...] | None = None,
 ) -> Verification:
+    """Verify one release: its files against the certificate, then every claim, figure and sentence against the files."""
     folder = public_folder(path)
     context.step("reading the files")
     try:
@@ -287,21 +293,21 @@ def _check_sizes(folder: Path) -> None:
     path = folder / CERTIFICATE
     if not path.is_file() or path.is_symlink():
         return
-    listed = parsed(read_document(path), CERTIFICATE).get("files")
-    for each in folder.iterdir():
-        size = each.lstat().st_size
-        said = listed.get(each.name) if isinstance(listed, dict) else None
-        stated = said.get("bytes") if isinstance(said, dict) else None
-        if size > LARGEST and not (isinstance(stated, int) and size <= stated):
+    files_stated = parsed(read_document(path), CERTIFICATE).get("files")
+    for path_found in folder.iterdir():
+        size = path_found.lstat().st_size
+        file_entry = files_stated.get(path_found.name) if isinstance(files_stated, dict) else None
+        size_stated = file_entry.get("bytes") if isinstance(file_entry, dict) else None
+        if size > LARGEST and not (isinstance(size_stated, int) and size <= size_stated):
             raise DataError(
-                f"public/{each.name} has {size:,} bytes, which is not what the certificate states; it was not read."
+                f"public/{path_found.name} has {size:,} bytes, which is not what the certificate states; it was not read."
             )
 
 
 def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
     """Return file states that reveal whether a table read out of core is still the one whose bytes were hashed."""
-    found = {name: content.stat() for name, content in files.items() if isinstance(content, Path)}
-    return {name: (each.st_ino, each.st_size, each.st_mtime_ns) for name, each in found.items()}
+    stats = {name: content.stat() for name, content in files.items() if isinstance(content, Path)}
+    return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
@@ -319,30 +325,33 @@ def _check_stated(certificate: Mapping[str, Any]) -> None:
     """Check the form of entries that no file can confirm."""
     if not is_time(certificate["created"]):
         raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a creation time.")
-    told = certificate["ledger"]
-    named = told["dataset"] is not None
-    if named != (told["release"] is not None) or ("beside" in told and not (named and told["beside"] is not None)):
+    entry = certificate["ledger"]
+    is_named = entry["dataset"] is not None
+    if is_named != (entry["release"] is not None) or (
+        "beside" in entry and not (is_named and entry["beside"] is not None)
+    ):
         raise DataError(f"{CERTIFICATE}: the ledger entry must have both a data set and a release number, or neither.")
 
 
 def _check_files(files: Mapping[str, PublicFile], certificate: Mapping[str, Any], context: Context) -> Check:
-    listed = certificate["files"]
-    for name in sorted(set(listed) - set(files)):
+    """Check that the folder has exactly the stated files, each with the stated hash and size."""
+    files_stated = certificate["files"]
+    for name in sorted(set(files_stated) - set(files)):
         return Check("files", "fails", f"public/{name} is missing.")
-    for name in sorted(set(files) - set(listed) - {CERTIFICATE}):
+    for name in sorted(set(files) - set(files_stated) - {CERTIFICATE}):
         return Check("files", "fails", f"public/{name} is not part of the release.")
-    for number, (name, said) in enumerate(listed.items()):
-        context.step("hashing files", number, len(listed), name)
+    for number, (name, fingerprint_stated) in enumerate(files_stated.items()):
+        context.step("hashing files", number, len(files_stated), name)
         content = files[name]
-        found = hash_file(content) if isinstance(content, Path) else fingerprint(content)
-        if said != found or type(said["bytes"]) is not int:
+        fingerprint_found = hash_file(content) if isinstance(content, Path) else fingerprint(content)
+        if fingerprint_stated != fingerprint_found or type(fingerprint_stated["bytes"]) is not int:
             return Check("files", "fails", f"public/{name} is not the file that the certificate was made for.")
-    return Check("files", "holds", f"{len(listed)} files have the fingerprints that the certificate states.")
+    return Check("files", "holds", f"{len(files_stated)} files have the fingerprints that the certificate states.")
 
 
 def _check_agreement(side: PublicSide, written: bytes) -> Check:
     """Check that the manifest is in canonical form, and that the certificate refers to the same columns and format."""
-    said, manifest = side.certificate, side.manifest
+    certificate, manifest = side.certificate, side.manifest
     if readable(manifest.as_json()) != written:
         return Check("consistency", "fails", f"{MANIFEST} is not in the form that Reticent writes: it was changed.")
     if manifest.method.get("format", manifest.format) != manifest.format:
@@ -354,9 +363,11 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
         "unit": manifest.unit,
     }
     for name, value in described.items():
-        if said[name] != value:
+        if certificate[name] != value:
             return Check(
-                "consistency", "fails", f"The certificate states {name} = {said[name]!r}, but the manifest {value!r}."
+                "consistency",
+                "fails",
+                f"The certificate states {name} = {certificate[name]!r}, but the manifest {value!r}.",
             )
     return Check("consistency", "holds", "Tables, labels, manifest and certificate agree.")
 
@@ -377,23 +388,23 @@ def _known_claims(side: PublicSide) -> tuple[Definition, ...]:
 
 def _check_declared(side: PublicSide, declared: DeclaredColumns) -> Iterator[Check]:
     """Check the certificate's figures on how many records each declared column distinguishes."""
-    said = side.certificate
-    if declared.each and len(_known_claims(side)) < len(said["claims"]):
+    certificate = side.certificate
+    if declared.each and len(_known_claims(side)) < len(certificate["claims"]):
         yield Check(
             "declared columns",
             "not re-checked",
             "This version does not know one of the claims, so the threshold for small classes is unknown.",
         )
-    elif said["declared"] != declared.listed() or said["declared_together"] != declared.summed():
-        found = next(
+    elif certificate["declared"] != declared.listed() or certificate["declared_together"] != declared.summed():
+        difference = next(
             (
-                f"says {one!r}, and counting gives {other!r}"
-                for one, other in zip(said["declared"], declared.listed(), strict=False)
-                if one != other
+                f"says {stated!r}, and counting gives {counted!r}"
+                for stated, counted in zip(certificate["declared"], declared.listed(), strict=False)
+                if stated != counted
             ),
-            f"lists {len(said['declared'])} columns with {said['declared_together']!r} together, and counting gives {declared.summed()!r} for {len(declared.each)}",
+            f"lists {len(certificate['declared'])} columns with {certificate['declared_together']!r} together, and counting gives {declared.summed()!r} for {len(declared.each)}",
         )
-        yield Check("declared columns", "fails", f"The certificate {found}.")
+        yield Check("declared columns", "fails", f"The certificate {difference}.")
     elif declared.each:
         yield Check("declared columns", "holds", f"Recounted in the published rows. {' '.join(declared.sentences())}")
 
@@ -403,13 +414,13 @@ def _check_computable(side: PublicSide) -> Iterator[Check]:
     columns = {column.name: column.computable for column in side.manifest.columns if column.computable}
     if not columns:
         return
-    told = "; ".join(f"{name!r} from {' and '.join(map(repr, sources))}" for name, sources in columns.items())
+    derivations = "; ".join(f"{name!r} from {' and '.join(map(repr, sources))}" for name, sources in columns.items())
     failing = failing_records(side, _known_claims(side), tuple(columns)).records
     if failing:
-        text = f"Columns can be computed from others ({told}), and {failing:,} records are in classes that then fail a claim."
+        text = f"Columns can be computed from others ({derivations}), and {failing:,} records are in classes that then fail a claim."
         yield Check("computable columns", "fails", text)
     else:
-        text = f"Columns can be computed from others ({told}); the claims hold against an adversary who does so."
+        text = f"Columns can be computed from others ({derivations}); the claims hold against an adversary who does so."
         yield Check("computable columns", "holds", text)
 
 
@@ -438,31 +449,35 @@ def _check_wording(
     side: PublicSide, files: Mapping[str, PublicFile], declared: DeclaredColumns, reserved: tuple[str, ...]
 ) -> Check:
     """Check that the plain-language text matches the exact entries; only the version that wrote it can tell."""
-    said = side.certificate
-    if said["reticent"] != reticent.__version__:
-        text = f"The text was written by Reticent {said['reticent']}; this is {reticent.__version__}."
+    certificate = side.certificate
+    if certificate["reticent"] != reticent.__version__:
+        text = f"The text was written by Reticent {certificate['reticent']}; this is {reticent.__version__}."
         return Check("wording", "not re-checked", text)
-    known = _known_claims(side)
-    if len(known) < len(said["claims"]):
+    known_claims = _known_claims(side)
+    if len(known_claims) < len(certificate["claims"]):
         return Check("wording", "not re-checked", "A claim is not known to this version.")
-    definition = all_of(known)
+    definition = all_of(known_claims)
     insecure = _is_insecure(side)
     words = side.form.words(side)
-    if said["claims"] != claims_of(definition, wording.scope_of(side.manifest), said["reference"]):
+    if certificate["claims"] != claims_of(definition, wording.scope_of(side.manifest), certificate["reference"]):
         return Check("wording", "fails", "The plain-language text of a claim is not that of its definition.")
-    if said["headline"] != Headline.holding(reserved).as_json():
+    if certificate["headline"] != Headline.holding(reserved).as_json():
         return Check("wording", "fails", "The headline is not that of this release.")
-    if said["residual_risks"] != wording.risks(definition, side.manifest, words, said["reference"], insecure, declared):
+    if certificate["residual_risks"] != wording.risks(
+        definition, side.manifest, words, certificate["reference"], insecure, declared
+    ):
         return Check("wording", "fails", "The residual risks are not those of this release.")
-    if said["randomness"] != {
+    if certificate["randomness"] != {
         "releasable": not insecure,
         "statement": wording.INSECURE if insecure else wording.SECURE,
     }:
         return Check("wording", "fails", "The entries about randomness contradict each other.")
-    told = said["ledger"]
-    if told.get("statement") != wording.ledger_statement(told.get("dataset"), told.get("release"), told.get("beside")):
+    ledger_entry = certificate["ledger"]
+    if ledger_entry.get("statement") != wording.ledger_statement(
+        ledger_entry.get("dataset"), ledger_entry.get("release"), ledger_entry.get("beside")
+    ):
         return Check("wording", "fails", "The entries about earlier releases contradict each other.")
-    if files.get(STATEMENT) != wording.statement(said, side.manifest, words).encode():
+    if files.get(STATEMENT) != wording.statement(certificate, side.manifest, words).encode():
         return Check("wording", "fails", f"{STATEMENT} does not say what the certificate says.")
     return Check("wording", "holds", "The plain-language text matches the exact entries.")
 

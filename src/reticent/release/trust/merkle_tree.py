@@ -73,18 +73,18 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root
     """True if the proof shows that ``leaf`` has index ``index`` among the ``size`` leaves under ``root``."""
     if not 0 <= index < size:
         return False
-    place, last, found = index, size - 1, leaf
+    position, last, digest = index, size - 1, leaf
     for sibling in proof:
         if last == 0:
             return False
-        if place & 1 or place == last:
-            found = node_hash(sibling, found)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
+        if position & 1 or position == last:
+            digest = node_hash(sibling, digest)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
-            found = node_hash(found, sibling)
-        place, last = place >> 1, last >> 1
-    return last == 0 and found == root
+            digest = node_hash(digest, sibling)
+        position, last = position >> 1, last >> 1
+    return last == 0 and digest == root
 
 
 def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes]) -> bool:
@@ -99,18 +99,18 @@ def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof:
     path = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     if not path:
         return False
-    place, last = old_size - 1, size - 1
-    while place & 1:
-        place, last = place >> 1, last >> 1
+    position, last = old_size - 1, size - 1
+    while position & 1:
+        position, last = position >> 1, last >> 1
     before = after = path[0]
     for sibling in path[1:]:
         if last == 0:
             return False
-        if place & 1 or place == last:
+        if position & 1 or position == last:
             before, after = node_hash(sibling, before), node_hash(sibling, after)
-            while not place & 1 and place:
-                place, last = place >> 1, last >> 1
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
         else:
             after = node_hash(after, sibling)
-        place, last = place >> 1, last >> 1
+        position, last = position >> 1, last >> 1
     return last == 0 and before == old_root and after == root

@@ -201,7 +201,7 @@ class ReleaseLog:
                 f"{path}: the head covers {body.size} entries with the root {body.root[:16]}..., but the {len(log.entries)} entries in the file have "
                 "another one. Entries were removed, changed or put in another order."
             )
-        times = [log.header.created, *(each.added for each in log.entries), body.time]
+        times = [log.header.created, *(entry.added for entry in log.entries), body.time]
         if times != sorted(times):
             raise DataError(f"{path}: the times of the entries are not in increasing order.")
         _ = log.head.signers
@@ -267,9 +267,9 @@ def create_log(path: str | Path, name: str, key: Ed25519PrivateKey) -> ReleaseLo
     with _turn(Path(path)):
         if Path(path).exists():
             raise PolicyError(f"{str(path)!r} exists already, and a log is not overwritten. Choose another name.")
-        made = _headed(LogHeader(name=name, created=present()), (), key)
-        made.save(path)
-    return made
+        log = _headed(LogHeader(name=name, created=present()), (), key)
+        log.save(path)
+    return log
 
 
 def append(
@@ -310,11 +310,11 @@ def _headed(header: LogHeader, entries: tuple[CertificateEntry, ...], key: Ed255
 
 
 def _entry(certificate: Mapping[str, Any], added: str) -> CertificateEntry:
-    said = certificate["ledger"]
+    ledger_entry = certificate["ledger"]
     return CertificateEntry(
         certificate=certificate_hash(certificate),
-        dataset=said["dataset"],
-        release=said["release"],
+        dataset=ledger_entry["dataset"],
+        release=ledger_entry["release"],
         created=certificate["created"],
         added=added,
     )

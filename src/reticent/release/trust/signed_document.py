@@ -65,10 +65,10 @@ def read_vouched(kind: type[Part], content: bytes, name: str, what: str) -> Part
 
 def told(error: ValidationError) -> str:
     """Return the first validation error of a document, with its path."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {said}" if where else said
+    first_error = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first_error["loc"]))
+    message = first_error["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
 
 
 def read_file(path: str | Path, what: str) -> bytes:
@@ -84,33 +84,33 @@ def signatures_by(body: Mapping[str, Any], keys: Iterable[Ed25519PrivateKey]) ->
     return tuple(KeySignature(**sign(body, key)) for key in keys)
 
 
-def merged_signatures(*given: Iterable[KeySignature]) -> tuple[KeySignature, ...]:
+def merged_signatures(*groups: Iterable[KeySignature]) -> tuple[KeySignature, ...]:
     """Merge signatures, sorted by key, one for each key."""
-    by_key = {each.public_key: each for several in given for each in several}
+    by_key = {signature.public_key: signature for group in groups for signature in group}
     return tuple(by_key[key] for key in sorted(by_key))
 
 
 def signers_of(body: Mapping[str, Any], signatures: Sequence[KeySignature]) -> tuple[str, ...] | None:
     """Return the keys that signed the body, in hexadecimal; None if a signature is not over this body, or a key is repeated or out of order."""
-    found = []
-    for each in signatures:
-        stated = stated_key(each.model_dump())
-        if stated is None or not is_signed_by(body, each.model_dump(), stated):
+    signers = []
+    for signature in signatures:
+        stated = stated_key(signature.model_dump())
+        if stated is None or not is_signed_by(body, signature.model_dump(), stated):
             return None
-        found.append(each.public_key)
-    return tuple(found) if found == sorted(set(found)) else None
+        signers.append(signature.public_key)
+    return tuple(signers) if signers == sorted(set(signers)) else None
 
 
-def time_of(given: str | date) -> str:
+def time_of(moment: str | date) -> str:
     """Return a date or time (UTC) in the format of documents; a date means its first second."""
-    if isinstance(given, str):
+    if isinstance(moment, str):
         try:
-            given = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(moment)
         except ValueError:
             raise PolicyError(
-                f"{given!r} is not a date. Write it as 2027-01-31 or 2027-01-31T12:00:00Z (UTC)."
+                f"{moment!r} is not a date. Write it as 2027-01-31 or 2027-01-31T12:00:00Z (UTC)."
             ) from None
-    if not isinstance(given, datetime):
-        given = datetime(given.year, given.month, given.day)
-    given = given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
-    return given.replace(tzinfo=None).strftime(TIME_FORMAT)
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment.replace(tzinfo=None).strftime(TIME_FORMAT)

@@ -75,12 +75,12 @@ class TrustedKey(VouchedFor):
             return f"the key of {self.holder} expired at {self.valid_until}, and the certificate states {stated}"
         if self.revoked is None:
             return None
-        said = f"the key of {self.holder} was revoked as {self.revoked.reason} from {self.revoked.on} on"
+        revocation = f"the key of {self.holder} was revoked as {self.revoked.reason} from {self.revoked.on} on"
         if self.revoked.reason == "retired":
-            return None if stated < self.revoked.on else f"{said}, and the certificate states {stated}"
+            return None if stated < self.revoked.on else f"{revocation}, and the certificate states {stated}"
         if logged is None:
-            return f"{said}: the time that the certificate states proves nothing, and no log shows that it existed before (--log)"
-        return None if logged < self.revoked.on else f"{said}, and the certificate was logged at {logged}"
+            return f"{revocation}: the time that the certificate states proves nothing, and no log shows that it existed before (--log)"
+        return None if logged < self.revoked.on else f"{revocation}, and the certificate was logged at {logged}"
 
 
 class KeyRole(VouchedFor):
@@ -125,8 +125,9 @@ class TrustBody(VouchedFor):
 
     @model_validator(mode="after")
     def _check(self) -> TrustBody:
-        every = [each.key for role in (self.root, self.certificates, self.log) for each in role.keys]
-        if len(set(every)) < len(every):
+        """Check that keys and holders are distinct, thresholds can be met, and dates are in order."""
+        all_keys = [root_key.key for role in (self.root, self.certificates, self.log) for root_key in role.keys]
+        if len(set(all_keys)) < len(all_keys):
             raise ValueError(
                 "a key occurs twice. Each key has one holder and one purpose: a log signed with a certificate key would not prove times"
             )
@@ -141,10 +142,10 @@ class TrustBody(VouchedFor):
                 raise ValueError(f"{name} needs {threshold} signatures, and only {holders} holders have keys")
         if self.expires <= self.issued:
             raise ValueError(f"it expires at {self.expires}, before it is issued at {self.issued}")
-        for each in (*self.certificates.keys, *self.log.keys):
-            if each.valid_until < each.valid_from:
+        for root_or_key in (*self.certificates.keys, *self.log.keys):
+            if root_or_key.valid_until < root_or_key.valid_from:
                 raise ValueError(
-                    f"the key of {each.holder} is valid until {each.valid_until}, which is before its validity begins"
+                    f"the key of {root_or_key.holder} is valid until {root_or_key.valid_until}, which is before its validity begins"
                 )
         return self
 
@@ -171,13 +172,13 @@ class TrustFile:
     signatures: tuple[KeySignature, ...] = ()
 
     @classmethod
-    def read(cls, given: str | Path | TrustFile) -> TrustFile:
+    def read(cls, source: str | Path | TrustFile) -> TrustFile:
         """The trust file at a path."""
-        if isinstance(given, TrustFile):
-            return given
-        if not isinstance(given, str | Path):
-            raise PolicyError(f"The trust file must be a path, but it is a {type(given).__name__}.")
-        document = read_vouched(_TrustDocument, read_file(given, "trust file"), str(given), "trust file")
+        if isinstance(source, TrustFile):
+            return source
+        if not isinstance(source, str | Path):
+            raise PolicyError(f"The trust file must be a path, but it is a {type(source).__name__}.")
+        document = read_vouched(_TrustDocument, read_file(source, "trust file"), str(source), "trust file")
         return cls(document.signed, document.signatures)
 
     @classmethod
@@ -197,12 +198,12 @@ class TrustFile:
         """Return the first version, unsigned: public keys in hexadecimal by holder; signing keys are valid from now until ``until``."""
         issued = now or present()
 
-        def role(given: Mapping[str, str], least: int) -> dict[str, Any]:
-            listed = [
+        def role(holders_keys: Mapping[str, str], required: int) -> dict[str, Any]:
+            key_entries = [
                 {"holder": holder, "key": key, "valid_from": issued, "valid_until": until, "revoked": None}
-                for holder, key in given.items()
+                for holder, key in holders_keys.items()
             ]
-            return {"keys": listed, "threshold": least}
+            return {"keys": key_entries, "threshold": required}
 
         return cls(
             _body(
@@ -231,15 +232,15 @@ class TrustFile:
 
     def signed_by(self, keys: Iterable[Ed25519PrivateKey]) -> TrustFile:
         """Return the same version with further signatures of root keys."""
-        made = signatures_by(self._signed(), keys)
-        known = {each.key: each.holder for role in self._roots for each in role.keys}
-        for each in made:
-            if each.public_key not in known:
+        new_signatures = signatures_by(self._signed(), keys)
+        holder_of = {each.key: each.holder for role in self._roots for each in role.keys}
+        for root_key in new_signatures:
+            if root_key.public_key not in holder_of:
                 raise PolicyError(
-                    f"The key {each.public_key[:16]}... is not a root key of this trust file. Its root keys are those of "
-                    f"{', '.join(sorted(set(known.values())))}."
+                    f"The key {root_key.public_key[:16]}... is not a root key of this trust file. Its root keys are those of "
+                    f"{', '.join(sorted(set(holder_of.values())))}."
                 )
-        return TrustFile(self.body, merged_signatures(self.signatures, made))
+        return TrustFile(self.body, merged_signatures(self.signatures, new_signatures))
 
     def missing(self) -> int:
         """Number of root signatures that are still missing."""
@@ -253,8 +254,8 @@ class TrustFile:
                 f"The trust file of {self.body.publisher!r}, version {self.body.version}, lacks {missing} signatures of "
                 "root keys. Its root holders add them with `reticent keys sign`."
             )
-        at = now or present()
-        if at >= self.body.expires:
+        moment = now or present()
+        if moment >= self.body.expires:
             raise DataError(
                 f"The trust file of {self.body.publisher!r}, version {self.body.version}, expired at {self.body.expires}: revocations may have been withheld from "
                 "you since. Get a newer one from the publisher, and install it with `reticent keys update`."
@@ -266,18 +267,18 @@ class TrustFile:
         An older version, a different file with the same version number, and an expired file are refused.
         """
         newer.check(now)
-        mine, theirs = self.body, newer.body
-        if theirs.version < mine.version:
+        current, proposed = self.body, newer.body
+        if proposed.version < current.version:
             raise DataError(
-                f"The new trust file has version {theirs.version}, but version {mine.version} is already known: an older file may hide revocations."
+                f"The new trust file has version {proposed.version}, but version {current.version} is already known: an older file may hide revocations."
             )
-        if theirs.version == mine.version and theirs != mine:
+        if proposed.version == current.version and proposed != current:
             raise DataError(
-                f"There are two different trust files of version {mine.version}. Ask the publisher through another channel which one is genuine."
+                f"There are two different trust files of version {current.version}. Ask the publisher through another channel which one is genuine."
             )
-        if newer._lacks(mine.root):
+        if newer._lacks(current.root):
             raise DataError(
-                f"Version {theirs.version} is not signed by the root keys of version {mine.version} ({mine.root.threshold} of {len(mine.root.keys)}). If "
+                f"Version {proposed.version} is not signed by the root keys of version {current.version} ({current.root.threshold} of {len(current.root.keys)}). If "
                 "root keys changed more than once, install the versions in between first."
             )
         return newer
@@ -289,13 +290,13 @@ class TrustFile:
                 f"Version {self.body.version} lacks signatures of root keys. Complete it with `reticent keys sign` before making the next one."
             )
         issued = present()
-        made = {**self.body.model_dump(mode="json"), "version": self.body.version + 1, "issued": issued}
-        made |= {"former_root": None, **(changes or {})}
+        body = {**self.body.model_dump(mode="json"), "version": self.body.version + 1, "issued": issued}
+        body |= {"former_root": None, **(changes or {})}
         if expires is not None:
-            made["expires"] = expires
+            body["expires"] = expires
         elif self.body.expires <= issued:
             raise PolicyError(f"The trust file expired at {self.body.expires}. Pass a new date with --expires.")
-        return TrustFile(_body(made))
+        return TrustFile(_body(body))
 
     def rotated(
         self, holder: str, key: str, *, until: str, on: str | None = None, expires: str | None = None
@@ -306,18 +307,18 @@ class TrustFile:
         A root key is replaced at once: the old one still signs this version, since recipients know only that one.
         """
         start = on or present()
-        if holder in [each.holder for each in self.body.root.keys]:
+        if holder in [root_key.holder for root_key in self.body.root.keys]:
             roots = [
-                {"holder": each.holder, "key": key if each.holder == holder else each.key}
-                for each in self.body.root.keys
+                {"holder": root_key.holder, "key": key if root_key.holder == holder else root_key.key}
+                for root_key in self.body.root.keys
             ]
             former = self.body.root.model_dump(mode="json")
             return self.next_version({"root": {**former, "keys": roots}, "former_root": former}, expires=expires)
         name, role, current = self._current(holder)
-        listed = [each.model_dump(mode="json") for each in role.keys]
-        listed[role.keys.index(current)]["valid_until"] = min(start, current.valid_until)
-        listed.append({"holder": holder, "key": key, "valid_from": start, "valid_until": until, "revoked": None})
-        return self.next_version({name: {"keys": listed, "threshold": role.threshold}}, expires=expires)
+        key_entries = [trusted_key.model_dump(mode="json") for trusted_key in role.keys]
+        key_entries[role.keys.index(current)]["valid_until"] = min(start, current.valid_until)
+        key_entries.append({"holder": holder, "key": key, "valid_from": start, "valid_until": until, "revoked": None})
+        return self.next_version({name: {"keys": key_entries, "threshold": role.threshold}}, expires=expires)
 
     def revoked(
         self, holder: str, reason: Reason, *, key: str | None = None, on: str | None = None, expires: str | None = None
@@ -325,9 +326,9 @@ class TrustFile:
         """Return the next version, in which a key (default: the holder's newest) is refused from ``on`` (default: now)."""
         start = on or present()
         name, role, current = self._current(holder, key)
-        listed = [each.model_dump(mode="json") for each in role.keys]
-        listed[role.keys.index(current)]["revoked"] = {"on": start, "reason": reason}
-        return self.next_version({name: {"keys": listed, "threshold": role.threshold}}, expires=expires)
+        key_entries = [trusted_key.model_dump(mode="json") for trusted_key in role.keys]
+        key_entries[role.keys.index(current)]["revoked"] = {"on": start, "reason": reason}
+        return self.next_version({name: {"keys": key_entries, "threshold": role.threshold}}, expires=expires)
 
     def judge(
         self,
@@ -343,29 +344,33 @@ class TrustFile:
         signers = signers_of(body, signatures)
         if signers is None:
             return None
-        known = {each.key: each for each in getattr(self.body, role).keys}
+        key_of = {trusted_key.key: trusted_key for trusted_key in getattr(self.body, role).keys}
         reasons = {
-            key: known[key].refusal(stated, logged)
-            if key in known
+            key: key_of[key].refusal(stated, logged)
+            if key in key_of
             else f"the key {key[:16]}... is not in the trust file"
             for key in signers
         }
-        counted = {known[key].holder for key, why in reasons.items() if why is None}
+        counted = {key_of[key].holder for key, reason in reasons.items() if reason is None}
         holders = tuple(holder for holder in getattr(self.body, role).holders if holder in counted)
-        return Judged(holders, tuple(why for why in reasons.values() if why is not None))
+        return Judged(holders, tuple(reason for reason in reasons.values() if reason is not None))
 
     def _current(self, holder: str, key: str | None = None) -> tuple[RoleName, KeyRole, TrustedKey]:
         """Return the holder's newest key, or the named one, with its role."""
         roles: tuple[RoleName, ...] = ("certificates", "log")
         for name in roles:
             role: KeyRole = getattr(self.body, name)
-            mine = [each for each in role.keys if each.holder == holder and key in (None, each.key)]
-            if mine:
-                return name, role, mine[-1]
-        known = [*self.body.certificates.holders, *self.body.log.holders]
-        which = "" if key is None else f" {key[:16]}..."
+            own_keys = [
+                trusted_key
+                for trusted_key in role.keys
+                if trusted_key.holder == holder and key in (None, trusted_key.key)
+            ]
+            if own_keys:
+                return name, role, own_keys[-1]
+        holders = [*self.body.certificates.holders, *self.body.log.holders]
+        key_text = "" if key is None else f" {key[:16]}..."
         raise PolicyError(
-            f"{holder!r} has no key{which} in this trust file.{did_you_mean(holder, known)} Its holders are: {', '.join(known)}."
+            f"{holder!r} has no key{key_text} in this trust file.{did_you_mean(holder, holders)} Its holders are: {', '.join(holders)}."
         )
 
     @property
@@ -385,9 +390,9 @@ class TrustFile:
         return self.body.model_dump(mode="json")
 
 
-def _body(made: Mapping[str, Any]) -> TrustBody:
+def _body(payload: Mapping[str, Any]) -> TrustBody:
     """Build a trust file's body from plain data; an inconsistency raises a :class:`PolicyError`."""
     try:
-        return TrustBody.model_validate_json(readable(made))
+        return TrustBody.model_validate_json(readable(payload))
     except ValidationError as error:
         raise PolicyError(f"The trust file cannot be made: {told(error)}.") from None
