@@ -396,15 +396,17 @@ ADVICE: tuple[Advice, ...] = (
 
 def advise(concerns: Iterable[Concern], chosen: Collection[str] = ()) -> tuple[Advice, ...]:
     """Return the models that cover any of the concerns, those that cover most first; ``chosen`` definitions first among equals."""
-    wanted = list(concerns)
-    for concern in wanted:
+    concern_list = list(concerns)
+    for concern in concern_list:
         if concern not in get_args(Concern):
             raise PolicyError(
                 f"There is no concern {concern!r}.{did_you_mean(concern, CONCERNS)} The concerns are: {', '.join(CONCERNS)}."
             )
-    covering = [each for each in ADVICE if set(each.covers) & set(wanted)]
+    covering = [advice for advice in ADVICE if set(advice.covers) & set(concern_list)]
     return tuple(
-        sorted(covering, key=lambda each: (-len(set(each.covers) & set(wanted)), each.definition not in chosen))
+        sorted(
+            covering, key=lambda advice: (-len(set(advice.covers) & set(concern_list)), advice.definition not in chosen)
+        )
     )
 
 

@@ -36,10 +36,10 @@ class Power:
 
 
 def _power(knowledge: str, measures: str, near: bool = False) -> Power:
-    known, bounded = frozenset(knowledge.split()), frozenset(measures.split())
-    assert known <= set(get_args(Knowledge))
-    assert bounded <= set(get_args(Measure))
-    return Power(known, bounded, near)  # type: ignore[arg-type]  # checked above
+    knowledge_kinds, measure_kinds = frozenset(knowledge.split()), frozenset(measures.split())
+    assert knowledge_kinds <= set(get_args(Knowledge))
+    assert measure_kinds <= set(get_args(Measure))
+    return Power(knowledge_kinds, measure_kinds, near)  # type: ignore[arg-type]  # checked above
 
 
 POWERS: Mapping[str, Power] = {
@@ -104,15 +104,15 @@ class Application:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "knows", frozenset(self.knows))
-        for what, given, known in (
+        for kind, values, options in (
             ("concern", [self.protect], CONCERNS),
             ("knowledge", sorted(self.knows), KNOWLEDGE),
             ("measure", [self.measure], MEASURES),
         ):
-            for each in given:
-                if each not in known:
+            for value in values:
+                if value not in options:
                     raise PolicyError(
-                        f"There is no {what} {each!r}.{did_you_mean(each, known)} It is one of: {', '.join(known)}."
+                        f"There is no {kind} {value!r}.{did_you_mean(value, options)} It is one of: {', '.join(options)}."
                     )
 
 
@@ -136,17 +136,18 @@ def judge(application: Application) -> tuple[ModelJudgement, ...]:
 
 
 def _reasons(advice: Advice, power: Power, application: Application) -> tuple[str, ...]:
+    """Return the reasons why a model does not cover an application; empty if it does."""
     reasons = []
     # A model that bounds the change of any belief bounds it for values, rows and membership alike.
     bounds_beliefs = application.measure == "changed" and "belief" in advice.covers
     if application.protect not in advice.covers and not bounds_beliefs:
         reasons.append(f"it does not protect {CONCERNS[application.protect]}")
     reasons += [
-        f"the adversary may know {KNOWLEDGE[each]}" for each in KNOWLEDGE if each in application.knows - power.knowledge
+        f"the adversary may know {KNOWLEDGE[kind]}" for kind in KNOWLEDGE if kind in application.knows - power.knowledge
     ]
     if application.measure not in power.measures:
-        bounded = " or ".join(MEASURES[each] for each in MEASURES if each in power.measures)
-        reasons.append(f"it prevents that {bounded}, not that {MEASURES[application.measure]}")
+        prevented = " or ".join(MEASURES[measure] for measure in MEASURES if measure in power.measures)
+        reasons.append(f"it prevents that {prevented}, not that {MEASURES[application.measure]}")
     if application.near and not power.near:
         reasons.append("similar values count as different")
     return tuple(reasons)

@@ -82,20 +82,20 @@ class ReleasedGroup:
     ) -> ReleasedGroup:
         """Return the group that covers the points ``fitting`` of a population; ``name`` is used in the error for an inconsistent population."""
         points = list(fitting)
-        shown = {value: count for value, count in released.items() if count}
-        everybody = {value: model.weight(points, value) for value in shown}
-        for value, weight in everybody.items():
+        positive = {value: count for value, count in released.items() if count}
+        weights = {value: model.weight(points, value) for value in positive}
+        for value, weight in weights.items():
             if weight == 0:
                 raise DataError(
                     f"The release shows {value!r}, but the stated population has no one in {name} who could have it. "
                     "The population must contain the people of the table, with the values that they have there."
                 )
-        return cls(shown, everybody)
+        return cls(positive, weights)
 
-    def weights(self, mine: Mapping[Value, Fraction]) -> dict[Value, Fraction]:
-        """Return ``n(g,s) f(q,s)/f(g,s)`` for every value: the expected number of its rows of people with the counts ``mine``."""
+    def weights(self, person_counts: Mapping[Value, Fraction]) -> dict[Value, Fraction]:
+        """Return ``n(g,s) f(q,s)/f(g,s)`` for every value: the expected number of its rows of people with the counts ``person_counts``."""
         return {
-            value: count * mine.get(value, Fraction(0)) / self.everybody[value]
+            value: count * person_counts.get(value, Fraction(0)) / self.everybody[value]
             for value, count in self.released.items()
         }
 
@@ -123,10 +123,10 @@ def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Relea
     With one group this is exact. With several, groups are treated independently: that a person is in only one group is
     not used.
     """
-    mine = model.counts.get(quasi, {})
+    person_counts = model.counts.get(quasi, {})
     weights: dict[Value, Fraction] = {}
     for group in groups:
-        for value, weight in group.weights(mine).items():
+        for value, weight in group.weights(person_counts).items():
             weights[value] = weights.get(value, Fraction(0)) + weight
     total = sum(weights.values(), start=Fraction(0))
     if total == 0:
@@ -136,8 +136,8 @@ def posterior_among(model: PopulationModel, quasi: Quasi, groups: Sequence[Relea
 
 def may_be_among(model: PopulationModel, quasi: Quasi, groups: Sequence[ReleasedGroup]) -> bool:
     """True if a person with these quasi-identifiers can have a value of the groups; otherwise no such person is in the table."""
-    mine = model.counts.get(quasi, {})
-    return any(weight for group in groups for weight in group.weights(mine).values())
+    person_counts = model.counts.get(quasi, {})
+    return any(weight for group in groups for weight in group.weights(person_counts).values())
 
 
 def independent(released: Mapping[Value, int]) -> dict[Value, Fraction]:

@@ -43,27 +43,31 @@ def bucket_posterior(
     scaled until the expected margins match the bucket: the limit for large buckets.
     """
     values = [value for value, count in released.items() if count]
-    shown = tuple(released[value] for value in values)
-    if sum(people.values()) != sum(shown):
-        raise DataError(f"The bucket has {sum(people.values())} people but {sum(shown)} sensitive values.")
+    value_counts = tuple(released[value] for value in values)
+    if sum(people.values()) != sum(value_counts):
+        raise DataError(f"The bucket has {sum(people.values())} people but {sum(value_counts)} sensitive values.")
     points = list(people)
     weights = {quasi: [model.counts.get(quasi, {}).get(value, Fraction(0)) for value in values] for quasi in points}
-    whole = all(weight.denominator == 1 for row in weights.values() for weight in row)
-    steps = prod(count + 1 for count in shown) * sum(comb(people[q] + len(values) - 1, people[q]) for q in points)
-    if whole and steps <= _MOST_STEPS:
+    is_integral = all(weight.denominator == 1 for row in weights.values() for weight in row)
+    steps = prod(count + 1 for count in value_counts) * sum(
+        comb(people[q] + len(values) - 1, people[q]) for q in points
+    )
+    if is_integral and steps <= _MOST_STEPS:
         cells = [[int(weight) for weight in weights[quasi]] for quasi in points]
-        shares = _counted(cells, [people[quasi] for quasi in points], shown)
-        exactly = True
+        shares = _counted(cells, [people[quasi] for quasi in points], value_counts)
+        is_exact = True
     else:
         odds = np.array([[float(weight) for weight in weights[quasi]] for quasi in points])
-        shares = _tilted(odds, np.array([people[quasi] for quasi in points], dtype=float), np.array(shown, dtype=float))
-        exactly = False
+        shares = _tilted(
+            odds, np.array([people[quasi] for quasi in points], dtype=float), np.array(value_counts, dtype=float)
+        )
+        is_exact = False
     if shares is None:
         raise DataError(
             "No possible world fits a bucket of the release: the stated population lacks people with its quasi and sensitive values."
         )
     chances = {quasi: dict(zip(values, row, strict=True)) for quasi, row in zip(points, shares, strict=True)}
-    return BucketBelief(chances, exactly)
+    return BucketBelief(chances, is_exact)
 
 
 def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Counts) -> list[list[Fraction]] | None:
@@ -80,43 +84,44 @@ def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Count
     total = before[-1].get(shown, 0)
     if total == 0:
         return None
-    found: list[list[Fraction]] = []
-    behind = start
+    shares: list[list[Fraction]] = []
+    after = start
     for number in range(len(fillings) - 1, -1, -1):
         sums = [0] * len(shown)
-        for mine, count in fillings[number].items():
-            around = sum(
-                ways * behind.get(tuple(n - m - u for n, m, u in zip(shown, mine, used, strict=True)), 0)
+        for filling_row, count in fillings[number].items():
+            other_ways = sum(
+                ways * after.get(tuple(n - m - u for n, m, u in zip(shown, filling_row, used, strict=True)), 0)
                 for used, ways in before[number].items()
             )
-            for place, amount in enumerate(mine):
-                sums[place] += amount * count * around
-        found.append([Fraction(each, total * people[number]) for each in sums])
-        behind = _joined(behind, fillings[number], shown)
-    return found[::-1]
+            for value_index, amount in enumerate(filling_row):
+                sums[value_index] += amount * count * other_ways
+        shares.append([Fraction(total_amount, total * people[number]) for total_amount in sums])
+        after = _joined(after, fillings[number], shown)
+    return shares[::-1]
 
 
 def _fillings(cells: Sequence[int], people: int, shown: Counts) -> Ways:
     """Return the ways in which people with the same quasi-identifiers can take values, by how many get each."""
-    found: Ways = {(): 1}
-    for available, most in zip(cells, shown, strict=True):
-        grown: Ways = {}
-        for given, ways in found.items():
-            for amount in range(min(available, most, people - sum(given)) + 1):
-                key = (*given, amount)
-                grown[key] = grown.get(key, 0) + ways * comb(available, amount)
-        found = grown
-    return {given: ways for given, ways in found.items() if sum(given) == people}
+    fillings: Ways = {(): 1}
+    for available, limit in zip(cells, shown, strict=True):
+        extended: Ways = {}
+        for amounts, ways in fillings.items():
+            for amount in range(min(available, limit, people - sum(amounts)) + 1):
+                key = (*amounts, amount)
+                extended[key] = extended.get(key, 0) + ways * comb(available, amount)
+        fillings = extended
+    return {amounts: ways for amounts, ways in fillings.items() if sum(amounts) == people}
 
 
 def _joined(first: Ways, second: Ways, shown: Counts) -> Ways:
-    found: Ways = {}
-    for one, ways in first.items():
-        for other, more in second.items():
-            key = tuple(a + b for a, b in zip(one, other, strict=True))
-            if all(a <= most for a, most in zip(key, shown, strict=True)):
-                found[key] = found.get(key, 0) + ways * more
-    return found
+    """Return the ways to combine two partial fillings that stay within the counts ``shown``."""
+    joined: Ways = {}
+    for first_amounts, ways in first.items():
+        for second_amounts, second_ways in second.items():
+            key = tuple(a + b for a, b in zip(first_amounts, second_amounts, strict=True))
+            if all(a <= limit for a, limit in zip(key, shown, strict=True)):
+                joined[key] = joined.get(key, 0) + ways * second_ways
+    return joined
 
 
 def _tilted(
@@ -138,4 +143,7 @@ def _tilted(
             break
     if np.abs(table.sum(axis=0) - shown).max() > 1e-6 * shown.sum():
         return None
-    return [[Fraction(each).limit_denominator(10**9) for each in row] for row in (table / people[:, None]).tolist()]
+    return [
+        [Fraction(table_row).limit_denominator(10**9) for table_row in row]
+        for row in (table / people[:, None]).tolist()
+    ]

@@ -34,12 +34,13 @@ def knowing(
     counts = _counted(histogram)
     whole(sharing, "knowing: sharing", low=0)
     ruled_out = _known(excluded, counts, "excluded")
-    taken = Counter(_known(others, counts, "others"))
-    for value, number in taken.items():
+    known_others = Counter(_known(others, counts, "others"))
+    for value, number in known_others.items():
         if number > counts[value]:
             raise DataError(f"others has {value!r} {number} times, but the group has it only {counts[value]} times.")
     ways = {
-        value: 0 if value in ruled_out else perm(count - taken[value], sharing + 1) for value, count in counts.items()
+        value: 0 if value in ruled_out else perm(count - known_others[value], sharing + 1)
+        for value, count in counts.items()
     }
     total = sum(ways.values())
     if total == 0:
@@ -78,23 +79,28 @@ def worst_knowing(histogram: Mapping[str, int], exclusions: int, others: int, sh
 
 
 def _best_for(value: str, counts: Mapping[str, int], exclusions: int, others: int, sharing: int) -> Guess | None:
-    own = perm(counts[value], sharing + 1)
-    if own == 0:
+    """Return the highest belief in one value, with the knowledge that leads to it; None if the group is too small."""
+    own_assignments = perm(counts[value], sharing + 1)
+    if own_assignments == 0:
         return None
     rivals = sorted((other for other in counts if other != value), key=lambda other: (-counts[other], other))
     excluded, open_rivals = rivals[:exclusions], {other: counts[other] for other in rivals[exclusions:]}
-    known: list[str] = []
-    while len(known) < others and any(open_rivals.values()):
+    known_others: list[str] = []
+    while len(known_others) < others and any(open_rivals.values()):
         largest = max(open_rivals, key=lambda other: (open_rivals[other], other))
         open_rivals[largest] -= 1
-        known.append(largest)
+        known_others.append(largest)
     # No ambiguity is left: the remaining known people have excluded values, or the value itself.
-    spare = Counter({other: counts[other] for other in excluded}) + Counter({value: counts[value] - sharing - 1})
-    known.extend(list(spare.elements())[: others - len(known)])
-    if len(known) < others:
+    certain_values = Counter({other: counts[other] for other in excluded}) + Counter(
+        {value: counts[value] - sharing - 1}
+    )
+    known_others.extend(list(certain_values.elements())[: others - len(known_others)])
+    if len(known_others) < others:
         return None
-    rest = sum(perm(count, sharing + 1) for count in open_rivals.values())
-    return Guess(Fraction(own, own + rest), value, tuple(excluded), tuple(known))
+    other_assignments = sum(perm(count, sharing + 1) for count in open_rivals.values())
+    return Guess(
+        Fraction(own_assignments, own_assignments + other_assignments), value, tuple(excluded), tuple(known_others)
+    )
 
 
 def homogeneous_groups(rows: int, size: int, values: int) -> tuple[Fraction, Fraction, Fraction]:

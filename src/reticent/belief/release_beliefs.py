@@ -69,9 +69,9 @@ class Tests:
 
     def __post_init__(self) -> None:
         for name in ("delta", "epsilon"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, exact(given, name, low=0, high=1))
+            threshold = getattr(self, name)
+            if threshold is not None:
+                object.__setattr__(self, name, exact(threshold, name, low=0, high=1))
         if self.rho is not None:
             object.__setattr__(self, "rho", bounds(*self.rho))
 
@@ -81,16 +81,16 @@ class Tests:
         With the ``rows`` of such people in the table, only disclosures about existing people count: a positive one
         needs a row with the value, a negative one a row without it.
         """
-        has = rows is None or rows.get(belief.value, 0) > 0
-        lacks = rows is None or any(count for value, count in rows.items() if value != belief.value)
-        found = []
-        if self.delta is not None and has and positive(belief, self.delta):
-            found.append("positive")
-        if self.epsilon is not None and lacks and belief.prior > 0 and negative(belief, self.epsilon):
-            found.append("negative")
+        may_have = rows is None or rows.get(belief.value, 0) > 0
+        may_lack = rows is None or any(count for value, count in rows.items() if value != belief.value)
+        failed = []
+        if self.delta is not None and may_have and positive(belief, self.delta):
+            failed.append("positive")
+        if self.epsilon is not None and may_lack and belief.prior > 0 and negative(belief, self.epsilon):
+            failed.append("negative")
         if self.rho is not None and breach(belief, *self.rho):
-            found.append("breach")
-        return tuple(found)
+            failed.append("breach")
+        return tuple(failed)
 
     def is_news(self, belief: Belief, rows: Mapping[Value, int] | None = None) -> bool:
         """True if a disclosure is new: nothing is learned if the prior was as extreme."""
@@ -115,31 +115,33 @@ def beliefs_of(
     the table itself, in which the rows of such people are counted.
     """
     context = context or Context()
-    seen = adversary_view_of(target)
-    quasi, column = seen.names, _sensitive(seen, sensitive)
-    people = _read_alike(people_of(population), _types(seen, column))
+    view = adversary_view_of(target)
+    quasi, column = view.names, _sensitive(view, sensitive)
+    people = _read_alike(people_of(population), _types(view, column))
     model = PopulationModel.from_frame(people, quasi, column)
     points = people.group_by(quasi).agg(pl.len().alias(_PEOPLE)).sort(quasi)
-    asked = _asked(points, quasi, where or {})
-    if seen.is_row_by_row:
-        found = _from_groups(seen, model, points, column, asked, context)
+    is_requested = _asked(points, quasi, where or {})
+    if view.is_row_by_row:
+        implied = _from_groups(view, model, points, column, is_requested, context)
     else:
-        found = _from_buckets(seen, model, points, column, context)
-    held = None
+        implied = _from_buckets(view, model, points, column, context)
+    table_counts = None
     if table is not None:
         rows = _read_alike(table.frame, {name: people.schema[name] for name in (*quasi, column)})
-        held = PopulationModel.from_frame(rows, quasi, column).counts
+        table_counts = PopulationModel.from_frame(rows, quasi, column).counts
     return tuple(
         Person(
             dict(zip(quasi, row[:-1], strict=True)),
             row[-1],
-            told.groups,
-            beliefs(model, row[:-1], told.chances),
-            told.exact,
-            None if held is None else {value: int(count) for value, count in held.get(row[:-1], {}).items()},
+            implication.groups,
+            beliefs(model, row[:-1], implication.chances),
+            implication.exact,
+            None
+            if table_counts is None
+            else {value: int(count) for value, count in table_counts.get(row[:-1], {}).items()},
         )
-        for row, wanted in zip(points.iter_rows(), asked, strict=True)
-        if wanted and (told := found.get(row[:-1])) is not None
+        for row, is_wanted in zip(points.iter_rows(), is_requested, strict=True)
+        if is_wanted and (implication := implied.get(row[:-1])) is not None
     )
 
 
@@ -153,42 +155,42 @@ class _Told:
 
 
 def _from_groups(
-    seen: AdversaryView,
+    view: AdversaryView,
     model: PopulationModel,
     points: pl.DataFrame,
     column: str,
-    asked: Sequence[bool],
+    is_requested: Sequence[bool],
     context: Context,
 ) -> dict[Quasi, _Told]:
     """Return the beliefs if rows have labels and values together: the groups that cover a person, combined."""
-    quasi, shown = seen.names, seen.true_groups.marginal(column)
-    pairs = zip(*(each.tolist() for each in seen.covering(points.select(quasi))), strict=True)
+    quasi, marginal = view.names, view.true_groups.marginal(column)
+    pairs = zip(*(indices.tolist() for indices in view.covering(points.select(quasi))), strict=True)
     rows = points.select(quasi).rows()
     covered: dict[int, list[Quasi]] = {}
-    mine: dict[int, list[int]] = {}
+    groups_of_point: dict[int, list[int]] = {}
     for point, group in pairs:
         covered.setdefault(group, []).append(rows[point])
-        mine.setdefault(point, []).append(group)
-    if not mine:
+        groups_of_point.setdefault(point, []).append(group)
+    if not groups_of_point:
         raise DataError(
             f"No group covers anyone in the population: no group contains its values of {', '.join(quasi)}. Check that they are spelled as in the table."
         )
     groups: dict[int, ReleasedGroup] = {}
-    found: dict[Quasi, _Told] = {}
-    for done, (point, places) in enumerate(mine.items()):
-        context.step(_STAGE, done, len(mine))
-        if not asked[point]:
+    implied: dict[Quasi, _Told] = {}
+    for index, (point, group_indices) in enumerate(groups_of_point.items()):
+        context.step(_STAGE, index, len(groups_of_point))
+        if not is_requested[point]:
             continue
-        for group in places:
+        for group in group_indices:
             if group not in groups:
-                somebody = ", ".join(f"{name}={value}" for name, value in zip(quasi, rows[point], strict=True))
-                name = f"the group that covers {somebody}"
-                groups[group] = ReleasedGroup.of(model, covered[group], _histogram(shown, group), name)
-        around = [groups[group] for group in places]
-        if may_be_among(model, rows[point], around):
-            chances = posterior_among(model, rows[point], around)
-            found[rows[point]] = _Told(tuple(places), chances, len(places) == 1)
-    return found
+                description = ", ".join(f"{name}={value}" for name, value in zip(quasi, rows[point], strict=True))
+                name = f"the group that covers {description}"
+                groups[group] = ReleasedGroup.of(model, covered[group], _histogram(marginal, group), name)
+        released_groups = [groups[group] for group in group_indices]
+        if may_be_among(model, rows[point], released_groups):
+            chances = posterior_among(model, rows[point], released_groups)
+            implied[rows[point]] = _Told(tuple(group_indices), chances, len(group_indices) == 1)
+    return implied
 
 
 def _histogram(groups: Groups, group: int) -> Histogram:
@@ -199,69 +201,77 @@ def _histogram(groups: Groups, group: int) -> Histogram:
 
 
 def _from_buckets(
-    seen: AdversaryView, model: PopulationModel, points: pl.DataFrame, column: str, context: Context
+    view: AdversaryView, model: PopulationModel, points: pl.DataFrame, column: str, context: Context
 ) -> dict[Quasi, _Told]:
     """Return the beliefs if quasi-identifiers and sensitive values are separate: each bucket by itself, and people with
     rows in several by their share.
     """
-    shown, rows_of = seen.true_groups.marginal(column), points.select(seen.names).rows()
-    numbers = seen.called.to_list() if seen.called is not None else list(range(len(shown)))
+    marginal, rows_of = view.true_groups.marginal(column), points.select(view.names).rows()
+    numbers = view.called.to_list() if view.called is not None else list(range(len(marginal)))
     # Published people who are not in the population get a dummy entry without any value.
-    point_of: list[Quasi] = [("not in the population", cell) for cell in range(len(seen.sizes))]
-    for point, cell in zip(*(each.tolist() for each in seen.covering(points.select(seen.names))), strict=True):
+    point_of: list[Quasi] = [("not in the population", cell) for cell in range(len(view.sizes))]
+    for point, cell in zip(*(indices.tolist() for indices in view.covering(points.select(view.names))), strict=True):
         point_of[cell] = rows_of[point]
     people: dict[int, dict[Quasi, int]] = {}
     spread: dict[Quasi, dict[int, int]] = {}
-    for point, group, size in zip(point_of, seen.group_of.tolist(), seen.sizes.tolist(), strict=True):
+    for point, group, size in zip(point_of, view.group_of.tolist(), view.sizes.tolist(), strict=True):
         people.setdefault(group, {})[point] = size
         spread.setdefault(point, {})[group] = size
-    believed = {}
-    for done, (number, inside) in enumerate(people.items()):
-        context.step(_STAGE, done, len(people))
-        believed[number] = bucket_posterior(model, inside, _histogram(shown, number))
-    found: dict[Quasi, _Told] = {}
+    beliefs_by_bucket = {}
+    for index, (number, bucket_people) in enumerate(people.items()):
+        context.step(_STAGE, index, len(people))
+        beliefs_by_bucket[number] = bucket_posterior(model, bucket_people, _histogram(marginal, number))
+    implied: dict[Quasi, _Told] = {}
     for quasi_values, buckets in spread.items():
         rows = sum(buckets.values())
         chances: dict[Value, Fraction] = {}
-        for number, mine in buckets.items():
-            for value, chance in believed[number].chances[quasi_values].items():
-                chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(mine, rows)
+        for number, rows_here in buckets.items():
+            for value, chance in beliefs_by_bucket[number].chances[quasi_values].items():
+                chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(rows_here, rows)
         # People of several buckets who cannot be distinguished make the buckets dependent.
-        alone = all(len(spread[other]) == 1 for number in buckets for other in people[number])
-        exact = alone and all(believed[number].exact for number in buckets)
-        found[quasi_values] = _Told(tuple(numbers[number] for number in buckets), chances, exact)
-    return found
+        is_distinguishable = all(len(spread[other]) == 1 for number in buckets for other in people[number])
+        exact = is_distinguishable and all(beliefs_by_bucket[number].exact for number in buckets)
+        implied[quasi_values] = _Told(tuple(numbers[number] for number in buckets), chances, exact)
+    return implied
 
 
-def _types(seen: AdversaryView, column: str) -> dict[str, pl.DataType]:
+def _types(view: AdversaryView, column: str) -> dict[str, pl.DataType]:
     """Return the types in which values are compared: those of the table's columns, and of values published unchanged."""
-    own = {column: seen.true_groups.marginal(column).domain.columns[0].labels.dtype}
-    return own if seen.made is not None else {**{each.name: each.labels.dtype for each in seen.columns}, **own}
+    sensitive_type = {column: view.true_groups.marginal(column).domain.columns[0].labels.dtype}
+    return (
+        sensitive_type
+        if view.made is not None
+        else {**{column_seen.name: column_seen.labels.dtype for column_seen in view.columns}, **sensitive_type}
+    )
 
 
 def _read_alike(people: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Return the population with its columns converted to these types: '7' in one file and 7 in another are equal. Missing values stay missing."""
-    alike = {}
-    for name, own in types.items():
-        if name in people.columns and people.schema[name] != own:
-            known = people[name].is_not_null().arg_true()
-            read = as_type_of(people[name].drop_nulls(), own)
-            alike[name] = pl.Series(name, [None], dtype=own).new_from_index(0, people.height).scatter(known, read)
-    return people.with_columns(**alike)
+    converted = {}
+    for name, dtype in types.items():
+        if name in people.columns and people.schema[name] != dtype:
+            present_rows = people[name].is_not_null().arg_true()
+            typed = as_type_of(people[name].drop_nulls(), dtype)
+            converted[name] = (
+                pl.Series(name, [None], dtype=dtype).new_from_index(0, people.height).scatter(present_rows, typed)
+            )
+    return people.with_columns(**converted)
 
 
-def _sensitive(seen: AdversaryView, given: str | None) -> str:
+def _sensitive(view: AdversaryView, requested: str | None) -> str:
     """Return the sensitive column to use."""
-    named = tuple(column.name for column in seen.true_groups.domain.columns)
-    if given is None:
-        if len(named) != 1:
-            raise PolicyError(f"Choose a sensitive column with column=: {', '.join(named) or 'there is none'}.")
-        return named[0]
-    if given not in named:
+    sensitive_names = tuple(column.name for column in view.true_groups.domain.columns)
+    if requested is None:
+        if len(sensitive_names) != 1:
+            raise PolicyError(
+                f"Choose a sensitive column with column=: {', '.join(sensitive_names) or 'there is none'}."
+            )
+        return sensitive_names[0]
+    if requested not in sensitive_names:
         raise PolicyError(
-            f"There is no sensitive column {given!r}.{did_you_mean(given, named)} There are: {', '.join(named) or 'none'}."
+            f"There is no sensitive column {requested!r}.{did_you_mean(requested, sensitive_names)} There are: {', '.join(sensitive_names) or 'none'}."
         )
-    return given
+    return requested
 
 
 def people_asked(population: pl.DataFrame, where: Mapping[str, str]) -> int:
@@ -270,15 +280,16 @@ def people_asked(population: pl.DataFrame, where: Mapping[str, str]) -> int:
 
 
 def _asked(points: pl.DataFrame, quasi: tuple[str, ...], where: Mapping[str, str]) -> list[bool]:
+    """Return which points were requested; refused if none is."""
     for name in where:
         if name not in quasi:
             raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, quasi)}")
-    asked = _matching(points, where)
-    if not asked.any():
+    is_requested = _matching(points, where)
+    if not is_requested.any():
         raise DataError(
             f"The population has no one with {', '.join(f'{name}={text}' for name, text in where.items())}."
         )
-    return asked.to_list()
+    return is_requested.to_list()
 
 
 def _matching(rows: pl.DataFrame, where: Mapping[str, str]) -> pl.Series:

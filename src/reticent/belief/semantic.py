@@ -67,16 +67,16 @@ class RandomSetting:
     def __post_init__(self) -> None:
         if len(set(self.possible)) != len(self.possible) or not self.possible:
             raise PolicyError("A mechanism needs different databases to run on.")
-        given = {
-            name: tuple(exact(chance, f"the chance of {name}", low=0, high=1) for chance in listed)
-            for name, listed in self.chances.items()
+        exact_chances = {
+            name: tuple(exact(chance, f"the chance of {name}", low=0, high=1) for chance in output_chances)
+            for name, output_chances in self.chances.items()
         }
-        object.__setattr__(self, "chances", given)
-        for name, listed in given.items():
-            if len(listed) != len(self.possible):
+        object.__setattr__(self, "chances", exact_chances)
+        for name, output_chances in exact_chances.items():
+            if len(output_chances) != len(self.possible):
                 raise PolicyError(f"The output {name!r} needs a chance for each of {len(self.possible)} databases.")
-        for place, database in enumerate(self.possible):
-            total = sum((listed[place] for listed in given.values()), start=Fraction(0))
+        for index, database in enumerate(self.possible):
+            total = sum((output_chances[index] for output_chances in exact_chances.values()), start=Fraction(0))
             if total != 1:
                 raise PolicyError(f"The chances of all outputs for {database} add up to {total}, not to 1.")
 
@@ -86,11 +86,11 @@ class RandomSetting:
 
     def views(self) -> tuple[PossibleView, ...]:
         """Return one view per output."""
-        place_of = {database: place for place, database in enumerate(self.possible)}
+        index_of = {database: index for index, database in enumerate(self.possible)}
 
         def chance_of(output: str) -> Callable[[Database], Fraction]:
-            listed = self.chances[output]
-            return lambda database: Fraction(listed[place_of[database]])
+            output_chances = self.chances[output]
+            return lambda database: Fraction(output_chances[index_of[database]])
 
         return tuple(PossibleView(name, chance_of(name)) for name in self.chances)
 
@@ -98,9 +98,9 @@ class RandomSetting:
         """Return an adversary who knows that it is one of two databases, both equally likely."""
         return SemanticAdversary(f"{first} or {second}", lambda database: Fraction(database in (first, second)))
 
-    def is_database(self, wanted: Database) -> Predicate:
+    def is_database(self, database_wanted: Database) -> Predicate:
         """Return the predicate that the database is this one."""
-        return Predicate(f"the database is {wanted}", lambda database: database == wanted)
+        return Predicate(f"the database is {database_wanted}", lambda database: database == database_wanted)
 
 
 @dataclass(frozen=True)
@@ -159,14 +159,14 @@ class SemanticSetting:
 
     def value_in(self, person: str, values: Sequence[str], name: str | None = None) -> Predicate:
         """Return the predicate that a person's value is one of several: a range, or a category of similar values."""
-        place, chosen = self.people.index(person), frozenset(values)
-        return Predicate(name or f"{person} in {{{', '.join(values)}}}", lambda database: database[place] in chosen)
+        index, values_in = self.people.index(person), frozenset(values)
+        return Predicate(name or f"{person} in {{{', '.join(values)}}}", lambda database: database[index] in values_in)
 
     def ruling_out(self, person: str, values: Sequence[str]) -> SemanticAdversary:
         """Return an adversary who knows that a person does not have some values, and considers all other databases equally likely."""
-        place, excluded = self.people.index(person), frozenset(values)
+        index, excluded = self.people.index(person), frozenset(values)
         name = f"{person} has none of {{{', '.join(sorted(excluded))}}}" if excluded else "knows nothing more"
-        return SemanticAdversary(name, lambda database: Fraction(database[place] not in excluded))
+        return SemanticAdversary(name, lambda database: Fraction(database[index] not in excluded))
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,9 @@ class SemanticDefinition:
         worst: tuple[Fraction | float, SemanticAdversary, Predicate, Fraction] | None = None
         for view in subject.views():
             likely = [(database, view.likelihood(database)) for database in databases]
-            shown = [(database, chance) for database, chance in likely if chance]
+            possible = [(database, chance) for database, chance in likely if chance]
             for adversary, predicate in self.pairs:
-                after = probability(shown, adversary, predicate)
+                after = probability(possible, adversary, predicate)
                 if after is None:
                     continue
                 badness = self._badness(_before(databases, adversary, predicate) if compares else after, after)
@@ -223,6 +223,7 @@ class SemanticDefinition:
         return SemanticVerdict(not self._violated(badness), adversary.name, predicate.name, before, after)
 
     def _badness(self, before: Fraction, after: Fraction) -> Fraction | float:
+        """Return how badly a change of belief violates the measure; larger is worse."""
         if self.measure == "breach":
             return after if before <= self.before else Fraction(0)
         if self.measure in ("odds", "log_odds"):
@@ -358,15 +359,18 @@ def differential_privacy(setting: RandomSetting, epsilon: Number) -> SemanticDef
 
 
 def _differ_in_one(first: Database, second: Database) -> bool:
-    return len(first) == len(second) and sum(one != other for one, other in zip(first, second, strict=True)) == 1
+    return (
+        len(first) == len(second)
+        and sum(first_value != second_value for first_value, second_value in zip(first, second, strict=True)) == 1
+    )
 
 
 def _of_two(
-    setting: RandomSetting, databases: Sequence[Database], chosen: Callable[[Database, Database], bool]
+    setting: RandomSetting, databases: Sequence[Database], is_chosen: Callable[[Database, Database], bool]
 ) -> tuple[tuple[SemanticAdversary, Predicate], ...]:
     """Return adversaries who hesitate between two databases, with the first as the predicate."""
-    pairs = [(one, other) for one, other in itertools.permutations(databases, 2) if chosen(one, other)]
-    return tuple((setting.between(one, other), setting.is_database(one)) for one, other in pairs)
+    pairs = [(first, second) for first, second in itertools.permutations(databases, 2) if is_chosen(first, second)]
+    return tuple((setting.between(first, second), setting.is_database(first)) for first, second in pairs)
 
 
 def perfect_privacy(
@@ -384,19 +388,25 @@ def perfect_privacy(
     """
     if 2 ** len(tuples) > _MOST_DATABASES:
         raise PolicyError(f"{len(tuples)} tuples are too many: all their subsets are enumerated.")
-    chosen = [frozenset(each) for size in range(len(tuples) + 1) for each in itertools.combinations(tuples, size)]
-    answers = {each: (secret(each), view(each)) for each in chosen}
-    shared = [each for each in tuples if _is_critical(each, answers, 0) and _is_critical(each, answers, 1)]
+    chosen = [frozenset(subset) for size in range(len(tuples) + 1) for subset in itertools.combinations(tuples, size)]
+    answers = {subset: (secret(subset), view(subset)) for subset in chosen}
+    shared = [
+        tuple_name
+        for tuple_name in tuples
+        if _is_critical(tuple_name, answers, 0) and _is_critical(tuple_name, answers, 1)
+    ]
     if not shared:
         return SemanticVerdict(True, "every product distribution", "every answer", Fraction(1), Fraction(1))
     for denominator in itertools.count(2):
         for numerators in itertools.product(range(1, denominator), repeat=len(tuples)):
-            chances = {name: Fraction(place, denominator) for name, place in zip(tuples, numerators, strict=True)}
-            found = _changed_belief(answers, chances)
-            if found is not None:
-                prior, after, told = found
-                named = ", ".join(f"{name} {chance}" for name, chance in chances.items())
-                return SemanticVerdict(False, named, told, prior, after)
+            chances = {
+                name: Fraction(numerator, denominator) for name, numerator in zip(tuples, numerators, strict=True)
+            }
+            changed = _changed_belief(answers, chances)
+            if changed is not None:
+                prior, after, answer_text = changed
+                distribution = ", ".join(f"{name} {chance}" for name, chance in chances.items())
+                return SemanticVerdict(False, distribution, answer_text, prior, after)
     raise AssertionError("a common critical tuple discloses under some product distribution")
 
 
@@ -409,18 +419,18 @@ def _changed_belief(
 ) -> tuple[Fraction, Fraction, str] | None:
     """Return an answer of the secret whose probability some answer of the view changes, before and after; None if there is none."""
     joint: dict[tuple[object, object], Fraction] = {}
-    for each, answer in answers.items():
+    for present, answer in answers.items():
         weight = Fraction(1)
         for name, chance in chances.items():
-            weight *= chance if name in each else 1 - chance
+            weight *= chance if name in present else 1 - chance
         joint[answer] = joint.get(answer, Fraction(0)) + weight
     secrets: dict[object, Fraction] = {}
     views: dict[object, Fraction] = {}
-    for (told, shown), weight in joint.items():
-        secrets[told] = secrets.get(told, Fraction(0)) + weight
-        views[shown] = views.get(shown, Fraction(0)) + weight
-    for told, shown in itertools.product(secrets, views):
-        after = joint.get((told, shown), Fraction(0)) / views[shown]
-        if after != secrets[told]:
-            return secrets[told], after, f"the secret is {told} where the view is {shown}"
+    for (secret_answer, view_answer), weight in joint.items():
+        secrets[secret_answer] = secrets.get(secret_answer, Fraction(0)) + weight
+        views[view_answer] = views.get(view_answer, Fraction(0)) + weight
+    for secret_answer, view_answer in itertools.product(secrets, views):
+        after = joint.get((secret_answer, view_answer), Fraction(0)) / views[view_answer]
+        if after != secrets[secret_answer]:
+            return secrets[secret_answer], after, f"the secret is {secret_answer} where the view is {view_answer}"
     return None

@@ -148,7 +148,7 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
         >>> rt.gate(folder, "limits.toml").ok
         True
     """
-    read = limits if isinstance(limits, Limits) else Limits.read(limits)
+    limits_read = limits if isinstance(limits, Limits) else Limits.read(limits)
     path, context = Path(target), context or Context()
     if not path.is_dir() and not (path.suffix == ".toml" and path.is_file()):
         raise PolicyError(
@@ -156,28 +156,28 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
         )
     kind: Literal["policy", "release"] = "release" if path.is_dir() else "policy"
     if kind == "release":
-        read.check_files()
+        limits_read.check_files()
     try:
-        subject = _released(path, read, context) if kind == "release" else planned(path, context)
+        subject = _released(path, limits_read, context) if kind == "release" else planned(path, context)
     except Cancelled:
         raise
     except Exception as error:
-        seen = GateCheck("target", f"The {kind} can be judged", "failed", _reduced(error, path))
-        return GateResult(path, kind, read.file, (seen,))
+        failure = GateCheck("target", f"The {kind} can be judged", "failed", _reduced(error, path))
+        return GateResult(path, kind, limits_read.file, (failure,))
     subject = replace(subject, attacked=cache(subject.attacked))
-    checks = tuple(check for part in _PARTS for check in part(subject, read, path))
-    return GateResult(path, kind, read.file, checks, _reservations(subject, read, context))
+    checks = tuple(check for part in _PARTS for check in part(subject, limits_read, path))
+    return GateResult(path, kind, limits_read.file, checks, _reservations(subject, limits_read, context))
 
 
 def _reservations(subject: GateSubject, limits: Limits, context: Context) -> tuple[str, ...]:
     """Return the caveats of the target's headline, without data values; adversaries count if a limit runs them."""
-    side, found = subject.side, subject.verification
+    side, verification = subject.side, subject.verification
     if side is None:
         return ()
     try:
-        headline = headline_of(side, context) if found is None else found.headline
+        headline = headline_of(side, context) if verification is None else verification.headline
         if headline.holds and limits.runs_attacks:
-            headline = headline.beside(each.reservation for each in subject.attacked() if each.succeeds)
+            headline = headline.beside(findings.reservation for findings in subject.attacked() if findings.succeeds)
         claims = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
     except Cancelled:
         raise
@@ -195,9 +195,9 @@ def _redacted(reason: str, parts: Sequence[Definition]) -> str:
 
 
 def _released(path: Path, limits: Limits, context: Context) -> GateSubject:
-    said = limits.sections
-    population = said.population and limits.path(said.population.source)
-    return released(path, limits.keys, population, limits.path(said.attacks.raw), context)
+    sections = limits.sections
+    population = sections.population and limits.path(sections.population.source)
+    return released(path, limits.keys, population, limits.path(sections.attacks.raw), context)
 
 
 def _reduced(error: BaseException, path: Path) -> str:
@@ -210,25 +210,25 @@ def _reduced(error: BaseException, path: Path) -> str:
 
 def _verified(subject: GateSubject, limits: Limits, path: Path) -> Iterator[GateCheck]:
     """Verify a release: its files, and every claim, against the population if one is named."""
-    found, said = subject.verification, limits.sections.population
-    line = limits.line("population") if said is not None else 0
-    if found is None:
-        if said is not None:
+    verification, population = subject.verification, limits.sections.population
+    line = limits.line("population") if population is not None else 0
+    if verification is None:
+        if population is not None:
             yield GateCheck(
                 "population", "Verified against the population", "skipped", "Only a release is verified.", line
             )
         return
-    claims = [check for check in found.checks if check.claim]
-    failing = [_bare(check.name) for check in found.failures]
+    claims = [check for check in verification.checks if check.claim]
+    failing = [_bare(check.name) for check in verification.failures]
     unknown = [_bare(check.name) for check in claims if check.status == "not re-checked"]
-    title = "Verified from the public side" + (" and against the population" if said is not None else "")
+    title = "Verified from the public side" + (" and against the population" if population is not None else "")
     if failing:
-        told = f"These do not hold: {', '.join(dict.fromkeys(failing))}. `reticent verify {path.name}` shows why."
-        yield GateCheck("verified", title, "failed", told, line)
-    elif not found.holds:
-        hint = "" if said is not None else " A claim about a population needs [population] source."
-        told = f"These were not re-checked: {', '.join(dict.fromkeys(unknown)) or 'claims'}.{hint}"
-        yield GateCheck("verified", title, "failed", told, line)
+        detail = f"These do not hold: {', '.join(dict.fromkeys(failing))}. `reticent verify {path.name}` shows why."
+        yield GateCheck("verified", title, "failed", detail, line)
+    elif not verification.holds:
+        hint = "" if population is not None else " A claim about a population needs [population] source."
+        detail = f"These were not re-checked: {', '.join(dict.fromkeys(unknown)) or 'claims'}.{hint}"
+        yield GateCheck("verified", title, "failed", detail, line)
     else:
         yield GateCheck("verified", title, "passed", f"{len(claims)} of {len(claims)} claims hold.", line)
 
@@ -239,8 +239,9 @@ def _bare(name: str) -> str:
 
 
 def _signed(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
-    said = limits.sections.signature
-    if said is None:
+    """Check that a release was signed with one of the accepted keys."""
+    signature = limits.sections.signature
+    if signature is None:
         return
     title, line = "Signed by a known publisher", limits.line("signature", "keys")
     if subject.verification is None:
@@ -248,41 +249,44 @@ def _signed(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck
     elif subject.signed_by is not None:
         yield GateCheck("signature.keys", title, "passed", f"Signed with {Path(subject.signed_by).name}.", line)
     else:
-        told = (
+        detail = (
             "Signed with a key that is not listed." if subject.verification.signed else "There is no valid signature."
         )
-        yield GateCheck("signature.keys", title, "failed", f"{told} {len(said.keys)} keys are accepted.", line)
+        yield GateCheck("signature.keys", title, "failed", f"{detail} {len(signature.keys)} keys are accepted.", line)
 
 
 def _columns(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
-    said, side = limits.sections.columns, subject.side
-    shown = None if side is None else [column for table in side.manifest.tables.values() for column in table.columns]
+    """Check published, declared and unnamed columns against the lists of allowed ones."""
+    limits_of_columns, side = limits.sections.columns, subject.side
+    table_columns = (
+        None if side is None else [column for table in side.manifest.tables.values() for column in table.columns]
+    )
     described = [] if side is None else [column.name for column in side.manifest.columns]
-    published = None if shown is None else [name for name in dict.fromkeys(shown) if name in described]
+    published = None if table_columns is None else [name for name in dict.fromkeys(table_columns) if name in described]
     declared = None if side is None else list(side.manifest.named("declared"))
-    for setting, allowed, found, title in (
-        ("published", said.published, published, "Published columns"),
-        ("declared", said.declared, declared, "Columns declared unknown"),
-        ("unnamed", said.unnamed, subject.unnamed, "Columns of the source without a role"),
+    for setting, allowed, columns_found, title in (
+        ("published", limits_of_columns.published, published, "Published columns"),
+        ("declared", limits_of_columns.declared, declared, "Columns declared unknown"),
+        ("unnamed", limits_of_columns.unnamed, subject.unnamed, "Columns of the source without a role"),
     ):
         if allowed is None:
             continue
         line, name = limits.line("columns", setting), f"columns.{setting}"
-        if found is None and setting == "unnamed":
+        if columns_found is None and setting == "unnamed":
             yield GateCheck(name, title, "skipped", "A release does not describe its source.", line)
             continue
-        if found is None:
+        if columns_found is None:
             yield GateCheck(name, title, "failed", _UNREADABLE, line)
             continue
-        beyond = [each for each in found if each not in allowed]
-        listed = ", ".join(map(repr, beyond))
-        told = f"Not allowed: {listed}." if beyond else f"{len(found)}, all of them allowed."
+        beyond = [column_found for column_found in columns_found if column_found not in allowed]
+        beyond_list = ", ".join(map(repr, beyond))
+        detail = f"Not allowed: {beyond_list}." if beyond else f"{len(columns_found)}, all of them allowed."
         hint = (
             " Give it a role in the policy, or list it under [columns] unnamed."
             if beyond and setting == "unnamed"
             else ""
         )
-        yield GateCheck(name, title, _status(not beyond), told + hint, line)
+        yield GateCheck(name, title, _status(not beyond), detail + hint, line)
 
 
 _UNREADABLE = "The release cannot be read, so this was not checked."
@@ -325,72 +329,82 @@ def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, s
 
 
 def _losses(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    """Check the loss of the release and of its columns, and the share of suppressed rows."""
     for setting, limit in limits.losses.items():
         line, name = limits.line("loss", *setting), f"loss.{'.'.join(setting)}"
-        found: float | Fraction | None
+        figure: float | Fraction | None
         if setting == ("total",):
-            title, found, missing = "Loss", subject.loss, "it is in private/, which is missing"
+            title, figure, missing = "Loss", subject.loss, "it is in private/, which is missing"
         elif setting == ("suppressed",):
-            title, found, missing = "Suppressed rows", subject.suppressed, "it is in private/, which is missing"
+            title, figure, missing = "Suppressed rows", subject.suppressed, "it is in private/, which is missing"
         else:
-            title, found = f"Loss of column {setting[1]!r}", subject.loss_by_column.get(setting[1])
+            title, figure = f"Loss of column {setting[1]!r}", subject.loss_by_column.get(setting[1])
             missing = "it is not a quasi column that is published"
-        if found is None and len(setting) > 1 and subject.kind == "release":
+        if figure is None and len(setting) > 1 and subject.kind == "release":
             yield GateCheck(
                 name, title, "skipped", "A saved release does not contain it; gate its policy instead.", line
             )
             continue
-        if found is None:
+        if figure is None:
             yield GateCheck(name, title, "failed", f"Not known: {missing}.", line)
             continue
-        exceeds = Fraction(found) > limit
-        told = f"{float(found):.4f}, {'above' if exceeds else 'at most'} {float(limit):g}."
-        yield GateCheck(name, title, _status(not exceeds), told, line)
+        exceeds = Fraction(figure) > limit
+        detail = f"{float(figure):.4f}, {'above' if exceeds else 'at most'} {float(limit):g}."
+        yield GateCheck(name, title, _status(not exceeds), detail, line)
 
 
 def _attacks(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
-    said = limits.sections.attacks
+    """Run the adversaries if a limit needs them, and check their success."""
+    attack_limits = limits.sections.attacks
     if not limits.runs_attacks:
         return
     try:
-        found = subject.attacked()
+        all_findings = subject.attacked()
     except Cancelled:
         raise
     except Exception as error:
-        told = f"The adversaries could not run ({type(error).__name__})."
-        yield GateCheck("attacks", "Adversaries", "failed", told, limits.line("attacks"))
+        detail = f"The adversaries could not run ({type(error).__name__})."
+        yield GateCheck("attacks", "Adversaries", "failed", detail, limits.line("attacks"))
         return
-    judged = [each for each in found if each.judged]
+    judged = [findings for findings in all_findings if findings.judged]
     if limits.largest_share is not None:
         limit, line = limits.largest_share, limits.line("attacks", "share")
-        over = [f"{each.adversary} ({float(_gain(each)):.1%})" for each in judged if _gain(each) > limit]
-        told = (
+        over = [
+            f"{findings.adversary} ({float(_gain(findings)):.1%})" for findings in judged if _gain(findings) > limit
+        ]
+        detail = (
             f"Above {float(limit):.1%}: {', '.join(over)}."
             if over
             else f"None of {len(judged)} is above {float(limit):.1%}."
         )
-        yield GateCheck("attacks.share", "Every adversary", _status(not over), told, line)
-    if said.none_succeeds:
-        succeeding = [f"{each.adversary} ({float(_gain(each)):.1%})" for each in judged if each.succeeds]
-        told = f"Succeeding: {', '.join(succeeding)}." if succeeding else f"None of {len(judged)} succeeds."
+        yield GateCheck("attacks.share", "Every adversary", _status(not over), detail, line)
+    if attack_limits.none_succeeds:
+        succeeding = [
+            f"{findings.adversary} ({float(_gain(findings)):.1%})" for findings in judged if findings.succeeds
+        ]
+        detail = f"Succeeding: {', '.join(succeeding)}." if succeeding else f"None of {len(judged)} succeeds."
         line, status = limits.line("attacks", "none_succeeds"), _status(not succeeding)
-        yield GateCheck("attacks.none_succeeds", "No adversary succeeds", status, told, line)
+        yield GateCheck("attacks.none_succeeds", "No adversary succeeds", status, detail, line)
     for name, limit in limits.shares.items():
         line, setting = limits.line("attacks", "shares", name), f"attacks.shares.{name}"
-        own = [each for each in found if each.adversary == name or each.adversary.startswith(f"{name} with declared")]
-        worst = max(map(_gain, own), default=None)
+        own_findings = [
+            findings
+            for findings in all_findings
+            if findings.adversary == name or findings.adversary.startswith(f"{name} with declared")
+        ]
+        worst = max(map(_gain, own_findings), default=None)
         if worst is None:
-            told = "It did not run on this target. Record linkage needs [attacks] raw."
-            yield GateCheck(setting, sentence_case(name), "failed", told, line)
+            detail = "It did not run on this target. Record linkage needs [attacks] raw."
+            yield GateCheck(setting, sentence_case(name), "failed", detail, line)
             continue
-        told = f"{float(worst):.1%}, {'above' if worst > limit else 'at most'} {float(limit):.1%}."
-        yield GateCheck(setting, sentence_case(name), _status(worst <= limit), told, line)
+        detail = f"{float(worst):.1%}, {'above' if worst > limit else 'at most'} {float(limit):.1%}."
+        yield GateCheck(setting, sentence_case(name), _status(worst <= limit), detail, line)
 
 
-def _gain(found: Findings) -> Fraction:
+def _gain(findings: Findings) -> Fraction:
     """Return the share of people hit in excess of the success without the release."""
-    share = Fraction(found.hits, found.people) if found.people else Fraction(0)
-    return max(Fraction(0), share - Fraction(found.baseline or 0))
+    share = Fraction(findings.hits, findings.people) if findings.people else Fraction(0)
+    return max(Fraction(0), share - Fraction(findings.baseline or 0))
 
 
 def _status(holds: bool) -> GateStatus:

@@ -32,15 +32,15 @@ class Growth:
         """Return the result in words."""
         facts = len(self.after.curve) - 1
         state = "still safe" if self.after.holds else "NOT safe"
-        told = (
+        text = (
             f"With {self.rows} new rows the table is {state} against {facts} facts: the disclosure goes from "
             f"{_shown(self.before.disclosure)} to {_shown(self.after.disclosure)}, the limit is {_shown(self.after.c)}."
         )
         if not self.before.holds:
-            told += " It was not safe before either."
+            text += " It was not safe before either."
         elif self.first_unsafe_row is not None:
-            told += f" The first row that makes it unsafe is row {self.first_unsafe_row}."
-        return told
+            text += f" The first row that makes it unsafe is row {self.first_unsafe_row}."
+        return text
 
 
 def watch(
@@ -83,9 +83,9 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] 
             frame = pl.concat([frame, new.select(pl.col(name).cast(frame.schema[name]) for name in frame.columns)])
         except pl.exceptions.PolarsError as error:
             raise DataError(f"The new rows do not have the types of the table: {first_line(error)}") from None
-    everything = Table(frame, quasi=table.quasi, sensitive=sensitive, nulls="category")
-    places = adversary_view_of(everything, levels).place(everything.frame).tolist()
-    rows: list[Row] = list(zip(places, _texts(everything.frame[sensitive]), strict=True))
+    all_rows = Table(frame, quasi=table.quasi, sensitive=sensitive, nulls="category")
+    groups_of_rows = adversary_view_of(all_rows, levels).place(all_rows.frame).tolist()
+    rows: list[Row] = list(zip(groups_of_rows, _texts(all_rows.frame[sensitive]), strict=True))
     buckets: Counted = {}
     for group, value in rows[: table.rows]:
         buckets.setdefault(group, Counter())[value] += 1
@@ -94,25 +94,25 @@ def _of_table(table: Table, new: pl.DataFrame | None, levels: Mapping[str, int] 
 
 def _of_release(source: Any, new: pl.DataFrame | None, levels: Mapping[str, int] | None) -> tuple[Counted, list[Row]]:
     """Return the groups of a release, and new, already recoded rows as (labels, value)."""
-    seen = adversary_view_of(source, levels)
-    sensitive = _one([column.name for column in seen.true_groups.domain.columns])
-    if not seen.is_row_by_row:
+    view = adversary_view_of(source, levels)
+    sensitive = _one([column.name for column in view.true_groups.domain.columns])
+    if not view.is_row_by_row:
         raise PolicyError(
             "New rows cannot be placed in the buckets of a bucketized release. Monitor the table with its policy instead."
         )
     buckets: Counted = {
-        tuple(seen.describe(group).values()): Counter(seen.true_groups.histogram(group))
-        for group in range(len(seen.sizes))
+        tuple(view.describe(group).values()): Counter(view.true_groups.histogram(group))
+        for group in range(len(view.sizes))
     }
-    if len(buckets) < len(seen.sizes):
+    if len(buckets) < len(view.sizes):
         raise PolicyError(
             "New rows are placed by their labels, and groups of this release may show the same ones. Monitor the table with its policy instead."
         )
     if new is None:
         return buckets, []
-    _require(new, [*seen.names, sensitive])
+    _require(new, [*view.names, sensitive])
     labels = (
-        new.select(pl.col(seen.names).cast(pl.String).fill_null(NULL_LABEL)).rows() if seen.names else [()] * new.height
+        new.select(pl.col(view.names).cast(pl.String).fill_null(NULL_LABEL)).rows() if view.names else [()] * new.height
     )
     return buckets, list(zip(labels, _texts(new[sensitive]), strict=True))
 

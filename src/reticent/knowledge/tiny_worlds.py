@@ -29,22 +29,24 @@ def number_of_worlds(population: Population) -> int:
 
 def worlds(population: Population) -> Iterator[dict[str, str]]:
     """Yield every world once, as person -> value; a table with too many is a PolicyError."""
-    many = number_of_worlds(population)
-    if many > MOST_WORLDS:
+    world_count = number_of_worlds(population)
+    if world_count > MOST_WORLDS:
         raise PolicyError(
-            f"Knowledge given as a function needs an enumeration of all possible worlds, and this table has {many} of them (at most {MOST_WORLDS}). State the knowledge as facts such as 'Ed=flu -> Al=flu'."
+            f"Knowledge given as a function needs an enumeration of all possible worlds, and this table has {world_count} of them (at most {MOST_WORLDS}). State the knowledge as facts such as 'Ed=flu -> Al=flu'."
         )
     members: list[list[str]] = [[] for _ in population.histograms]
     for person, bucket in sorted(population.bucket_of.items()):
         members[bucket].append(person)
-    for bucket, named in enumerate(members):
-        named += [f"person {number} of bucket {bucket}" for number in range(population.size(bucket) - len(named))]
+    for bucket, bucket_people in enumerate(members):
+        bucket_people += [
+            f"person {number} of bucket {bucket}" for number in range(population.size(bucket) - len(bucket_people))
+        ]
     arrangements = [list(_arrangements(dict(histogram))) for histogram in population.histograms]
     for chosen in product(*arrangements):
         yield {
             person: value
-            for named, arrangement in zip(members, chosen, strict=True)
-            for person, value in zip(named, arrangement, strict=True)
+            for bucket_people, arrangement in zip(members, chosen, strict=True)
+            for person, value in zip(bucket_people, arrangement, strict=True)
         }
 
 

@@ -91,14 +91,14 @@ def explore(
     """
     if isinstance(know, str | Fact) or callable(know):
         know = [know]
-    left = WorkBudget(whole(budget, "budget", low=1), context)
+    budget_left = WorkBudget(whole(budget, "budget", low=1), context)
     facts = [
         population.resolve(fact if isinstance(fact, Fact) else parse_fact(fact)) for fact in know if not callable(fact)
     ]
     predicates = [fact for fact in know if callable(fact)]
     question = None if ask is None else _question(population, ask)
-    asked = [] if question is None else [question]
-    population.check_room({atom.person for fact in (*facts, *asked) for atom in fact.atoms})
+    questions = [] if question is None else [question]
+    population.check_room({atom.person for fact in (*facts, *questions) for atom in fact.atoms})
     costs = tuple((fact.text, population.cost(fact)) for fact in facts)
     known = [clause for fact in facts for clause in fact.clauses]
     if predicates:
@@ -107,22 +107,24 @@ def explore(
         return _enumerated(population, known, predicates, costs, question)
     total = sum(cost for _, cost in costs)
     if question is None:
-        return _surest(population, known, costs, total, left)
+        return _surest(population, known, costs, total, budget_left)
     prior = probability(population, question.clauses)
-    consistent = _consistent_elsewhere(population, known, question, left, samples, seed)
+    consistent = _consistent_elsewhere(population, known, question, budget_left, samples, seed)
     if consistent is False:
         return WhatIf(question.text, None, prior, total, True, costs=costs)
-    here = _beside(population, known, question)
+    connected = _beside(population, known, question)
     try:
-        posterior = conditional(population, here, question.clauses, left)
+        posterior = conditional(population, connected, question.clauses, budget_left)
         if posterior is None:
             return WhatIf(question.text, None, prior, total, True, costs=costs)
         return WhatIf(question.text, posterior if consistent else None, prior, total, False, bool(consistent), costs)
     except BudgetExceeded:
         if not samples:
             raise
-    about = estimate(population, here, question.clauses, samples, seed, left.context) if consistent else None
-    return _estimated(question, about, prior, total, costs)
+    estimated = (
+        estimate(population, connected, question.clauses, samples, seed, budget_left.context) if consistent else None
+    )
+    return _estimated(question, estimated, prior, total, costs)
 
 
 def _estimated(
@@ -145,11 +147,11 @@ def _buckets(population: Population, clauses: Sequence[Clause]) -> set[int]:
 
 def _beside(population: Population, known: Sequence[Clause], question: Fact) -> list[Clause]:
     """Return the facts connected with the statement; the others cannot change its belief."""
-    near = _buckets(population, question.clauses)
+    question_buckets = _buckets(population, question.clauses)
     return [
         clause
         for component in components(population, known)
-        if near & _buckets(population, component.clauses)
+        if question_buckets & _buckets(population, component.clauses)
         for clause in component.clauses
     ]
 
@@ -158,9 +160,9 @@ def _consistent_elsewhere(
     population: Population, known: Sequence[Clause], question: Fact, budget: WorkBudget, samples: int, seed: int
 ) -> bool | None:
     """Return whether the unconnected facts are satisfiable at all; None if that could not be decided."""
-    near = _buckets(population, question.clauses)
+    question_buckets = _buckets(population, question.clauses)
     for component in components(population, known):
-        if near & _buckets(population, component.clauses):
+        if question_buckets & _buckets(population, component.clauses):
             continue
         try:
             if not probability(population, component.clauses, budget):
@@ -176,10 +178,11 @@ def _consistent_elsewhere(
 def _surest(
     population: Population, known: Sequence[Clause], costs: tuple[tuple[str, int], ...], total: int, budget: WorkBudget
 ) -> WhatIf:
-    found = disclosure_risk(population, known, budget)
-    if found is None:
+    """Return the statement about which an adversary with this knowledge is surest."""
+    risk = disclosure_risk(population, known, budget)
+    if risk is None:
         return WhatIf("anything", None, Fraction(0), total, True, costs=costs)
-    posterior, atom = found
+    posterior, atom = risk
     return WhatIf(str(atom), posterior, population.prior(atom), total, False, costs=costs)
 
 
@@ -190,13 +193,14 @@ def _enumerated(
     costs: tuple[tuple[str, int], ...],
     question: Fact,
 ) -> WhatIf:
-    every = list(worlds(population))
-    allowed = [world for world in every if all(predicate(world) for predicate in predicates)]
+    """Return the belief counted over all worlds, for knowledge given as functions."""
+    all_worlds = list(worlds(population))
+    allowed = [world for world in all_worlds if all(predicate(world) for predicate in predicates)]
     fitting = [world for world in allowed if holds_in(world, known)]
     hits = sum(holds_in(world, question.clauses) for world in fitting)
-    costs = (*costs, ("function", len(every) - len(allowed)))
+    costs = (*costs, ("function", len(all_worlds) - len(allowed)))
     total = sum(cost for _, cost in costs)
-    prior = Fraction(sum(holds_in(world, question.clauses) for world in every), len(every))
+    prior = Fraction(sum(holds_in(world, question.clauses) for world in all_worlds), len(all_worlds))
     posterior = Fraction(hits, len(fitting)) if fitting else None
     return WhatIf(question.text, posterior, prior, total, not fitting, costs=costs)
 

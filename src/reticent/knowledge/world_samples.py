@@ -38,31 +38,31 @@ class SampledBelief:
 def estimate(
     population: Population,
     known: Sequence[Clause],
-    asked: Sequence[Clause],
+    conclusion: Sequence[Clause],
     worlds: int,
     seed: int,
     context: Context | None,
 ) -> SampledBelief | None:
     """Sample ``worlds`` random worlds; return None if none of them is consistent with the knowledge."""
     generator = np.random.default_rng(seed)
-    people = sorted({person for clause in (*known, *asked) for person in clause.people})
-    fitting = hits = drawn = 0
-    while drawn < worlds:
+    people = sorted({person for clause in (*known, *conclusion) for person in clause.people})
+    fitting = hits = sampled = 0
+    while sampled < worlds:
         if context is not None:
-            context.step("drawing worlds", drawn, worlds)
-        batch = min(_BATCH, worlds - drawn)
+            context.step("drawing worlds", sampled, worlds)
+        batch = min(_BATCH, worlds - sampled)
         world = _draw(population, people, batch, generator)
         fits = np.ones(batch, dtype=bool)
         for clause in known:
             fits &= _true(world, clause)
-        asked_too = fits.copy()
-        for clause in asked:
-            asked_too &= _true(world, clause)
-        drawn, fitting, hits = drawn + batch, fitting + int(fits.sum()), hits + int(asked_too.sum())
+        fits_both = fits.copy()
+        for clause in conclusion:
+            fits_both &= _true(world, clause)
+        sampled, fitting, hits = sampled + batch, fitting + int(fits.sum()), hits + int(fits_both.sum())
     if not fitting:
         return None
     share = hits / fitting
-    return SampledBelief(share, *chernoff_interval(hits, fitting, CONFIDENCE), drawn, fitting)
+    return SampledBelief(share, *chernoff_interval(hits, fitting, CONFIDENCE), sampled, fitting)
 
 
 def chernoff_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def _draw(
     population: Population, people: Sequence[str], worlds: int, generator: np.random.Generator
 ) -> dict[str, NDArray[np.str_]]:
     """Return the values of ``people`` in that many random worlds: each bucket is an urn, sampled without replacement."""
-    drawn: dict[str, NDArray[np.str_]] = {}
+    values: dict[str, NDArray[np.str_]] = {}
     for bucket in sorted({population.bucket_of[person] for person in people}):
         labels = np.array(list(population.histograms[bucket]))
         urn = np.tile(np.array(list(population.histograms[bucket].values()), dtype=np.int64), (worlds, 1))
@@ -104,15 +104,16 @@ def _draw(
             ticket = generator.integers(0, urn.sum(axis=1))
             choice = (np.cumsum(urn, axis=1) <= ticket[:, None]).sum(axis=1)
             urn[np.arange(worlds), choice] -= 1
-            drawn[person] = labels[choice]
-    return drawn
+            values[person] = labels[choice]
+    return values
 
 
 def _true(world: dict[str, NDArray[np.str_]], clause: Clause) -> NDArray[np.bool_]:
+    """Return in which worlds a clause is true."""
     worlds = len(next(iter(world.values())))
-    given, then = np.ones(worlds, dtype=bool), np.zeros(worlds, dtype=bool)
+    all_given, any_then = np.ones(worlds, dtype=bool), np.zeros(worlds, dtype=bool)
     for atom in clause.given:
-        given &= world[atom.person] == atom.value
+        all_given &= world[atom.person] == atom.value
     for atom in clause.then:
-        then |= world[atom.person] == atom.value
-    return ~given | then
+        any_then |= world[atom.person] == atom.value
+    return ~all_given | any_then

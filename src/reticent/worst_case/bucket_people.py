@@ -44,9 +44,14 @@ class Population:
         """Build it from the confidential table: for every bucket its (person, value) pairs."""
         rows = [list(bucket) for bucket in buckets]
         names = Counter(person for bucket in rows for person, _ in bucket)
-        twice = frozenset(person for person, times in names.items() if times > 1)
-        places = {person: place for place, bucket in enumerate(rows) for person, _ in bucket if person not in twice}
-        return cls([Counter(value for _, value in bucket) for bucket in rows], places, twice)
+        repeated = frozenset(person for person, count in names.items() if count > 1)
+        bucket_of = {
+            person: bucket_index
+            for bucket_index, bucket in enumerate(rows)
+            for person, _ in bucket
+            if person not in repeated
+        }
+        return cls([Counter(value for _, value in bucket) for bucket in rows], bucket_of, repeated)
 
     def check_room(self, people: Iterable[str]) -> None:
         """Raise if a bucket has more people than its size."""
@@ -156,11 +161,12 @@ class GroupHistograms(Sequence[Mapping[str, int]]):
         """Every value that occurs anywhere."""
         column = self.groups.domain.columns[0]
         present = self.groups.histograms.total(column.size) > 0
-        return [text for text, there in zip(column.texts, present, strict=True) if there]
+        return [text for text, is_present in zip(column.texts, present, strict=True) if is_present]
 
 
-def _settle(word: str, known: Container[str], folded: Mapping[str, list[str]]) -> str | None:
-    if word in known:
+def _settle(word: str, words_known: Container[str], folded: Mapping[str, list[str]]) -> str | None:
+    """Return the known word that ``word`` means: itself, or the only one that differs in case; None if there is none."""
+    if word in words_known:
         return word
-    near = folded.get(word.casefold(), [])
-    return near[0] if len(near) == 1 else None
+    candidates = folded.get(word.casefold(), [])
+    return candidates[0] if len(candidates) == 1 else None

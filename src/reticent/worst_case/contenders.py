@@ -31,9 +31,9 @@ def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) 
     does not depend on the choice.
     """
     aside, holding = uses.aside.copy(), uses.holding.copy()
-    for taken in range(k + 1):
-        _thin(buckets, uses.buckets, aside[:, taken], taken, k, by_people, plus_top=False)
-        _thin(buckets, uses.buckets, holding[:, taken], taken + 1, k, by_people, plus_top=True)
+    for atoms in range(k + 1):
+        _keep_smallest(buckets, uses.buckets, aside[:, atoms], atoms, k, by_people, plus_top=False)
+        _keep_smallest(buckets, uses.buckets, holding[:, atoms], atoms + 1, k, by_people, plus_top=True)
     contenders = []
     for row in np.flatnonzero(aside.any(axis=1) | holding.any(axis=1)).tolist():
         bucket = int(uses.buckets[row])
@@ -48,29 +48,29 @@ def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) 
     return contenders
 
 
-def _thin(
-    buckets: Buckets, numbers: Integers, chosen: Mask, atoms: int, k: int, by_people: bool, *, plus_top: bool
+def _keep_smallest(
+    buckets: Buckets, numbers: Integers, is_chosen: Mask, atoms: int, k: int, by_people: bool, *, plus_top: bool
 ) -> None:
-    """Keep the ``k + 1`` exactly smallest of the ``chosen`` uses with ``atoms`` atoms; the mask is changed in place."""
-    rows = np.flatnonzero(chosen)
+    """Keep the ``k + 1`` exactly smallest of the ``is_chosen`` uses with ``atoms`` atoms; the mask is changed in place."""
+    rows = np.flatnonzero(is_chosen)
     if len(rows) <= k + 1:
         return
-    chosen[rows] = False
+    is_chosen[rows] = False
     rows = rows[first_of_each_key(buckets, numbers[rows], atoms, k + 1)]
-    some = numbers[rows]
-    top = np.stack([buckets.rank(rank, some) for rank in range(atoms)])
-    numerators, denominators = least_chances_exactly(buckets.sizes[some], top)
+    candidates = numbers[rows]
+    top = np.stack([buckets.rank(rank, candidates) for rank in range(atoms)])
+    numerators, denominators = least_chances_exactly(buckets.sizes[candidates], top)
     if plus_top:
-        numerators = numerators.astype(object) * buckets.sizes[some]
+        numerators = numerators.astype(object) * buckets.sizes[candidates]
         denominators = denominators.astype(object) * top[0]
-    kept: list[int] = []
+    smallest: list[int] = []
     for equal in ascending(numerators, denominators):
-        if by_people and len(kept) + len(equal) > k + 1:
-            equal = sorted(equal, key=lambda place: table_of(buckets, int(some[place]), atoms).people(atoms))
-        kept += equal[: k + 1 - len(kept)]
-        if len(kept) == k + 1:
+        if by_people and len(smallest) + len(equal) > k + 1:
+            equal = sorted(equal, key=lambda index: table_of(buckets, int(candidates[index]), atoms).people(atoms))
+        smallest += equal[: k + 1 - len(smallest)]
+        if len(smallest) == k + 1:
             break
-    chosen[rows[kept]] = True
+    is_chosen[rows[smallest]] = True
 
 
 def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:
@@ -86,21 +86,23 @@ def sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
     without: list[Fraction | None] = [Fraction(1)] + [None] * k
     with_a: list[Fraction | None] = [None] * (k + 1)
     for contender in contenders:
-        aside = [(taken, contender.table.least(taken)) for taken in contender.aside]
-        holding = [(taken, contender.table.holding(taken)) for taken in contender.holding]
-        for known in range(k, -1, -1):
-            for taken, factor in holding:
-                with_a[known] = _least(with_a[known], without, known - taken, factor)
-            for taken, factor in aside:
-                with_a[known] = _least(with_a[known], with_a, known - taken, factor)
-                without[known] = _least(without[known], without, known - taken, factor)
+        aside = [(antecedents, contender.table.least(antecedents)) for antecedents in contender.aside]
+        holding = [(antecedents, contender.table.holding(antecedents)) for antecedents in contender.holding]
+        for facts in range(k, -1, -1):
+            for antecedents, factor in holding:
+                with_a[facts] = _smaller(with_a[facts], without, facts - antecedents, factor)
+            for antecedents, factor in aside:
+                with_a[facts] = _smaller(with_a[facts], with_a, facts - antecedents, factor)
+                without[facts] = _smaller(without[facts], without, facts - antecedents, factor)
     curve = [value for value in with_a if value is not None]
     assert len(curve) == k + 1, "the screen keeps an optimum for every number of facts"
     return curve
 
 
-def _least(best: Fraction | None, reached: Sequence[Fraction | None], place: int, factor: Fraction) -> Fraction | None:
-    before = reached[place] if place >= 0 else None
-    if before is None or (best is not None and before * factor >= best):
+def _smaller(
+    best: Fraction | None, reached: Sequence[Fraction | None], index: int, factor: Fraction
+) -> Fraction | None:
+    previous = reached[index] if index >= 0 else None
+    if previous is None or (best is not None and previous * factor >= best):
         return best
-    return before * factor
+    return previous * factor

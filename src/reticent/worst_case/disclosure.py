@@ -46,14 +46,14 @@ def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
     This is the attacker of l-diversity: never stronger, and often (not always) as strong.
     """
     buckets, k = Buckets.of(histograms), fact_count(k)
-    top, left = buckets.rank(0), buckets.sizes.copy()
+    top, remaining = buckets.rank(0), buckets.sizes.copy()
     values: list[Fraction] = []
-    for known in range(k + 1):
-        if known >= int(buckets.distinct.max()):
-            return values + values[-1:] * (k + 1 - known)
-        if known:
-            left -= buckets.rank(known)
-        values.append(_largest_quotient(top, left)[0])
+    for facts in range(k + 1):
+        if facts >= int(buckets.distinct.max()):
+            return values + values[-1:] * (k + 1 - facts)
+        if facts:
+            remaining -= buckets.rank(facts)
+        values.append(_largest_quotient(top, remaining)[0])
     return values
 
 
@@ -73,8 +73,8 @@ def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
 
 def _after_negations(buckets: Buckets, k: int) -> tuple[Integers, Integers]:
     """For every bucket the count of its most frequent value, and of all values but the ``k`` next most frequent."""
-    known = buckets.top(min(k + 1, int(buckets.distinct.max())))
-    return known[0], buckets.sizes - known[1:].sum(axis=0)
+    top_counts = buckets.top(min(k + 1, int(buckets.distinct.max())))
+    return top_counts[0], buckets.sizes - top_counts[1:].sum(axis=0)
 
 
 def certainty_point(histograms: Measured) -> int:
@@ -89,9 +89,9 @@ def breaking_point(histograms: Measured, c: Number, limit: int = DEEPEST) -> int
     limit = min(whole(limit, "limit", low=0), certain)
     depth = min(limit, 7)
     while True:
-        for known, value in enumerate(curve(buckets, depth)):
+        for facts, value in enumerate(curve(buckets, depth)):
             if value >= threshold:
-                return known
+                return facts
         if depth == limit:
             return None
         depth = min(limit, 2 * depth + 1)
@@ -126,10 +126,10 @@ def safe(histograms: Measured, c: Number, k: int) -> Safety:
     """
     buckets, threshold, k = Buckets.of(histograms), as_probability(c), fact_count(k)
     values = curve(buckets, k)
-    broken = next((known for known, value in enumerate(values) if value >= threshold), None)
-    if broken is None:
-        broken = breaking_point(buckets, threshold, limit=max(DEEPEST, k))
-    return Safety(values[-1] < threshold, threshold, k, values[-1], broken, certainty_point(buckets))
+    first_unsafe = next((facts for facts, value in enumerate(values) if value >= threshold), None)
+    if first_unsafe is None:
+        first_unsafe = breaking_point(buckets, threshold, limit=max(DEEPEST, k))
+    return Safety(values[-1] < threshold, threshold, k, values[-1], first_unsafe, certainty_point(buckets))
 
 
 def holds(buckets: Buckets, c: Fraction, k: int) -> bool:
@@ -197,13 +197,13 @@ def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]
 
     A float division is correctly rounded, hence monotone, so only its ties have to be compared.
     """
-    about = parts / wholes
-    ties = np.flatnonzero(about == about.max())
-    if about[ties[0]] == 1.0:
+    quotients = parts / wholes
+    ties = np.flatnonzero(quotients == quotients.max())
+    if quotients[ties[0]] == 1.0:
         # Below 2^50 only equal numbers have a quotient that rounds to one.
         return Fraction(1), int(ties[0])
-    place = int(ties[next(ascending(wholes[ties], parts[ties]))[0]])
-    return Fraction(int(parts[place]), int(wholes[place])), place
+    index = int(ties[next(ascending(wholes[ties], parts[ties]))[0]])
+    return Fraction(int(parts[index]), int(wholes[index])), index
 
 
 def fact_count(k: object) -> int:

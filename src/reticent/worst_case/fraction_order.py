@@ -21,20 +21,20 @@ def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[
 
     Floats only guess the order; cross-multiplication decides it.
     """
-    left = np.arange(len(numerators))
-    while len(left):
-        parts, wholes = numerators[left], denominators[left]
-        place = int(np.argmin((parts / wholes).astype(np.float64)))
+    pending = np.arange(len(numerators))
+    while len(pending):
+        parts, wholes = numerators[pending], denominators[pending]
+        candidate = int(np.argmin((parts / wholes).astype(np.float64)))
         while True:
-            part, whole = int(parts[place]), int(wholes[place])
-            ours, theirs = _times(parts, whole), _times(wholes, part)
-            smaller = np.flatnonzero(ours < theirs)
+            part, whole = int(parts[candidate]), int(wholes[candidate])
+            cross_left, cross_right = _times(parts, whole), _times(wholes, part)
+            smaller = np.flatnonzero(cross_left < cross_right)
             if len(smaller) == 0:
                 break
-            place = int(smaller[len(smaller) // 2])
-        equal = (ours == theirs).astype(bool)
-        yield left[equal].tolist()
-        left = left[~equal]
+            candidate = int(smaller[len(smaller) // 2])
+        equal = (cross_left == cross_right).astype(bool)
+        yield pending[equal].tolist()
+        pending = pending[~equal]
 
 
 def least_chances_exactly(sizes: Integers, top: Integers) -> tuple[WholeNumbers, WholeNumbers]:
@@ -44,18 +44,20 @@ def least_chances_exactly(sizes: Integers, top: Integers) -> tuple[WholeNumbers,
     """
     atoms = len(top)
     fits = int(sizes.max()) ** atoms < _ROOM
-    there = [_wide(sizes - person, fits) for person in range(atoms)]
+    remaining_people = [_wide(sizes - person, fits) for person in range(atoms)]
     covered = [_wide(row, fits) for row in np.cumsum(top, axis=0)]
     placed: list[dict[int, WholeNumbers]] = [{} for _ in range(atoms + 1)]
     placed[0][atoms] = _wide(np.ones(len(sizes), dtype=np.int64), fits)
     for person in reversed(range(atoms)):
-        placed[0][person] = placed[0][person + 1] * there[person]
-    for most in range(1, atoms + 1):
-        for left in range(most, atoms + 1):
-            for person in range((atoms - left) // most + 1):
-                value = (there[person] - covered[most - 1]) * placed[left - most][person + 1]
-                before = placed[left].get(person)
-                placed[left][person] = value if before is None else np.minimum(before, value)
+        placed[0][person] = placed[0][person + 1] * remaining_people[person]
+    for largest_share in range(1, atoms + 1):
+        for atoms_used in range(largest_share, atoms + 1):
+            for person in range((atoms - atoms_used) // largest_share + 1):
+                value = (remaining_people[person] - covered[largest_share - 1]) * placed[atoms_used - largest_share][
+                    person + 1
+                ]
+                previous = placed[atoms_used].get(person)
+                placed[atoms_used][person] = value if previous is None else np.minimum(previous, value)
     return placed[atoms][0], placed[0][0]
 
 

@@ -114,9 +114,9 @@ class Buckets:
         if rank < self.fewest_values:
             return self.counts[starts + rank]
         distinct = self.distinct if buckets is None else self.distinct[buckets]
-        there = np.flatnonzero(distinct > rank)
+        has_rank = np.flatnonzero(distinct > rank)
         counts = np.zeros(len(distinct), dtype=np.int64)
-        counts[there] = self.counts[starts[there] + rank]
+        counts[has_rank] = self.counts[starts[has_rank] + rank]
         return counts
 
     def top(self, ranks: int) -> Integers:

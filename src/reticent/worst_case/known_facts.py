@@ -88,33 +88,34 @@ class _FactParser:
         self.place = 0
 
     def fact(self) -> Fact:
-        left, joint = self._literals()
+        """Parse a fact: an implication, or literals joined by '&' or by '|'."""
+        left, left_operators = self._literals()
         if self._take("->"):
-            right, other = self._literals()
+            right, right_operators = self._literals()
             self._end()
-            if "|" in joint:
+            if "|" in left_operators:
                 self._fail("The left side of '->' is joined by '&'; write one fact for each alternative")
-            if "&" in other:
+            if "&" in right_operators:
                 self._fail("The right side of '->' is joined by '|'; write one fact for each part that follows")
             return Fact(self.text.strip(), (self._clause(left, right),))
         self._end()
-        if joint == {"&", "|"}:
+        if left_operators == {"&", "|"}:
             self._fail("'&' and '|' are mixed without '->'; write separate facts")
-        groups = [[literal] for literal in left] if "&" in joint else [left]
+        groups = [[literal] for literal in left] if "&" in left_operators else [left]
         return Fact(self.text.strip(), tuple(self._clause((), group) for group in groups))
 
     def _clause(self, left: Iterable[_Literal], right: Iterable[_Literal]) -> Clause:
-        given: set[PersonValue] = set()
-        then: set[PersonValue] = set()
+        antecedents: set[PersonValue] = set()
+        consequents: set[PersonValue] = set()
         for literal in left:
             if len(literal.atoms) > 1:
                 self._fail(
                     "A list may be used alone or to the right of '->', not to its left; write one fact for each value"
                 )
-            (given if literal.positive else then).update(literal.atoms)
+            (antecedents if literal.positive else consequents).update(literal.atoms)
         for literal in right:
-            (then if literal.positive else given).update(literal.atoms)
-        return Clause(frozenset(given), frozenset(then))
+            (consequents if literal.positive else antecedents).update(literal.atoms)
+        return Clause(frozenset(antecedents), frozenset(consequents))
 
     def _literals(self) -> tuple[list[_Literal], set[str]]:
         literals, joint = [self._literal()], set()
@@ -136,14 +137,14 @@ class _FactParser:
             positive, person = not positive, person.removeprefix("not ").strip()
         if self._is_word("in"):
             person += f" {self._word('in')}"
-        listed = re.fullmatch(r"(.+?)\s+in(?:\s*[(\[](.+)[)\]])?", person)
-        if self._take("{") or (listed is not None and listed[2] is not None):
-            if listed is None:
+        list_match = re.fullmatch(r"(.+?)\s+in(?:\s*[(\[](.+)[)\]])?", person)
+        if self._take("{") or (list_match is not None and list_match[2] is not None):
+            if list_match is None:
                 self._fail("A list is written 'Ed in {flu, mumps}'")
             if not positive:
                 self._fail("Write 'Ed != flu' once for every value that is ruled out, instead of a negated list")
-            values = self._list() if listed[2] is None else self._split(listed[2])
-            return _Literal(tuple(PersonValue(listed[1], value) for value in values), True)
+            values = self._list() if list_match[2] is None else self._split(list_match[2])
+            return _Literal(tuple(PersonValue(list_match[1], value) for value in values), True)
         if self._take("!="):
             positive = not positive
         elif not self._take("="):
@@ -162,9 +163,9 @@ class _FactParser:
             self._fail("The list has an empty entry")
         return values
 
-    def _word(self, wanted: str) -> str:
+    def _word(self, expected: str) -> str:
         if self.place == len(self.tokens) or self.tokens[self.place][0]:
-            self._fail(f"Expected {wanted}")
+            self._fail(f"Expected {expected}")
         self.place += 1
         return self.tokens[self.place - 1][1]
 
@@ -193,39 +194,39 @@ class _FactParser:
 
     def _scan(self) -> Iterable[tuple[bool, str, int]]:
         """(is an operator, text, column): words extend to the next operator; a quote opens a word only at its start."""
-        at, text, inside = 0, self.text, False
-        while at < len(text):
-            if text[at].isspace():
-                at += 1
+        position, text, inside = 0, self.text, False
+        while position < len(text):
+            if text[position].isspace():
+                position += 1
                 continue
-            operator = next((sign for sign in _OPERATORS if text.startswith(sign, at)), None)
+            operator = next((sign for sign in _OPERATORS if text.startswith(sign, position)), None)
             if operator is not None and not (inside and operator != "}"):
                 inside = operator == "{"
-                yield True, _SPELLED.get(operator, operator), at
-                at += len(operator)
-            elif text[at] in "'\"" and not inside:
-                end = text.find(text[at], at + 1)
+                yield True, _SPELLED.get(operator, operator), position
+                position += len(operator)
+            elif text[position] in "'\"" and not inside:
+                end = text.find(text[position], position + 1)
                 if end < 0:
-                    self._point("The quote is not closed", at)
-                yield False, text[at + 1 : end], at
-                at = end + 1
+                    self._point("The quote is not closed", position)
+                yield False, text[position + 1 : end], position
+                position = end + 1
             else:
-                end = at
+                end = position
                 while end < len(text) and not self._stops(end, inside):
                     end += 1
-                yield False, text[at:end].strip(), at
-                at = end
+                yield False, text[position:end].strip(), position
+                position = end
 
-    def _stops(self, at: int, inside: bool) -> bool:
+    def _stops(self, position: int, inside: bool) -> bool:
         if inside:
-            return self.text[at] == "}"
-        return any(self.text.startswith(sign, at) for sign in _OPERATORS if sign != "!")
+            return self.text[position] == "}"
+        return any(self.text.startswith(sign, position) for sign in _OPERATORS if sign != "!")
 
     def _fail(self, problem: str) -> NoReturn:
         self._point(problem, self.tokens[self.place][2] if self.place < len(self.tokens) else len(self.text))
 
-    def _point(self, problem: str, at: int) -> NoReturn:
+    def _point(self, problem: str, position: int) -> NoReturn:
         raise PolicyError(
-            f"{problem}, at column {at + 1} of the fact {self.text!r}. "
+            f"{problem}, at column {position + 1} of the fact {self.text!r}. "
             "Facts look like 'Ed=flu', '!Ed=flu', 'Hannah=flu -> Charlie=flu' or 'Ed in {flu, mumps}'."
         )

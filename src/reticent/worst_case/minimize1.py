@@ -70,11 +70,11 @@ class AtomTable:
         if atoms >= self.distinct:
             return (atoms,)
         shape: list[int] = []
-        person, most, left = 0, atoms, atoms
-        while left:
-            given = self._choices(person, most, left)[1]
-            shape.append(given)
-            person, most, left = person + 1, given, left - given
+        person, largest_share, atoms_left = 0, atoms, atoms
+        while atoms_left:
+            share = self._choices(person, largest_share, atoms_left)[1]
+            shape.append(share)
+            person, largest_share, atoms_left = person + 1, share, atoms_left - share
         return tuple(shape)
 
     def people(self, atoms: int) -> int:
@@ -125,32 +125,32 @@ class AtomTable:
         layer = [self._left_over + [1] * (atoms + 2 - len(self._left_over))]
         layer += [[0] * (atoms + 2) for _ in range(atoms)]
         yield layer
-        for most in range(1, atoms + 1):
-            factor = [max(0, self.size - i - self._covered[most]) for i in range(persons)]
-            for left in range(most, atoms + 1):
-                row, source = layer[left], layer[left - most]
-                for person in range(min(persons, (atoms - left) // most + 1)):
+        for largest_share in range(1, atoms + 1):
+            factor = [max(0, self.size - i - self._covered[largest_share]) for i in range(persons)]
+            for atoms_left in range(largest_share, atoms + 1):
+                row, source = layer[atoms_left], layer[atoms_left - largest_share]
+                for person in range(min(persons, (atoms - atoms_left) // largest_share + 1)):
                     value = factor[person] * source[person + 1]
-                    if most == 1 or value < row[person]:
+                    if largest_share == 1 or value < row[person]:
                         row[person] = value
             yield layer
 
-    def _choices(self, person: int, most: int, left: int) -> tuple[int, int]:
-        """(fewest people, atoms of the first of them) over all optimal ways to assign ``left`` atoms from ``person``."""
-        if left == 0:
+    def _choices(self, person: int, largest_share: int, atoms_left: int) -> tuple[int, int]:
+        """(fewest people, atoms of the first of them) over all optimal ways to assign ``atoms_left`` atoms from ``person``."""
+        if atoms_left == 0:
             return 0, 0
-        most = min(most, left)
-        state = person, most, left
+        largest_share = min(largest_share, atoms_left)
+        state = person, largest_share, atoms_left
         if state in self._chosen:
             return self._chosen[state]
         best: tuple[int, int] | None = None
-        value = self._layers[most][left][person]
-        for given in range(most, 0, -1):
-            rest = self._layers[min(given, left - given)][left - given][person + 1]
-            if (self.size - person - self._covered[given]) * rest == value:
-                people = 1 + self._choices(person + 1, given, left - given)[0]
+        value = self._layers[largest_share][atoms_left][person]
+        for share in range(largest_share, 0, -1):
+            remainder = self._layers[min(share, atoms_left - share)][atoms_left - share][person + 1]
+            if (self.size - person - self._covered[share]) * remainder == value:
+                people = 1 + self._choices(person + 1, share, atoms_left - share)[0]
                 if best is None or people < best[0]:
-                    best = people, given
+                    best = people, share
         assert best is not None, "an optimal profile always exists"
         self._chosen[state] = best
         return best

@@ -44,17 +44,23 @@ def least_chances(sizes: Integers, top: Integers) -> Floats:
     """M_b[h] for h = 0..len(top) as column ``b``, from the top counts (rank by row, 0 if there is no value)."""
     atoms, buckets = top.shape
     covered = np.cumsum(top, axis=0, dtype=np.float64)
-    there = sizes - np.arange(atoms + 1, dtype=np.float64)[:, None]
+    remaining_people = sizes - np.arange(atoms + 1, dtype=np.float64)[:, None]
     chance = np.full((atoms + 1, atoms + 2, buckets), np.inf)
     chance[0] = 1.0
-    for most in range(1, atoms + 1):
-        persons = (atoms - most) // most + 1
-        factor = np.maximum(there[:persons] - covered[most - 1], 0.0) / np.maximum(there[:persons], 1.0)
-        for first in range(most, atoms + 1, most):
-            last = min(first + most, atoms + 1)
-            persons = (atoms - first) // most + 1
+    for largest_share in range(1, atoms + 1):
+        persons = (atoms - largest_share) // largest_share + 1
+        factor = np.maximum(remaining_people[:persons] - covered[largest_share - 1], 0.0) / np.maximum(
+            remaining_people[:persons], 1.0
+        )
+        for first in range(largest_share, atoms + 1, largest_share):
+            last = min(first + largest_share, atoms + 1)
+            persons = (atoms - first) // largest_share + 1
             reached = chance[first:last, :persons]
-            np.minimum(reached, factor[:persons] * chance[first - most : last - most, 1 : persons + 1], out=reached)
+            np.minimum(
+                reached,
+                factor[:persons] * chance[first - largest_share : last - largest_share, 1 : persons + 1],
+                out=reached,
+            )
     least: Floats = chance[:, 0]
     return least
 
@@ -66,13 +72,13 @@ def merge(left: Floats, right: Floats) -> Floats:
     ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N = 1, A =
     infinity; products of infinity and 0 are skipped.
     """
-    places = np.arange(left.shape[-1])
-    rest = places[:, None] - places
-    shifted = np.where(rest >= 0, right[..., rest], np.inf)
+    indices = np.arange(left.shape[-1])
+    differences = indices[:, None] - indices
+    shifted = np.where(differences >= 0, right[..., differences], np.inf)
     with np.errstate(invalid="ignore"):
         merged: Floats = np.fmin.reduce(left[..., :1, None, :] * shifted, axis=-1)
-        other: Floats = np.fmin.reduce(left[..., 1, None, :] * shifted[..., 0, :, :], axis=-1)
-    np.fmin(merged[..., 1, :], other, out=merged[..., 1, :])
+        with_a: Floats = np.fmin.reduce(left[..., 1, None, :] * shifted[..., 0, :, :], axis=-1)
+    np.fmin(merged[..., 1, :], with_a, out=merged[..., 1, :])
     return merged
 
 
@@ -106,24 +112,26 @@ class Screen:
     without: Floats
     ratios: Floats
 
-    def uses(self, at: int | None = None) -> Uses:
-        """The uses that may be part of an optimum for some number of facts, or for exactly ``at`` facts."""
+    def uses(self, fact_count: int | None = None) -> Uses:
+        """The uses that may be part of an optimum for some number of facts, or for exactly ``fact_count`` facts."""
         k = len(self.ratios) - 1
-        near = self.factors <= bounds(self.without, self.ratios, range(k + 1) if at is None else (at,))
-        near[:, 0, 0] = False
-        rows = near.any(axis=(1, 2))
-        return Uses(self.buckets[rows], near[rows, 0], near[rows, 1])
+        is_near_best = self.factors <= bounds(
+            self.without, self.ratios, range(k + 1) if fact_count is None else (fact_count,)
+        )
+        is_near_best[:, 0, 0] = False
+        rows = is_near_best.any(axis=(1, 2))
+        return Uses(self.buckets[rows], is_near_best[rows, 0], is_near_best[rows, 1])
 
 
 def bounds(without: Floats, ratios: Floats, facts: Iterable[int]) -> Floats:
     """The largest factors ``[(u, v), c]`` with which a bucket can be part of an optimum for one of ``facts``."""
     k = len(ratios) - 1
-    most = np.zeros((2, k + 1))
+    limits = np.zeros((2, k + 1))
     for known in facts:
-        for taken in range(known + 1):
-            most[0, taken] = max(most[0, taken], _quotient(ratios[known], ratios[known - taken]))
-            most[1, taken] = max(most[1, taken], _quotient(ratios[known], without[known - taken]))
-    return np.maximum(most * slack(k) ** 2, UNDERFLOW)
+        for antecedents in range(known + 1):
+            limits[0, antecedents] = max(limits[0, antecedents], _quotient(ratios[known], ratios[known - antecedents]))
+            limits[1, antecedents] = max(limits[1, antecedents], _quotient(ratios[known], without[known - antecedents]))
+    return np.maximum(limits * slack(k) ** 2, UNDERFLOW)
 
 
 def _quotient(part: float, whole: float) -> float:
@@ -171,12 +179,12 @@ def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, 
     return Screen(buckets, factors, without, ratios)
 
 
-def _smallest(factors: Floats, many: int) -> Integers:
-    """Rows that are among the ``many`` smallest of some kind of use."""
-    if len(factors) <= many:
+def _smallest(factors: Floats, count: int) -> Integers:
+    """Rows that are among the ``count`` smallest of some kind of use."""
+    if len(factors) <= count:
         return np.arange(len(factors))
     flat = factors.reshape(len(factors), -1)
-    return np.unique(np.argpartition(flat, many - 1, axis=0)[:many])
+    return np.unique(np.argpartition(flat, count - 1, axis=0)[:count])
 
 
 def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
@@ -200,11 +208,11 @@ def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int,
         yield begin, factors
 
 
-def first_of_each_key(buckets: Buckets, chosen: Integers, atoms: int, many: int) -> Integers:
-    """Indices into ``chosen`` (ascending) of the first ``many`` buckets of every key, ascending."""
+def first_of_each_key(buckets: Buckets, chosen: Integers, atoms: int, limit: int) -> Integers:
+    """Indices into ``chosen`` (ascending) of the first ``limit`` buckets of every key, ascending."""
     order, starts = sorted_by_key(buckets, chosen, atoms)
     sizes = np.diff(np.append(starts, len(order)))
-    return np.sort(order[np.arange(len(order)) - np.repeat(starts, sizes) < many])
+    return np.sort(order[np.arange(len(order)) - np.repeat(starts, sizes) < limit])
 
 
 def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
@@ -227,11 +235,11 @@ def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integ
     order = np.argsort(hashes, kind="stable")
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = hashes[order[1:]] != hashes[order[:-1]]
-    alike = np.flatnonzero(~new)
-    here, before = chosen[order[alike]], chosen[order[alike - 1]]
-    new[alike] = buckets.sizes[here] != buckets.sizes[before]
+    same_hash = np.flatnonzero(~new)
+    current, predecessors = chosen[order[same_hash]], chosen[order[same_hash - 1]]
+    new[same_hash] = buckets.sizes[current] != buckets.sizes[predecessors]
     for rank in range(atoms):
-        new[alike] |= buckets.rank(rank, here) != buckets.rank(rank, before)
+        new[same_hash] |= buckets.rank(rank, current) != buckets.rank(rank, predecessors)
     return order, np.flatnonzero(new)
 
 

@@ -90,12 +90,12 @@ def probability(population: Population, clauses: Sequence[Clause], budget: WorkB
 
 
 def conditional(
-    population: Population, known: Sequence[Clause], asked: Sequence[Clause], budget: WorkBudget | None = None
+    population: Population, known: Sequence[Clause], conclusion: Sequence[Clause], budget: WorkBudget | None = None
 ) -> Fraction | None:
-    """The probability of ``asked`` given ``known``, or None if ``known`` contradicts the release."""
+    """The probability of ``conclusion`` given ``known``, or None if ``known`` contradicts the release."""
     budget = budget or WorkBudget()
     consistent = probability(population, known, budget)
-    return probability(population, [*known, *asked], budget) / consistent if consistent else None
+    return probability(population, [*known, *conclusion], budget) / consistent if consistent else None
 
 
 def disclosure_risk(
@@ -133,10 +133,10 @@ def _telling_values(population: Population, bucket: int, known: Sequence[Clause]
     """The values mentioned in a bucket, and the most frequent one of the others."""
     histogram = population.histograms[bucket]
     mentioned = {atom.value for clause in known for atom in clause.atoms if population.bucket_of[atom.person] == bucket}
-    others = sorted(
+    other_values = sorted(
         (value for value in histogram if value not in mentioned), key=lambda value: (-histogram[value], value)
     )
-    return sorted(mentioned & set(histogram)) + others[:1]
+    return sorted(mentioned & set(histogram)) + other_values[:1]
 
 
 _LARGE = 200
@@ -185,31 +185,34 @@ State = tuple[tuple[Urn, ...], int]
 
 
 def _component_probability(population: Population, component: Component, budget: WorkBudget) -> Fraction:
+    """Return the probability that all clauses of a component hold: people are assigned one after the other, and states that differ only in closed clauses are merged."""
     buckets = sorted({population.bucket_of[person] for person in component.people})
-    place = {bucket: index for index, bucket in enumerate(buckets)}
+    index_of = {bucket: index for index, bucket in enumerate(buckets)}
     labels = [_labels(population, bucket, component.clauses) for bucket in buckets]
     urns = tuple(_urn(population.histograms[bucket], names) for bucket, names in zip(buckets, labels, strict=True))
-    placed = [place[population.bucket_of[person]] for person in component.people]
-    last_turn = {where: turn for turn, where in enumerate(placed)}
-    turns = _turns(component, [labels[where] for where in placed])
+    bucket_of_turn = [index_of[population.bucket_of[person]] for person in component.people]
+    last_turn = {bucket: turn for turn, bucket in enumerate(bucket_of_turn)}
+    turns = _turns(component, [labels[bucket] for bucket in bucket_of_turn])
     states: dict[State, int] = {(urns, (1 << len(component.clauses)) - 1): 1}
-    for turn, where in enumerate(placed):
+    for turn, bucket_index in enumerate(bucket_of_turn):
         step = turns[turn]
-        after: dict[State, int] = {}
+        next_states: dict[State, int] = {}
         for (urns, still_open), weight in states.items():
-            urn = urns[where]
+            urn = urns[bucket_index]
             budget.spend(len(urn))
             for choice, count in enumerate(urn):
                 left_open = still_open & ~step.settled[choice]
                 if not count or left_open & step.closing:
                     continue
-                rest = () if last_turn[where] == turn else (*urn[:choice], count - 1, *urn[choice + 1 :])
-                state = (*urns[:where], rest, *urns[where + 1 :]), step.merged(left_open)
-                after[state] = after.get(state, 0) + weight * count
-        states = after
+                remaining_urn = (
+                    () if last_turn[bucket_index] == turn else (*urn[:choice], count - 1, *urn[choice + 1 :])
+                )
+                state = (*urns[:bucket_index], remaining_urn, *urns[bucket_index + 1 :]), step.merged(left_open)
+                next_states[state] = next_states.get(state, 0) + weight * count
+        states = next_states
     worlds = 1
     for index, bucket in enumerate(buckets):
-        worlds *= perm(population.size(bucket), placed.count(index))
+        worlds *= perm(population.size(bucket), bucket_of_turn.count(index))
     return Fraction(sum(states.values()), worlds)
 
 
@@ -233,21 +236,22 @@ class _Turn:
 
 
 def _turns(component: Component, labels: Sequence[Sequence[str | None]]) -> list[_Turn]:
+    """Return, for every person in order, which clauses each value settles, which must be closed then, and which became equal."""
     clauses, touching = component.clauses, _touching(component.clauses)
-    waiting = {person: turn for turn, person in enumerate(component.people)}
-    said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int] = {}
+    turn_of = {person: turn for turn, person in enumerate(component.people)}
+    first_clause: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int] = {}
     turns = []
     for turn, person in enumerate(component.people):
         numbers = sorted(touching[person])
         closing = 0
         for number in numbers:
-            if max(waiting[each] for each in clauses[number].people) == turn:
+            if max(turn_of[clause_person] for clause_person in clauses[number].people) == turn:
                 closing |= 1 << number
         turns.append(
             _Turn(
                 tuple(_settled(clauses, numbers, person, value) for value in labels[turn]),
                 closing,
-                _alike(clauses, numbers, waiting, turn, said),
+                _alike(clauses, numbers, turn_of, turn, first_clause),
             )
         )
     return turns
@@ -256,22 +260,22 @@ def _turns(component: Component, labels: Sequence[Sequence[str | None]]) -> list
 def _alike(
     clauses: Sequence[Clause],
     numbers: Sequence[int],
-    waiting: Mapping[str, int],
+    turn_of: Mapping[str, int],
     turn: int,
-    said: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int],
+    first_clause: dict[tuple[frozenset[PersonValue], frozenset[PersonValue]], int],
 ) -> tuple[tuple[int, int], ...]:
     """The clauses that this turn reduced to another existing clause.
 
-    An open clause is equivalent to its literals on people still to be assigned; ``said`` remembers the first clause
+    An open clause is equivalent to its literals on people still to be assigned; ``first_clause`` remembers the first clause
     with these.
     """
     pairs = []
     for number in numbers:
         clause = clauses[number]
-        given, then = (
-            frozenset(atom for atom in side if waiting[atom.person] > turn) for side in (clause.given, clause.then)
+        open_given, open_then = (
+            frozenset(atom for atom in side if turn_of[atom.person] > turn) for side in (clause.given, clause.then)
         )
-        first = said.setdefault((given, then), number)
+        first = first_clause.setdefault((open_given, open_then), number)
         if first != number:
             pairs.append((1 << number, 1 << first))
     return tuple(pairs)

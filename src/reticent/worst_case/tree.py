@@ -97,12 +97,12 @@ class DisclosureTree:
 
     def holds(self, c: Fraction, k: int | None = None) -> bool:
         """Whether D(B, k) is strictly below ``c``; exact, and nearly always decided by the root alone."""
-        known = self.k if k is None else k
-        if c <= 0 or known >= self._fewest() - 1:
+        facts = self.k if k is None else k
+        if c <= 0 or facts >= self._fewest() - 1:
             return False
         needed = (1 - c) / c
-        verdict = screened_verdict(float(self._nodes[1, 1, known]), needed, self.k)
-        return self.curve()[known] < c if verdict is None else verdict
+        verdict = screened_verdict(float(self._nodes[1, 1, facts]), needed, self.k)
+        return self.curve()[facts] < c if verdict is None else verdict
 
     def holds_after(self, removed: Iterable[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
         """The result of :meth:`holds` after a hypothetical change.
@@ -110,19 +110,19 @@ class DisclosureTree:
         The present buckets together with the new ones are at least as dangerous as the change, so if even that is safe
         nothing has to be removed.
         """
-        gone = list(removed)
-        if not gone and not added:
+        removed_buckets = list(removed)
+        if not removed_buckets and not added:
             return self.holds(c)
         if not added:
-            return self._after_exchange(gone, added, c)
+            return self._after_exchange(removed_buckets, added, c)
         new = Buckets.of(added)
         if c > 0 and new.fewest_values > self.k + 1 and (not len(self) or self._fewest() > self.k + 1):
-            together = self._nodes[1]
+            merged = self._nodes[1]
             for pair in self._leaves(new):
-                together = merge(together, pair)
-            if screened_verdict(float(together[1, self.k]), (1 - c) / c, self.k):
+                merged = merge(merged, pair)
+            if screened_verdict(float(merged[1, self.k]), (1 - c) / c, self.k):
                 return True
-        return self._after_exchange(gone, added, c)
+        return self._after_exchange(removed_buckets, added, c)
 
     def _after_exchange(self, removed: Sequence[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
         self.exchange(removed, added)
@@ -152,13 +152,14 @@ class DisclosureTree:
         return np.stack([chances[:-1].T, (chances[1:] * (buckets.sizes / top[0])).T], axis=1)
 
     def _build(self, buckets: Buckets) -> None:
+        """Build the tree: one leaf per distinct bucket, to the power of its multiplicity."""
         order, starts = sorted_by_key(buckets, np.arange(len(buckets)), self.k + 1)
         copies = np.diff(np.append(starts, len(order)))
         self._variety.update(buckets.distinct.tolist())
         leaves = np.empty((len(starts), 2, self.k + 1))
         for begin in range(0, len(starts), _CHUNK):
-            some = order[starts[begin : begin + _CHUNK]]
-            single = self._leaves(buckets.select(some))
+            batch = order[starts[begin : begin + _CHUNK]]
+            single = self._leaves(buckets.select(batch))
             leaves[begin : begin + _CHUNK] = self._powers(single, copies[begin : begin + _CHUNK])
         for slot, bucket in enumerate(order[starts].tolist()):
             counts = buckets[bucket]
@@ -171,8 +172,8 @@ class DisclosureTree:
         """Each leaf to the power of its multiplicity, at most k + 1."""
         powers = single.copy()
         for repeat in range(2, min(int(copies.max(initial=1)), self.k + 1) + 1):
-            again = copies >= repeat
-            powers[again] = merge(powers[again], single[again])
+            is_repeated = copies >= repeat
+            powers[is_repeated] = merge(powers[is_repeated], single[is_repeated])
         return powers
 
     def _plant(self, leaves: Floats) -> None:
@@ -218,10 +219,10 @@ class DisclosureTree:
 
     def _critical(self, limits: Floats) -> list[int]:
         """Slots with a use within ``limits``: a subtree without any is skipped."""
-        capacity, places = len(self._nodes) // 2, limits.shape[1]
+        capacity, width = len(self._nodes) // 2, limits.shape[1]
         level = np.array([1])
         while level[0] < capacity:
             children = np.concatenate([2 * level, 2 * level + 1])
-            level = np.sort(children[within(self._nodes[children][:, :, :places], limits)])
+            level = np.sort(children[within(self._nodes[children][:, :, :width], limits)])
         slots: list[int] = (level - capacity).tolist()
         return slots

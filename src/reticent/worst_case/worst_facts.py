@@ -111,17 +111,21 @@ def witness(histograms: Measured, k: int) -> WorstFacts:
     """
     buckets, k = Buckets.of(histograms), fact_count(k)
     if k >= buckets.fewest_values - 1:
-        poor = int(np.flatnonzero(buckets.distinct <= k + 1)[0])
-        ranks = range(1, int(buckets.distinct[poor]))
-        return WorstFacts(RankedAtom(poor, 0, 0), tuple(RankedAtom(poor, 0, rank) for rank in ranks), Fraction(1))
-    contenders = strongest(buckets, screen(buckets, k).uses(at=k), k, by_people=True)
+        certain_bucket = int(np.flatnonzero(buckets.distinct <= k + 1)[0])
+        ranks = range(1, int(buckets.distinct[certain_bucket]))
+        return WorstFacts(
+            RankedAtom(certain_bucket, 0, 0), tuple(RankedAtom(certain_bucket, 0, rank) for rank in ranks), Fraction(1)
+        )
+    contenders = strongest(buckets, screen(buckets, k).uses(fact_count=k), k, by_people=True)
     ratio, shares = _best_shares(contenders, k)
     consequent: RankedAtom | None = None
     antecedents: list[RankedAtom] = []
-    for contender, taken, holds in shares:
-        profile = contender.table.profile(taken + holds)
+    for contender, antecedent_count, holds in shares:
+        profile = contender.table.profile(antecedent_count + holds)
         atoms = [
-            RankedAtom(contender.bucket, person, rank) for person, given in enumerate(profile) for rank in range(given)
+            RankedAtom(contender.bucket, person, rank)
+            for person, atom_count in enumerate(profile)
+            for rank in range(atom_count)
         ]
         if holds:
             consequent, atoms = atoms[0], atoms[1:]
@@ -149,26 +153,26 @@ def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, lis
     tables: list[dict[State, Cost]] = [{(0, True): (Fraction(1), 0)}]
     for contender in reversed(contenders):
         after = tables[-1]
-        here: dict[State, Cost] = {}
-        for left in range(k + 1):
+        costs_here: dict[State, Cost] = {}
+        for antecedents_left in range(k + 1):
             for placed in (False, True):
-                options = [_cost(after, share, left, placed) for share in _shares(contender, placed)]
+                options = [_cost(after, share, antecedents_left, placed) for share in _shares(contender, placed)]
                 feasible = [cost for cost in options if cost is not None]
                 if feasible:
-                    here[left, placed] = min(feasible)
-        tables.append(here)
+                    costs_here[antecedents_left, placed] = min(feasible)
+        tables.append(costs_here)
     tables.reverse()
 
-    chosen: list[Share] = []
-    left, placed = k, False
-    for place, contender in enumerate(contenders):
+    shares: list[Share] = []
+    antecedents_left, placed = k, False
+    for index, contender in enumerate(contenders):
         for share in _shares(contender, placed):
-            if _cost(tables[place + 1], share, left, placed) == tables[place][left, placed]:
+            if _cost(tables[index + 1], share, antecedents_left, placed) == tables[index][antecedents_left, placed]:
                 if share[1] or share[2]:
-                    chosen.append(share)
-                left, placed = left - share[1], placed or share[2]
+                    shares.append(share)
+                antecedents_left, placed = antecedents_left - share[1], placed or share[2]
                 break
-    return tables[0][k, False][0], chosen
+    return tables[0][k, False][0], shares
 
 
 def _shares(contender: Contender, placed: bool) -> list[Share]:
@@ -181,9 +185,9 @@ def _cost(
     after: Mapping[tuple[int, bool], tuple[Fraction, int]], share: Share, left: int, placed: bool
 ) -> tuple[Fraction, int] | None:
     """(ratio, people) if this share is followed by the best of the later buckets."""
-    contender, taken, holds = share
-    rest = after.get((left - taken, placed or holds))
-    if rest is None:
+    contender, antecedent_count, holds = share
+    later_cost = after.get((left - antecedent_count, placed or holds))
+    if later_cost is None:
         return None
-    factor = contender.table.holding(taken) if holds else contender.table.least(taken)
-    return rest[0] * factor, rest[1] + contender.table.people(taken + holds)
+    factor = contender.table.holding(antecedent_count) if holds else contender.table.least(antecedent_count)
+    return later_cost[0] * factor, later_cost[1] + contender.table.people(antecedent_count + holds)
