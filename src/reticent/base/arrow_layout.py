@@ -64,6 +64,7 @@ def _sizes(content: mmap.mmap) -> Iterator[tuple[int, int]]:
 
 
 def _batch(content: mmap.mmap, offset: int, described: int) -> tuple[int, int]:
+    """Return the values of a batch and its unpacked size, from its header and the sizes of its buffers."""
     (first,) = struct.unpack_from("<i", content, _within(offset))
     message = _FlatTable.root(content, offset + (8 if first == -1 else 4))
     kind, header = message.byte(1), message.table(2)
@@ -74,18 +75,19 @@ def _batch(content: mmap.mmap, offset: int, described: int) -> tuple[int, int]:
     is_packed, body = header.has(3), _within(offset + described)
     values = sum(_within(node[0]) for node in header.structs(1, _NODE))
     expanded = sum(
-        _unpacked(content, body + _within(at), _within(size), is_packed) for at, size in header.structs(2, _BUFFER)
+        _unpacked(content, body + _within(start), _within(size), is_packed)
+        for start, size in header.structs(2, _BUFFER)
     )
     return values, expanded
 
 
-def _unpacked(content: mmap.mmap, place: int, size: int, is_packed: bool) -> int:
+def _unpacked(content: mmap.mmap, offset: int, size: int, is_packed: bool) -> int:
     """The unpacked bytes of a buffer."""
-    if place + size > len(content):
+    if offset + size > len(content):
         raise ValueError("a buffer beyond the end")
     if not is_packed or not size:
         return size
-    (declared,) = struct.unpack_from("<q", content, place)
+    (declared,) = struct.unpack_from("<q", content, offset)
     return size - 8 if declared == _NOT_PACKED else _within(declared)
 
 
@@ -120,23 +122,23 @@ class _FlatTable:
         return self._field(number) is not None
 
     def byte(self, number: int) -> int:
-        place = self._field(number)
-        return 0 if place is None else self.content[place]
+        offset = self._field(number)
+        return 0 if offset is None else self.content[offset]
 
     def table(self, number: int) -> _FlatTable:
-        place = self._field(number)
-        if place is None:
+        offset = self._field(number)
+        if offset is None:
             raise ValueError("a part is missing")
-        return _FlatTable.root(self.content, place)
+        return _FlatTable.root(self.content, offset)
 
     def structs(self, number: int, shape: struct.Struct) -> Iterator[tuple[int, ...]]:
         """The entries of a vector of fixed-size structs."""
-        place = self._field(number)
-        if place is None:
+        offset = self._field(number)
+        if offset is None:
             return
-        start = _FlatTable.root(self.content, place).place
+        start = _FlatTable.root(self.content, offset).place
         (count,) = struct.unpack_from("<I", self.content, start)
         if count > _MOST_PIECES:
             raise ValueError("too many pieces")
-        for each in range(count):
-            yield shape.unpack_from(self.content, start + 4 + each * shape.size)
+        for index in range(count):
+            yield shape.unpack_from(self.content, start + 4 + index * shape.size)

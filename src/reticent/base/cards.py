@@ -55,8 +55,8 @@ class Card:
     def line(self) -> str:
         """The card in one line: title, first sentences and facts."""
         facts = (f"{name} {_short(value)}" for name, value in self.facts.items())
-        said = "; ".join((*map(_short, self.sentences[:_FIRST]), *facts))
-        return f"<{self.title}: {said}>" if said else f"<{self.title}>"
+        summary = "; ".join((*map(_short, self.sentences[:_FIRST]), *facts))
+        return f"<{self.title}: {summary}>" if summary else f"<{self.title}>"
 
     def html(self) -> str:
         """The card as HTML for a notebook, in its own colours; all text is escaped."""
@@ -202,9 +202,9 @@ def sentence_case(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def shortened(text: str, most: int) -> str:
-    """A text of at most ``most`` characters; the rest is replaced by ``…``."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def shortened(text: str, limit: int) -> str:
+    """A text of at most ``limit`` characters; the rest is replaced by ``…``."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def percent(share: float, digits: int = 0) -> str:

@@ -118,18 +118,18 @@ def disc_chart(discs: Sequence[ChartDisc], x: ChartAxis, y: ChartAxis, *, title:
     at_x, at_y = _places(x, y)
     parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    drawn = []
+    discs_drawn = []
     for disc in discs:
-        wide = abs(x.share(x.low + disc.radius_x)) * width
-        high = abs(y.share(y.low + disc.radius_y)) * height
-        place = f'cx="{at_x(disc.x):.1f}" cy="{at_y(disc.y):.1f}"'
+        radius_x = abs(x.share(x.low + disc.radius_x)) * width
+        radius_y = abs(y.share(y.low + disc.radius_y)) * height
+        centre = f'cx="{at_x(disc.x):.1f}" cy="{at_y(disc.y):.1f}"'
         tip = f"<title>{escape(disc.tip)}</title>" if disc.tip else ""
-        drawn.append(
-            f'<ellipse {place} rx="{wide:.1f}" ry="{high:.1f}" fill="{COLOURS[1]}" fill-opacity="0.12" stroke="{COLOURS[1]}" stroke-opacity="0.5">{tip}</ellipse>'
-            f'<circle {place} r="2" fill="{COLOURS[0]}"/>'
+        discs_drawn.append(
+            f'<ellipse {centre} rx="{radius_x:.1f}" ry="{radius_y:.1f}" fill="{COLOURS[1]}" fill-opacity="0.12" stroke="{COLOURS[1]}" stroke-opacity="0.5">{tip}</ellipse>'
+            f'<circle {centre} r="2" fill="{COLOURS[0]}"/>'
         )
     frame = f'<clipPath id="inside"><rect x="{_LEFT}" y="{_TOP}" width="{width}" height="{height}"/></clipPath>'
-    return _drawing([frame, *parts, f'<g clip-path="url(#inside)">{"".join(drawn)}</g>'], title)
+    return _drawing([frame, *parts, f'<g clip-path="url(#inside)">{"".join(discs_drawn)}</g>'], title)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _drawing(parts: Sequence[str], label: str) -> str:
     )
 
 
-def png(drawn: str, scale: int = 2) -> bytes:
+def png(svg: str, scale: int = 2) -> bytes:
     """An SVG picture as a PNG file; needs the extra ``charts``."""
     try:
         import vl_convert
@@ -184,11 +184,12 @@ def png(drawn: str, scale: int = 2) -> bytes:
         raise PolicyError(
             "Writing PNG needs an extra package: pip install 'reticent[charts]'. Or write an SVG file."
         ) from None
-    made: bytes = vl_convert.svg_to_png(drawn, scale=scale)
-    return made
+    content: bytes = vl_convert.svg_to_png(svg, scale=scale)
+    return content
 
 
 def _axes(x: ChartAxis, y: ChartAxis, at_x: Callable[[float], float], at_y: Callable[[float], float]) -> list[str]:
+    """Return the axes with their ticks, titles and grid lines as SVG elements."""
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = []
     for tick, text in x.marks or [(tick, f"{tick:g}") for tick in x.ticks]:
@@ -207,31 +208,32 @@ def _axes(x: ChartAxis, y: ChartAxis, at_x: Callable[[float], float], at_y: Call
 def _drawn(
     line: ChartLine, colour: str, at_x: Callable[[float], float], at_y: Callable[[float], float], markers: bool
 ) -> list[str]:
-    places = [(at_x(one), at_y(other)) for one, other in line.points]
+    """Return a line and its markers as SVG elements."""
+    positions = [(at_x(x), at_y(y)) for x, y in line.points]
     parts = [
         f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="'
-        + " ".join(f"{one:.1f},{other:.1f}" for one, other in places)
+        + " ".join(f"{x:.1f},{y:.1f}" for x, y in positions)
         + '"/>'
     ]
-    for number, (one, other) in enumerate(places if markers else ()):
+    for number, (x, y) in enumerate(positions if markers else ()):
         tip = f"<title>{escape(line.tips[number])}</title>" if line.tips else ""
-        parts.append(f'<circle cx="{one:.1f}" cy="{other:.1f}" r="3.5" fill="{colour}">{tip}</circle>')
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}">{tip}</circle>')
     return parts
 
 
 def _legend(lines: Sequence[ChartLine]) -> list[str]:
     """Names of lines below the chart, in a second row if one is too narrow."""
-    places: list[tuple[float, int]] = []
-    place, row = float(_LEFT), 0
+    positions: list[tuple[float, int]] = []
+    left_edge, row = float(_LEFT), 0
     for line in lines:
         width = 36 + 7 * len(line.name)
-        if place > _LEFT and place + width > _WIDTH:
-            place, row = float(_LEFT), row + 1
-        places.append((place, row))
-        place += width
+        if left_edge > _LEFT and left_edge + width > _WIDTH:
+            left_edge, row = float(_LEFT), row + 1
+        positions.append((left_edge, row))
+        left_edge += width
     parts = []
-    for number, (line, (left, at)) in enumerate(zip(lines, places, strict=True)):
-        top = _HEIGHT - 30 + 18 * at - (10 if row else 0)
+    for number, (line, (left, row_of_name)) in enumerate(zip(lines, positions, strict=True)):
+        top = _HEIGHT - 30 + 18 * row_of_name - (10 if row else 0)
         parts.append(f'<rect x="{left:.1f}" y="{top}" width="12" height="12" fill="{COLOURS[number % len(COLOURS)]}"/>')
         parts.append(_text(left + 18, top + 10, line.name))
     return parts

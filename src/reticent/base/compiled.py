@@ -17,8 +17,8 @@ class CompiledLoop(Generic[Given, Result]):
         self._function = function
         update_wrapper(self, function)
 
-    def __call__(self, *given: Given.args, **options: Given.kwargs) -> Result:
-        return self._linked(*given, **options)
+    def __call__(self, *arguments: Given.args, **options: Given.kwargs) -> Result:
+        return self._linked(*arguments, **options)
 
     @cached_property
     def _translated(self) -> Callable[Given, Result]:

@@ -70,11 +70,11 @@ class Context:
     ledger: str = ""
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
-    def step(self, stage: str, done: float | None = None, total: float | None = None, note: str = "") -> None:
+    def step(self, stage: str, completed: float | None = None, total: float | None = None, note: str = "") -> None:
         """Report progress. Raises :class:`Cancelled` if the run should stop."""
         self.check(stage)
         if self.heard:
-            self.listen(Event(stage, done, total, note))
+            self.listen(Event(stage, completed, total, note))
 
     def check(self, stage: str) -> None:
         """Raise :class:`Cancelled` if the run should stop."""

@@ -62,20 +62,22 @@ def allow(note: str = "") -> Judgement:
     return Judgement(True, note)
 
 
-def alone(given: Sequence[PriorDisclosure]) -> Judgement:
+def alone(prior: Sequence[PriorDisclosure]) -> Judgement:
     """Refuse any disclosure after another: two releases that are each safe can disclose people's values together."""
-    if not given:
+    if not prior:
         return allow()
-    last = given[-1]
-    more = f"; in all: {described(given)}" if len(given) > 1 else ""
+    last = prior[-1]
+    more = f"; in all: {described(prior)}" if len(prior) > 1 else ""
     # These continue in small steps, and stop when something else is published.
-    going_on = [
+    continuing = [
         name
         for kind, name in (("answers", "Audited answers"), ("grant", "Grants"))
-        if any(each.kind == kind for each in given)
+        if any(entry.kind == kind for entry in prior)
     ]
-    stops = f" {' and '.join(going_on)} then stop, until beside = 'allow' is in their own policy." if going_on else ""
-    unsaved = (
+    consequence = (
+        f" {' and '.join(continuing)} then stop, until beside = 'allow' is in their own policy." if continuing else ""
+    )
+    withdrawal_hint = (
         f" It was never saved; if the program was stopped and nothing of it was published, withdraw it: reticent ledger withdraw {last.dataset!r} "
         f"{last.number} --reason 'never saved'."
         if last.status == "reserved"
@@ -84,25 +86,31 @@ def alone(given: Sequence[PriorDisclosure]) -> Judgement:
     return refuse(
         f"The data set {last.dataset!r} was released already: {last.kind} {last.number}, {last.made}, content {last.content[:12]}{more}. Two releases "
         "that are each safe can disclose people's values together, so this one was refused and nothing was published. Publish the earlier content unchanged, or "
-        f"allow another release with again=True (--again): its certificate will say that they were not judged together.{stops}{unsaved}"
+        f"allow another release with again=True (--again): its certificate will say that they were not judged together.{consequence}{withdrawal_hint}"
     )
 
 
-def unjudged(given: Sequence[PriorDisclosure]) -> Judgement:
+def unjudged(prior: Sequence[PriorDisclosure]) -> Judgement:
     """Allowed by the steward without a joint judgement, which the certificate states."""
-    if not given:
+    if not prior:
         return allow()
     return allow(
-        f"Given out before: {described(given)}. They and this were not judged together. Whoever holds an earlier one may learn more from both than either tells."
+        f"Given out before: {described(prior)}. They and this were not judged together. Whoever holds an earlier one may learn more from both than either tells."
     )
 
 
-def described(given: Sequence[PriorDisclosure]) -> str:
+def described(prior: Sequence[PriorDisclosure]) -> str:
     """The disclosures in a few words: ``release 1, answers 2 of 'people'``. A new disclosure may be of another data set about the same people."""
-    names = {each.dataset for each in given}
-    shown = [f"{each.kind} {each.number}" + (f" of {each.dataset!r}" if len(names) > 1 else "") for each in given]
-    listed = shown if len(shown) <= _SHOWN else [*shown[: _SHOWN - 1], f"... {shown[-1]} ({len(shown)} in all)"]
-    return ", ".join(listed) + (f" of {names.pop()!r}" if len(names) == 1 else "")
+    names = {entry.dataset for entry in prior}
+    entry_texts = [
+        f"{entry.kind} {entry.number}" + (f" of {entry.dataset!r}" if len(names) > 1 else "") for entry in prior
+    ]
+    texts = (
+        entry_texts
+        if len(entry_texts) <= _SHOWN
+        else [*entry_texts[: _SHOWN - 1], f"... {entry_texts[-1]} ({len(entry_texts)} in all)"]
+    )
+    return ", ".join(texts) + (f" of {names.pop()!r}" if len(names) == 1 else "")
 
 
 MARKS_KEPT, MARK_BITS = 4096, 58
@@ -152,19 +160,21 @@ class PersonFingerprints:
         if self.kind in ("columns", "numbered columns"):
             return self._share_a_set(other)
         level = max(self.level, other.level)
-        mine, theirs = ({mark for mark in each.hashes if mark >> MARK_BITS >= level} for each in (self, other))
-        shared = len(mine & theirs)
+        own_marks, other_marks = (
+            {mark for mark in fingerprints.hashes if mark >> MARK_BITS >= level} for fingerprints in (self, other)
+        )
+        shared = len(own_marks & other_marks)
         if shared < (2 if level else 1):
             return False
-        smaller = min(len(mine), len(theirs))
+        smaller = min(len(own_marks), len(other_marks))
         if self.kind != "rows":
             return shared >= _SHARED_PEOPLE * smaller
         return shared == smaller >= _ROWS_ALIKE or _beyond_chance(shared, smaller)
 
     def _share_a_set(self, other: PersonFingerprints) -> bool:
         """True if the people are the same by one set of columns that both have."""
-        mine, theirs = self._by_set(), other._by_set()
-        return any(self._alike(mine[each], theirs[each]) for each in mine.keys() & theirs.keys())
+        own_sets, other_sets = self._by_set(), other._by_set()
+        return any(self._alike(own_sets[name], other_sets[name]) for name in own_sets.keys() & other_sets.keys())
 
     def _by_set(self) -> dict[int, list[int]]:
         sets: dict[int, list[int]] = {}
@@ -172,25 +182,28 @@ class PersonFingerprints:
             sets.setdefault(mark >> _HASH_BITS, []).append(mark)
         return sets
 
-    def _alike(self, mine: list[int], theirs: list[int]) -> bool:
+    def _alike(self, own_marks: list[int], other_marks: list[int]) -> bool:
         """Judge one set of columns by what both sketches contain completely: everything up to the smaller of their largest marks."""
-        ends = [marks[-1] for marks in (mine, theirs) if len(marks) == MARKS_OF_A_SET]
-        one, two = ({mark for mark in marks if not ends or mark <= min(ends)} for marks in (mine, theirs))
-        shared, smaller = len(one & two), min(len(one), len(two))
+        ends = [marks[-1] for marks in (own_marks, other_marks) if len(marks) == MARKS_OF_A_SET]
+        own_part, other_part = (
+            {mark for mark in marks if not ends or mark <= min(ends)} for marks in (own_marks, other_marks)
+        )
+        shared, smaller = len(own_part & other_part), min(len(own_part), len(other_part))
         if self.kind == "numbered columns":
             return shared >= min(smaller, _NUMBERED_ALIKE) > 0 and shared >= _SHARED_PEOPLE * smaller
         return shared == smaller >= _COMBINATIONS_ALIKE or _beyond_chance(shared, smaller)
 
 
-def _beyond_chance(shared: int, of: int) -> bool:
+def _beyond_chance(shared: int, total: int) -> bool:
     """True if two samples of one population would hardly share so many combinations: each is shared with probability at most 1/e."""
-    if of < _FEW:
+    if total < _FEW:
         chances = [
-            comb(of, each) * _BY_CHANCE**each * (1 - _BY_CHANCE) ** (of - each) for each in range(shared, of + 1)
+            comb(total, count) * _BY_CHANCE**count * (1 - _BY_CHANCE) ** (total - count)
+            for count in range(shared, total + 1)
         ]
         return sum(chances) <= _TAIL
-    above = shared - _BY_CHANCE * of
-    return above > 0 and above**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * of
+    excess = shared - _BY_CHANCE * total
+    return excess > 0 and excess**2 >= _DEVIATIONS**2 * _BY_CHANCE * (1 - _BY_CHANCE) * total
 
 
 def apart(what: str, way_out: str) -> PriorCheck:
@@ -198,11 +211,11 @@ def apart(what: str, way_out: str) -> PriorCheck:
     steward allows it (``way_out``).
     """
 
-    def judge(given: Sequence[PriorDisclosure]) -> Judgement:
-        if not given:
+    def judge(prior: Sequence[PriorDisclosure]) -> Judgement:
+        if not prior:
             return allow()
         return refuse(
-            f"Something else was published about the data set {given[-1].dataset!r} ({described(given)}), and {what} are not judged together with it: each can be safe, "
+            f"Something else was published about the data set {prior[-1].dataset!r} ({described(prior)}), and {what} are not judged together with it: each can be safe, "
             f"and both together disclose people's values. {way_out}"
         )
 

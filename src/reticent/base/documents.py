@@ -34,15 +34,15 @@ def read_document(path: str | Path, largest: int = LARGEST) -> bytes:
 
     System errors (no such file, no permission) are passed on unchanged.
     """
-    place = Path(path)
-    state = place.stat()
+    file = Path(path)
+    state = file.stat()
     if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError(21, "Is a directory", str(place))
+        raise IsADirectoryError(21, "Is a directory", str(file))
     if not stat.S_ISREG(state.st_mode):
-        raise DataError(f"{place} is not a regular file but a pipe or a device. Save its content as a file.")
+        raise DataError(f"{file} is not a regular file but a pipe or a device. Save its content as a file.")
     if state.st_size > largest:
-        raise DataError(f"{place} has {state.st_size:,} bytes; at most {largest:,} are read here.")
-    return place.read_bytes()
+        raise DataError(f"{file} has {state.st_size:,} bytes; at most {largest:,} are read here.")
+    return file.read_bytes()
 
 
 def check_ordinary(path: Path) -> None:

@@ -27,8 +27,8 @@ def looked_up(frame: pl.DataFrame, known: Mapping[str, pl.Series]) -> dict[str, 
     texts = [name for name, values in known.items() if frame[name].dtype == pl.String and values.dtype == pl.String]
     expressions = [_enumerated(pl.col(name), _without_null(known[name])) for name in texts]
     # There is nothing to optimize, and the optimizer would take half as long as the work.
-    looked = frame.lazy().select(expressions).collect(optimizations=pl.QueryOptFlags.none())
-    return {series.name: series for series in looked}
+    codes = frame.lazy().select(expressions).collect(optimizations=pl.QueryOptFlags.none())
+    return {series.name: series for series in codes}
 
 
 def encode(
@@ -70,8 +70,8 @@ def _without_null(values: pl.Series) -> pl.Series:
 def _encode_text(series: pl.Series, values: pl.Series) -> pl.Series:
     if len(series) + len(values) > _FEW:
         return pl.select(_enumerated(pl.lit(series), values)).to_series()
-    places = {value: place for place, value in enumerate(values.to_list())}
-    return pl.Series([places.get(value) for value in series.to_list()], dtype=pl.UInt32)
+    code_of = {value: code for code, value in enumerate(values.to_list())}
+    return pl.Series([code_of.get(value) for value in series.to_list()], dtype=pl.UInt32)
 
 
 def _enumerated(text: pl.Expr, values: pl.Series) -> pl.Expr:
@@ -153,13 +153,14 @@ def _from_lookup(lookup: NDArray[np.int64], physical: pl.Series, low: int) -> pl
     codes = lookup[np.subtract(offsets, low, dtype=np.int64, casting="unsafe")] if low else lookup[offsets]
     if not has_missing and (codes >= 0).all():
         return pl.Series(codes)
-    known = physical.is_not_null() & (pl.Series(codes) >= 0)
-    return pl.select(pl.when(known).then(pl.Series(codes))).to_series()
+    is_known = physical.is_not_null() & (pl.Series(codes) >= 0)
+    return pl.select(pl.when(is_known).then(pl.Series(codes))).to_series()
 
 
 def _fill_nulls(
     series: pl.Series, codes: pl.Series, values: pl.Series, column: str, null_code: int | None, first_row: int | None
 ) -> pl.Series:
+    """Fill the codes of nulls with ``null_code``; raise for the first unknown value, or null if no code is given."""
     unknown = codes.is_null() & series.is_not_null()
     if unknown.any():
         row = unknown.arg_max()
@@ -184,6 +185,6 @@ def _fill_nulls(
     return codes.cast(pl.UInt32).fill_null(null_code)
 
 
-def _place(row: int, first_row: int | None, told: str) -> str:
+def _place(row: int, first_row: int | None, template: str) -> str:
     """The location of a value as part of a sentence; empty if rows are unordered."""
-    return "" if first_row is None else told.format(first_row + row + 1)
+    return "" if first_row is None else template.format(first_row + row + 1)

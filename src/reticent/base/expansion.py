@@ -72,9 +72,9 @@ def check_declared_size(packed: int, cells: int, expanded: int, file: str) -> No
         )
 
 
-def refused_expansion(packed: int, most: int, file: str) -> DataError:
-    """The error for a compressed file of ``packed`` bytes that expands to more than ``most`` bytes, the limit for its size."""
-    return DataError(f"{file} would unpack from {packed:,} to more than {most:,} bytes. It was not read. {WAY_OUT}.")
+def refused_expansion(packed: int, limit: int, file: str) -> DataError:
+    """The error for a compressed file of ``packed`` bytes that expands to more than ``limit`` bytes, the limit for its size."""
+    return DataError(f"{file} would unpack from {packed:,} to more than {limit:,} bytes. It was not read. {WAY_OUT}.")
 
 
 def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
@@ -115,7 +115,7 @@ def check_zip(content: bytes | Path, file: str) -> None:
     """
     stream: BinaryIO = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
     packed = len(content) if isinstance(content, bytes) else content.stat().st_size
-    most = most_expanded(packed)
+    limit = most_expanded(packed)
     with stream:
         # A reader that looks at the first bytes would take the file for another format.
         if not stream.read(4).startswith(_BEGINNING):
@@ -131,8 +131,8 @@ def check_zip(content: bytes | Path, file: str) -> None:
         for part in parts:
             for size in _unpacked(stream, part, file):
                 total += size
-                if total > most:
-                    raise refused_expansion(packed, most, file)
+                if total > limit:
+                    raise refused_expansion(packed, limit, file)
 
 
 def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[int]:

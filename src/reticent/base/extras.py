@@ -7,8 +7,8 @@ from typing import Any
 from reticent.errors import MissingPackage
 
 
-def needed(module: str, extra: str, what: str) -> Any:
-    """Import an optional package; ``what`` is the feature that needs it (``"Reading SPSS files"``)."""
+def needed(module: str, extra: str, feature: str) -> Any:
+    """Import an optional package; ``feature`` is the feature that needs it (``"Reading SPSS files"``)."""
     try:
         return __import__(module, globals(), locals(), ["__name__"], 0)
     except ModuleNotFoundError as error:
@@ -16,5 +16,5 @@ def needed(module: str, extra: str, what: str) -> Any:
             raise
         package = module.partition(".")[0]
         raise MissingPackage(
-            f"{what} needs the package {package}, which is not installed. Install it with: pip install 'reticent[{extra}]'"
+            f"{feature} needs the package {package}, which is not installed. Install it with: pip install 'reticent[{extra}]'"
         ) from None

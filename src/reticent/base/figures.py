@@ -104,10 +104,10 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}" class="{kind}"/>'
 
 
-def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, least: int | None) -> Figure:
+def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, minimum: int | None) -> Figure:
     """The distribution of group sizes: the share of people in groups of each size, before and after.
 
-    Sizes are binned 1, 2-4, 5-9, 10-19, 20-49, ...; ``least`` (the guaranteed k) is marked.
+    Sizes are binned 1, 2-4, 5-9, 10-19, 20-49, ...; ``minimum`` (the guaranteed k) is marked.
     """
     largest = int(max(after.max(initial=1), before.max(initial=1) if before is not None else 1))
     edges = _round_edges(largest)
@@ -120,23 +120,25 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     parts = [line(40, base, WIDTH - 10, base, "axis")]
     for number, name in enumerate(names):
         x = 45 + number * slot
-        thick = min(slot * 0.42, 44)
+        bar_width = min(slot * 0.42, 44)
         pair = [(shares_before[number], "before")] if shares_before is not None else []
         pair.append((shares_after[number], "after"))
-        left = x + (slot - thick * len(pair)) / 2
-        for place, (share, kind) in enumerate(pair):
-            tall = share * scale
+        left = x + (slot - bar_width * len(pair)) / 2
+        for index, (share, kind) in enumerate(pair):
+            bar_height = share * scale
             tip = f"{share:.1%} of people are in groups of {name} ({kind})"
-            parts.append(box(left + place * thick, base - tall, thick - 2, tall, kind, tip))
+            parts.append(box(left + index * bar_width, base - bar_height, bar_width - 2, bar_height, kind, tip))
             if share >= 0.005:
-                parts.append(text(left + (place + 0.5) * thick - 1, base - tall - 5, f"{share:.0%}", "value", "middle"))
+                parts.append(
+                    text(left + (index + 0.5) * bar_width - 1, base - bar_height - 5, f"{share:.0%}", "value", "middle")
+                )
         tick = name if len(name) * _LETTER < slot else f"{edges[number]:,}…"
         parts.append(text(x + slot / 2, base + 18, tick, "tick", "middle"))
-    number = int(np.searchsorted(edges, least or 1, side="right")) - 1
-    if least is not None and least > 1 and number < len(names):
+    number = int(np.searchsorted(edges, minimum or 1, side="right")) - 1
+    if minimum is not None and minimum > 1 and number < len(names):
         x = 45 + number * slot
         parts.append(line(x, top - 30, x, base, "mark"))
-        parts.append(text(x + 5, top - 22, f"guaranteed: at least {least}", "marktext"))
+        parts.append(text(x + 5, top - 22, f"guaranteed: at least {minimum}", "marktext"))
     parts.append(text(WIDTH / 2, height - 8, "people who look alike (size of the group)", "tick", "middle"))
     rows = tuple(
         (name, *((f"{shares_before[i]:.1%}",) if shares_before is not None else ()), f"{shares_after[i]:.1%}")
@@ -144,10 +146,10 @@ def crowd_sizes(after: NDArray[np.int64], before: NDArray[np.int64] | None, leas
     )
     columns = ("size of the group", *(("people before",) if shares_before is not None else ()), "people after")
     words = f"After publishing, the smallest group has {int(after.min())} people, and the median person is in a group of {_median_crowd(after)}."
-    kinds = [("before", shares_before), ("after", shares_after)]
-    shown = [(kind, shares) for kind, shares in kinds if shares is not None]
-    marked = {number: f"guaranteed: at least {least}"} if least is not None and least > 1 else {}
-    narrow = _rows_of_bars(names, shown, words, marked)
+    series = [("before", shares_before), ("after", shares_after)]
+    share_series = [(kind, shares) for kind, shares in series if shares is not None]
+    marks = {number: f"guaranteed: at least {minimum}"} if minimum is not None and minimum > 1 else {}
+    narrow = _rows_of_bars(names, share_series, words, marks)
     return Figure(
         "How many people look alike",
         words,
@@ -188,14 +190,19 @@ def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping
 
     Many different numbers are shown as a histogram, categories from the most to the least frequent, rare ones together.
     """
-    kinds = {kind: each for kind, each in (("before", before), ("after", after)) if each is not None}
+    kinds = {
+        kind: distribution for kind, distribution in (("before", before), ("after", after)) if distribution is not None
+    }
     main = after if before is None else {**dict.fromkeys(after, 0), **before}
     binned = _binned(main)
     parts = _most_frequent(main) if binned is None else binned
     counts = {
-        kind: [sum(each.get(value, 0) for value in part) for part in parts.values()] for kind, each in kinds.items()
+        kind: [sum(distribution.get(value, 0) for value in part) for part in parts.values()]
+        for kind, distribution in kinds.items()
     }
-    shares = {kind: [count / max(sum(each), 1) for count in each] for kind, each in counts.items()}
+    shares = {
+        kind: [count / max(sum(group_counts), 1) for count in group_counts] for kind, group_counts in counts.items()
+    }
     rows = []
     for number, value in enumerate(parts):
         cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", percent(shares[kind][number])))
@@ -209,10 +216,10 @@ def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping
 def _most_frequent(counts: Mapping[str, int]) -> dict[str, list[str]]:
     """The most frequent values, one per line, and the others in one line."""
     order = sorted(counts, key=lambda value: (-counts[value], value))
-    least = _WORTH_A_LINE * sum(counts.values())
-    shown = [value for value in order[:_MOST_VALUES] if counts[value] >= least]
-    rest = order[len(shown) :]
-    return {value: [value] for value in shown} | ({f"{len(rest)} others": rest} if rest else {})
+    minimum_rows = _WORTH_A_LINE * sum(counts.values())
+    frequent = [value for value in order[:_MOST_VALUES] if counts[value] >= minimum_rows]
+    rare = order[len(frequent) :]
+    return {value: [value] for value in frequent} | ({f"{len(rare)} others": rare} if rare else {})
 
 
 def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
@@ -237,22 +244,22 @@ def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
         return None  # floats could not distinguish the ranges
     width = _round_width(span / _MOST_BINS)
     first, last = floor(low / width), floor(high / width)
-    places = np.clip(np.floor(values / width), first, last).astype(int)
+    bin_indices = np.clip(np.floor(values / width), first, last).astype(int)
     names = {place: f"{_short(place * width)} to {_short((place + 1) * width)}" for place in range(first, last + 1)}
     if values[0] < first * width:
         names[first] = f"below {_short((first + 1) * width)}"
     if values[-1] >= (last + 1) * width:
         names[last] = f"{_short(last * width)} and above"
     bins: dict[str, list[str]] = {name: [] for name in names.values()}
-    for value, place in zip(order, places, strict=True):
-        bins[names[place]].append(value)
+    for value, bin_index in zip(order, bin_indices, strict=True):
+        bins[names[bin_index]].append(value)
     return bins
 
 
-def _round_width(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is at least ``least``."""
-    power = 10.0 ** floor(log10(least))
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= least * (1 - 1e-9))
+def _round_width(lower_bound: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least ``lower_bound``."""
+    power = 10.0 ** floor(log10(lower_bound))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= lower_bound * (1 - 1e-9))
 
 
 def _short(number: float) -> str:
@@ -262,50 +269,52 @@ def _short(number: float) -> str:
 def _spread(names: Sequence[str], shares: Mapping[str, Sequence[float]], label: str, width: float) -> str:
     """Values from top to bottom: bars for the first kind of shares, dots for the second."""
     left, right, letters = (_LABELS, width - 110.0, 26) if width > NARROW else (112.0, width - 104.0, 15)
-    scale = (right - left) / max(0.01, *(max(each) for each in shares.values()))
+    scale = (right - left) / max(0.01, *(max(kind_shares) for kind_shares in shares.values()))
     parts = []
     for number, value in enumerate(names):
         y = 6 + number * _ROW
-        mine = [each[number] for each in shares.values()]
-        words = " → ".join(percent(share) for share in mine)
+        value_shares = [kind_shares[number] for kind_shares in shares.values()]
+        words = " → ".join(percent(share) for share in value_shares)
         parts.append(text(left - 10, y + 17, shortened(value, letters), "label", "end"))
-        parts.append(box(left, y + 5, mine[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
-        if len(mine) > 1:
-            parts.append(dot(left + mine[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
-        parts.append(text(left + max(mine) * scale + 12, y + 17, words, "value"))
+        parts.append(box(left, y + 5, value_shares[0] * scale, _ROW - 10, next(iter(shares)), f"{value}: {words}"))
+        if len(value_shares) > 1:
+            parts.append(dot(left + value_shares[1] * scale, y + _ROW / 2, 4.5, "after", f"{value}: {words}"))
+        parts.append(text(left + max(value_shares) * scale + 12, y + 17, words, "value"))
     return picture(width, len(names) * _ROW + 12, parts, label)
 
 
 def _spread_words(name: str, shares: Mapping[str, Sequence[float]]) -> str:
+    """Return a sentence on how far the two distributions are apart."""
     if "before" not in shares:
         return f"The distribution of {name} over the published rows."
-    moved = sum(abs(b - a) for b, a in zip(shares["before"], shares["after"], strict=True)) / 2
-    shown = "Bars: the whole table. Dots: the published rows."
-    if not moved:
-        return f"{shown} The two distributions of {name} are the same."
+    distance = sum(abs(b - a) for b, a in zip(shares["before"], shares["after"], strict=True)) / 2
+    legend = "Bars: the whole table. Dots: the published rows."
+    if not distance:
+        return f"{legend} The two distributions of {name} are the same."
     return (
-        f"{shown} The two distributions of {name} are {percent(moved)} apart, which is the share of rows that would have "
+        f"{legend} The two distributions of {name} are {percent(distance)} apart, which is the share of rows that would have "
         "to change to make them equal."
     )
 
 
-def numbers(title: str, words: str, counted: Mapping[str, float]) -> Figure:
+def numbers(title: str, words: str, values_by_name: Mapping[str, float]) -> Figure:
     """Named numbers as bars from top to bottom, all to one scale."""
-    wide, narrow = (_bars(counted, words, width) for width in (WIDTH, NARROW))
-    rows = tuple((name, f"{number:,.6g}") for name, number in counted.items())
+    wide, narrow = (_bars(values_by_name, words, width) for width in (WIDTH, NARROW))
+    rows = tuple((name, f"{number:,.6g}") for name, number in values_by_name.items())
     return Figure(title, words, wide, ("", "number"), rows, narrow=narrow)
 
 
-def _bars(counted: Mapping[str, float], label: str, width: float) -> str:
+def _bars(values_by_name: Mapping[str, float], label: str, width: float) -> str:
+    """Return one bar per number with its name and value, as SVG."""
     left, right, letters = (_LABELS, width - 80.0, 26) if width > NARROW else (130.0, width - 70.0, 18)
-    scale = (right - left) / max([1e-9, *counted.values()])
+    scale = (right - left) / max([1e-9, *values_by_name.values()])
     parts = []
-    for number, (name, value) in enumerate(counted.items()):
-        y, said = 6 + number * _ROW, f"{value:,.6g}"
+    for number, (name, value) in enumerate(values_by_name.items()):
+        y, value_text = 6 + number * _ROW, f"{value:,.6g}"
         parts.append(text(left - 10, y + 17, shortened(name, letters), "label", "end"))
-        parts.append(box(left, y + 5, value * scale, _ROW - 10, "after", f"{name}: {said}"))
-        parts.append(text(left + value * scale + 8, y + 17, said, "value"))
-    return picture(width, len(counted) * _ROW + 12, parts, label)
+        parts.append(box(left, y + 5, value * scale, _ROW - 10, "after", f"{name}: {value_text}"))
+        parts.append(text(left + value * scale + 8, y + 17, value_text, "value"))
+    return picture(width, len(values_by_name) * _ROW + 12, parts, label)
 
 
 def best_guesses(name: str, tops: NDArray[np.int64], sizes: NDArray[np.int64]) -> Figure:
@@ -361,11 +370,12 @@ def attacks(bars: Sequence[Bar]) -> Figure:
         for bar in bars
     )
     wide, narrow = (_pairs_of_bars(bars, words, width) for width in (WIDTH, NARROW))
-    heads = ("adversary", "before", "after", "after, 95 % sure", "without the release")
-    return Figure("What adversaries achieve", words + ".", wide, heads, rows, captioned=False, narrow=narrow)
+    headings = ("adversary", "before", "after", "after, 95 % sure", "without the release")
+    return Figure("What adversaries achieve", words + ".", wide, headings, rows, captioned=False, narrow=narrow)
 
 
 def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
+    """Return two bars per adversary, before and after, with intervals and baselines, as SVG."""
     left, right = 90.0, width - 56.0
     parts, y = [], 4.0
     for bar in bars:
@@ -375,9 +385,9 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
             parts.append(text(0, y + 13, words, "tick"))
             y += 16
         y += 6
-        stood = ("as it stood", bar.before, bar.interval_before, bar.baseline_before, "bad")
-        now = ("published", bar.after, bar.interval_after, bar.baseline, bar.colour)
-        for word, share, interval, baseline, kind in (stood, now):
+        original_bar = ("as it stood", bar.before, bar.interval_before, bar.baseline_before, "bad")
+        published_bar = ("published", bar.after, bar.interval_after, bar.baseline, bar.colour)
+        for word, share, interval, baseline, kind in (original_bar, published_bar):
             if share is None:
                 continue
             parts.append(text(left - 8, y + 15, word, "tick", "end"))
@@ -396,20 +406,21 @@ def _pairs_of_bars(bars: Sequence[Bar], label: str, width: float) -> str:
     return picture(width, y, parts, label)
 
 
-def risk_columns(rows: int, alone: int, adds: Mapping[str, int]) -> Figure:
+def risk_columns(rows: int, unique_rows: int, added_by_column: Mapping[str, int]) -> Figure:
     """The number of unique people, and how many more become unique when each column becomes known."""
-    words = f"{alone:,} of {rows:,} rows are unique in all columns together. Bars: how many more become unique when the column becomes known, averaged over the orders in which columns become known."
-    wide, narrow = (_one_bar_a_row(adds, max(alone, 1), words, width) for width in (WIDTH, NARROW))
-    cells = tuple((name, f"{count:,}", percent(count / max(alone, 1))) for name, count in adds.items())
-    heads = ("column", "rows that it makes unique", "share of the unique rows")
-    return Figure("Which columns make people unique", words, wide, heads, cells, narrow=narrow)
+    words = f"{unique_rows:,} of {rows:,} rows are unique in all columns together. Bars: how many more become unique when the column becomes known, averaged over the orders in which columns become known."
+    wide, narrow = (_one_bar_a_row(added_by_column, max(unique_rows, 1), words, width) for width in (WIDTH, NARROW))
+    cells = tuple((name, f"{count:,}", percent(count / max(unique_rows, 1))) for name, count in added_by_column.items())
+    headings = ("column", "rows that it makes unique", "share of the unique rows")
+    return Figure("Which columns make people unique", words, wide, headings, cells, narrow=narrow)
 
 
-def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: float) -> str:
+def _one_bar_a_row(counts: Mapping[str, int], full_scale: int, label: str, width: float) -> str:
+    """Return one bar per column with its count and share, as SVG."""
     left, right, letters = (_LABELS, width - 110.0, 26) if width > NARROW else (112.0, width - 104.0, 15)
     parts = []
     for number, (name, count) in enumerate(counts.items()):
-        y, share = 6 + number * _ROW, count / most
+        y, share = 6 + number * _ROW, count / full_scale
         parts.append(text(left - 10, y + 17, shortened(name, letters), "label", "end"))
         parts.append(box(left, y + 5, right - left, _ROW - 10, "trough"))
         parts.append(box(left, y + 5, share * (right - left), _ROW - 10, "bad", f"{name}: {count:,}"))
@@ -417,9 +428,9 @@ def _one_bar_a_row(counts: Mapping[str, int], most: int, label: str, width: floa
     return picture(width, len(counts) * _ROW + 12, parts, label)
 
 
-def _wrapped(words: str, most: int) -> list[str]:
-    """Lines of at most ``most`` characters."""
-    return wrap(words, most) or [""]
+def _wrapped(words: str, limit: int) -> list[str]:
+    """Lines of at most ``limit`` characters."""
+    return wrap(words, limit) or [""]
 
 
 def _round_edges(largest: int) -> list[int]:

@@ -102,18 +102,18 @@ def folder_aside(
     with _opened(target.parent) as parent:
         _sweep(parent, prefix)
         with _held(parent, prefix) as (folder, handle):
-            aside = _anchored(handle, folder)
+            staging = _anchored(handle, folder)
             try:
-                yield aside
-                for place, _, _ in os.walk(aside):
-                    sync_folder(Path(place))
-                os.chmod(aside, mode)
+                yield staging
+                for directory, _, _ in os.walk(staging):
+                    sync_folder(Path(directory))
+                os.chmod(staging, mode)
                 if _is_open_as(handle, folder):
                     _move(folder, parent / target.name, replace, removable)
                 if not _is_open_as(handle, parent / target.name) or not _is_open_as(handle, target):
                     raise DataError(f"{str(target)!r} was changed by another process while it was written.")
             except BaseException:
-                _clear(aside)
+                _clear(staging)
                 for name in (folder, parent / target.name):
                     if _is_open_as(handle, name):
                         name.rmdir()
@@ -128,11 +128,11 @@ class Scratch:
     """
 
     def __init__(self, parent: str | Path | None = None) -> None:
-        place = Path(parent if parent is not None else tempfile.gettempdir())
-        _sweep(place, _SCRATCH)
-        held = _held(place, _SCRATCH)
-        self.folder, _ = held.__enter__()
-        self._gone = weakref.finalize(self, _forget, held, self.folder)
+        parent_folder = Path(parent if parent is not None else tempfile.gettempdir())
+        _sweep(parent_folder, _SCRATCH)
+        holder = _held(parent_folder, _SCRATCH)
+        self.folder, _ = holder.__enter__()
+        self._gone = weakref.finalize(self, _forget, holder, self.folder)
 
     def close(self) -> None:
         """Remove the folder now."""
@@ -148,9 +148,9 @@ class Scratch:
             raise
 
 
-def _forget(held: AbstractContextManager[tuple[Path, int]], folder: Path) -> None:
+def _forget(holder: AbstractContextManager[tuple[Path, int]], folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    held.__exit__(None, None, None)
+    holder.__exit__(None, None, None)
 
 
 def read_blocks(path: Path) -> Iterator[bytes]:

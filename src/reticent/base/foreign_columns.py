@@ -29,33 +29,35 @@ _LARGEST = 2**63
 def from_pandas(frame: pd.DataFrame) -> pl.DataFrame:
     """A pandas frame without its index. Levels of column names are joined by ``_``, a column without a name is named by its position."""
     names = unique_names([_name(label, number) for number, label in enumerate(frame.columns, start=1)])
-    return pl.DataFrame([_of_pandas(frame.iloc[:, place], name) for place, name in enumerate(names)])
+    return pl.DataFrame([_of_pandas(frame.iloc[:, index], name) for index, name in enumerate(names)])
 
 
 def from_arrow(table: pa.Table) -> pl.DataFrame:
     """An Arrow table as a polars frame."""
     names = unique_names(table.schema.names)
-    return pl.DataFrame([_of_arrow(table.column(place), name) for place, name in enumerate(names)])
+    return pl.DataFrame([_of_arrow(table.column(index), name) for index, name in enumerate(names)])
 
 
 def from_mapping(columns: Mapping[Any, Any]) -> pl.DataFrame:
     """Columns by name: lists, arrays, series; a scalar is broadcast."""
     names = unique_names([_name(label, number) for number, label in enumerate(columns, start=1)])
-    made = {name: _of_values(values, name) for name, values in zip(names, columns.values(), strict=True)}
+    series_by_name = {name: _of_values(values, name) for name, values in zip(names, columns.values(), strict=True)}
     try:
-        return pl.DataFrame(made)
+        return pl.DataFrame(series_by_name)
     except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
-        lengths = ", ".join(f"{name!r} {len(values)}" for name, values in made.items() if isinstance(values, pl.Series))
+        lengths = ", ".join(
+            f"{name!r} {len(values)}" for name, values in series_by_name.items() if isinstance(values, pl.Series)
+        )
         raise DataError(f"These columns do not form a table: {first_line(error)}. Lengths: {lengths}.") from None
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """The names. Raises if they are not unique."""
-    places: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
-        if places.setdefault(name, number) != number:
+        if number_of.setdefault(name, number) != number:
             raise DataError(
-                f"Two columns are named {name!r}, columns {places[name]} and {number}. Every column needs a name of its own: rename one of them.",
+                f"Two columns are named {name!r}, columns {number_of[name]} and {number}. Every column needs a name of its own: rename one of them.",
                 column=name,
             )
     return list(names)
@@ -69,6 +71,7 @@ def _name(label: Any, number: int) -> str:
 
 
 def _of_pandas(column: pd.Series[Any], name: str) -> pl.Series:
+    """Convert a pandas column to polars by its dtype; periods other than days, and intervals, become text."""
     import pandas as pd
 
     dtype = column.dtype
@@ -99,6 +102,7 @@ def _of_pandas(column: pd.Series[Any], name: str) -> pl.Series:
 
 
 def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:
+    """Convert an Arrow column to polars by its type, decoding what polars does not read."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -111,11 +115,11 @@ def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:
         decoded = [pc.run_end_decode(chunk) for chunk in column.chunks]
         return _of_arrow(pa.chunked_array(decoded, kind.value_type), name)
     if pa.types.is_decimal256(kind):
-        narrow = pa.decimal128(38, kind.scale) if 0 <= kind.scale <= 38 else None
+        narrower = pa.decimal128(38, kind.scale) if 0 <= kind.scale <= 38 else None
         try:
             return (
-                _of_arrow(column.cast(narrow), name)
-                if narrow is not None
+                _of_arrow(column.cast(narrower), name)
+                if narrower is not None
                 else _of_arrow(column.cast(pa.string()), name)
             )
         except pa.ArrowInvalid:
@@ -151,16 +155,16 @@ def _of_values(values: Any, name: str) -> Any:
 
 
 def _series(values: Iterable[Any], name: str) -> pl.Series:
-    listed: Any = values if hasattr(values, "__len__") else list(values)
+    values_listed: Any = values if hasattr(values, "__len__") else list(values)
     try:
-        made = pl.Series(name, listed)
+        series = pl.Series(name, values_listed)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        return _mixed(listed, name)
-    if made.dtype == pl.Object:
-        return _mixed(listed, name)
+        return _mixed(values_listed, name)
+    if series.dtype == pl.Object:
+        return _mixed(values_listed, name)
     # Integers beyond 64 bits are kept as text, as in a file.
-    wide = made.dtype == pl.Int128 and not bool(made.is_between(-_LARGEST, _LARGEST - 1).all())
-    return made.cast(pl.String) if wide else made
+    exceeds_64_bits = series.dtype == pl.Int128 and not bool(series.is_between(-_LARGEST, _LARGEST - 1).all())
+    return series.cast(pl.String) if exceeds_64_bits else series
 
 
 def _mixed(values: Iterable[Any], name: str) -> pl.Series:
@@ -214,5 +218,5 @@ def _unreadable(name: str, kind: str, error: BaseException | None) -> DataError:
 
 
 def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -26,8 +26,8 @@ _CHUNK_SHARE = 16
 
 def budget() -> int:
     """The number of bytes that a job may use."""
-    said = os.environ.get(MEMORY)
-    return _read(said) if said else 2 * _available() // 3
+    setting = os.environ.get(MEMORY)
+    return _read(setting) if setting else 2 * _available() // 3
 
 
 def budget_is_said() -> bool:
@@ -57,14 +57,14 @@ def text_memory(size: int) -> int:
 
 def rows_at_once(columns: int) -> int:
     """The chunk size of a stream, in rows."""
-    wanted = budget() // (_CHUNK_SHARE * _BYTES_PER_CELL * max(columns, 1))
-    return min(max(wanted, _SMALLEST_CHUNK), _LARGEST_CHUNK)
+    rows = budget() // (_CHUNK_SHARE * _BYTES_PER_CELL * max(columns, 1))
+    return min(max(rows, _SMALLEST_CHUNK), _LARGEST_CHUNK)
 
 
-def _read(said: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", said.strip().upper())
+def _read(setting: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", setting.strip().upper())
     if match is None:
-        raise PolicyError(f"{MEMORY} must be a size such as 500MB or 2GB, but it is {said!r}.")
+        raise PolicyError(f"{MEMORY} must be a size such as 500MB or 2GB, but it is {setting!r}.")
     return int(float(match[1]) * _UNITS[match[2] or ""])
 
 

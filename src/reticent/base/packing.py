@@ -43,10 +43,10 @@ def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArra
     dtype: Any = np.int32 if prod(sizes) < 2**31 else np.int64
     keys: NDArray[Any] = np.zeros(length, dtype=dtype)
     for part in portions(length):
-        mine = keys[part]
+        part_keys = keys[part]
         for column, size in zip(codes, sizes, strict=True):
-            mine *= dtype(size)
-            mine += column[part]
+            part_keys *= dtype(size)
+            part_keys += column[part]
     return keys
 
 
@@ -113,40 +113,40 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
     Sorting numbers is far faster than argsort, so every index travels in the low bits of one word, below as much of its
     number as fits. Ties are sorted by the remaining digits.
     """
-    places = max(length - 1, 0).bit_length()
-    free = WORD - places
-    taken, rest = list[tuple[NDArray[Any], int, int]](), list[Digit]()
+    index_bits = max(length - 1, 0).bit_length()
+    free = WORD - index_bits
+    digits_taken, digits_left = list[tuple[NDArray[Any], int, int]](), list[Digit]()
     for digit, bits in digits:
-        some = min(bits, free)
-        free -= some
-        if some:
-            taken.append((digit, bits - some, some))
-        if some < bits:
-            rest.append((digit, bits - some))
+        bits_taken = min(bits, free)
+        free -= bits_taken
+        if bits_taken:
+            digits_taken.append((digit, bits - bits_taken, bits_taken))
+        if bits_taken < bits:
+            digits_left.append((digit, bits - bits_taken))
     words = np.zeros(length, dtype=np.uint64)
     for part in portions(length):
-        mine = words[part]
-        for digit, below, some in taken:
-            mine <<= np.uint64(some)
-            mine |= digit[part].astype(np.uint64) >> np.uint64(below)
-        mine <<= np.uint64(places)
-        mine |= np.arange(part.start, part.stop, dtype=np.uint64)
-    words, last = sorted_numbers(words), np.uint64((1 << places) - 1)
+        part_words = words[part]
+        for digit, below, bits_taken in digits_taken:
+            part_words <<= np.uint64(bits_taken)
+            part_words |= digit[part].astype(np.uint64) >> np.uint64(below)
+        part_words <<= np.uint64(index_bits)
+        part_words |= np.arange(part.start, part.stop, dtype=np.uint64)
+    words, last = sorted_numbers(words), np.uint64((1 << index_bits) - 1)
     order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
     for part in portions(length):
         order[part] = words[part] & last
         # Words that differ in more than their index bits differ by more than any index.
         np.greater(words[1:][part] ^ words[:-1][part], last, out=fresh[1:][part])
-    if rest:
-        alone = fresh.copy()
-        alone[:-1] &= fresh[1:]
-        among = np.flatnonzero(~alone)
-        if len(among):
-            tied, run = order[among], np.cumsum(fresh[among]) - 1
-            left = [(digit[tied] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in rest]
-            inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *left], len(tied))
-            order[among] = tied[inner]
-            fresh[among[starts]] = True
+    if digits_left:
+        is_single = fresh.copy()
+        is_single[:-1] &= fresh[1:]
+        tied_positions = np.flatnonzero(~is_single)
+        if len(tied_positions):
+            tied, run = order[tied_positions], np.cumsum(fresh[tied_positions]) - 1
+            lower_digits = [(digit[tied] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in digits_left]
+            inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *lower_digits], len(tied))
+            order[tied_positions] = tied[inner]
+            fresh[tied_positions[starts]] = True
     return order, np.flatnonzero(fresh)
 
 
@@ -174,7 +174,7 @@ def remember(points: Sequence[Codes], rows: Sequence[Codes], counted: Distinct) 
     def forget(_: ref[Codes]) -> None:
         _COUNTED.pop(address, None)
 
-    _COUNTED[address] = counted, tuple(ref(each, forget) for each in (*points, *rows))
+    _COUNTED[address] = counted, tuple(ref(array, forget) for array in (*points, *rows))
 
 
 def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -182,21 +182,25 @@ def positions(points: Sequence[Codes], rows: Sequence[Codes], sizes: Sequence[in
     counted, arrays = _COUNTED.get(id(points[0]), (None, ()))
     if counted is not None and _same(arrays, (*points, *rows)):
         return counted.ids.astype(np.int64)
-    known, space = len(points[0]), prod(sizes)
+    point_count, space = len(points[0]), prod(sizes)
     if is_dense(space, len(rows[0])):
-        places = np.full(space, -1, dtype=np.int32)
-        places[pack(points, sizes, known)[0]] = np.arange(known)
-        return places.take(pack(rows, sizes, len(rows[0]))[0]).astype(np.int64)
-    together = [np.concatenate([mine, theirs]) for mine, theirs in zip(points, rows, strict=True)]
-    ids, count = number(*pack(together, sizes, len(together[0])))
-    place: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
-    place[ids[:known]] = np.arange(known)
-    matches: NDArray[np.int64] = place[ids[known:]]
+        index_of = np.full(space, -1, dtype=np.int32)
+        index_of[pack(points, sizes, point_count)[0]] = np.arange(point_count)
+        return index_of.take(pack(rows, sizes, len(rows[0]))[0]).astype(np.int64)
+    joint_codes = [
+        np.concatenate([point_codes, row_codes]) for point_codes, row_codes in zip(points, rows, strict=True)
+    ]
+    ids, count = number(*pack(joint_codes, sizes, len(joint_codes[0])))
+    index_of_id: NDArray[np.int64] = np.full(count, -1, dtype=np.int64)
+    index_of_id[ids[:point_count]] = np.arange(point_count)
+    matches: NDArray[np.int64] = index_of_id[ids[point_count:]]
     return matches
 
 
-def _same(known: Sequence[ref[Codes]], given: Sequence[Codes]) -> bool:
-    return len(known) == len(given) and all(one() is other for one, other in zip(known, given, strict=True))
+def _same(references: Sequence[ref[Codes]], arrays: Sequence[Codes]) -> bool:
+    return len(references) == len(arrays) and all(
+        reference() is array for reference, array in zip(references, arrays, strict=True)
+    )
 
 
 def sum_by(ids: NDArray[Any], weights: NDArray[Any] | None, groups: int) -> NDArray[np.int64]:

@@ -23,25 +23,30 @@ def made_from(kind: Kind, name: str, parameters: Mapping[str, Any]) -> Any:
     Raises :class:`ParameterError`, with ``setting`` naming a parameter that is unknown (with a hint), missing, or of
     the wrong type.
     """
-    make, known = load(kind, name), parameters_of(kind, name)
-    listed = f"Its parameters are: {', '.join(known)}." if known else "It has no parameters."
-    for given in parameters:
-        if given not in known:
+    constructor, parameters_known = load(kind, name), parameters_of(kind, name)
+    listed = f"Its parameters are: {', '.join(parameters_known)}." if parameters_known else "It has no parameters."
+    for parameter in parameters:
+        if parameter not in parameters_known:
             raise ParameterError(
-                f"{name} has no parameter {given!r}.{did_you_mean(given, known)} {listed}", setting=(given,)
+                f"{name} has no parameter {parameter!r}.{did_you_mean(parameter, parameters_known)} {listed}",
+                setting=(parameter,),
             )
-    missing = [key for key, each in known.items() if each.default is Parameter.empty and key not in parameters]
+    missing = [
+        key
+        for key, signature_entry in parameters_known.items()
+        if signature_entry.default is Parameter.empty and key not in parameters
+    ]
     if missing:
         raise ParameterError(f"{name} needs {', '.join(missing)}. {listed}")
     try:
-        made, problem = make(**parameters), None
+        instance, problem = constructor(**parameters), None
     except Exception as error:
-        made, problem = None, error
+        instance, problem = None, error
     if not (isinstance(problem, ReticentError) and problem.setting):
-        problem = _misfit(name, parameters, _hints(make), problem) or problem
+        problem = _misfit(name, parameters, _hints(constructor), problem) or problem
     if problem is not None:
         raise problem
-    return made
+    return instance
 
 
 def parameter(
@@ -54,22 +59,27 @@ def parameter(
     return field(default=default, metadata={"stated": stated, "written": written})
 
 
-def described(made: Any, written: Callable[[Any], Any] | None = None) -> dict[str, Any]:
+def described(instance: Any, encode: Callable[[Any], Any] | None = None) -> dict[str, Any]:
     """The name of a method and its public parameters as plain data, the inverse of :func:`made_from`.
 
     Parameters are stated if they differ from their default, unless their field (:func:`parameter`) requests otherwise;
-    ``written`` is the encoding of parameters without one of their own.
+    ``encode`` is the encoding of parameters without one of their own.
     """
-    description: dict[str, Any] = {"name": type(made).__name__}
-    for each in fields(made):
-        rule = each.metadata.get("stated", "changed")
-        if rule == "never" or each.name.startswith("_"):
+    description: dict[str, Any] = {"name": type(instance).__name__}
+    for dataclass_field in fields(instance):
+        rule = dataclass_field.metadata.get("stated", "changed")
+        if rule == "never" or dataclass_field.name.startswith("_"):
             continue
-        write = each.metadata.get("written") or written or plain_parameter
-        usual = each.default if each.default_factory is MISSING else each.default_factory()
-        value, default = (None if given is None else write(given) for given in (getattr(made, each.name), usual))
+        write = dataclass_field.metadata.get("written") or encode or plain_parameter
+        default_value = (
+            dataclass_field.default if dataclass_field.default_factory is MISSING else dataclass_field.default_factory()
+        )
+        value, default = (
+            None if stated is None else write(stated)
+            for stated in (getattr(instance, dataclass_field.name), default_value)
+        )
         if rule == "always" or value != default:
-            description[each.name] = value
+            description[dataclass_field.name] = value
     return description
 
 
@@ -124,26 +134,26 @@ def _misfit(
 
 def _fits(value: Any, hint: Any) -> bool:
     """True if a value is of an annotated type. A string counts as a list of strings, and an integer as a number."""
-    kind, inner = get_origin(hint), get_args(hint)
+    kind, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if kind in (Union, UnionType):
-        return any(_fits(value, each) for each in inner)
+        return any(_fits(value, alternative) for alternative in arguments)
     if kind is Literal:
-        return any(type(value) is type(each) and value == each for each in inner)
+        return any(type(value) is type(option) and value == option for option in arguments)
     if kind is not None and issubclass(kind, Mapping):
-        keys, values = inner
+        keys, values = arguments
         return isinstance(value, Mapping) and all(
-            _fits(key, keys) and _fits(each, values) for key, each in value.items()
+            _fits(key, keys) and _fits(item, values) for key, item in value.items()
         )
     if kind is not None and issubclass(kind, Iterable):
         if isinstance(value, str):
-            return _fits(value, inner[0])
+            return _fits(value, arguments[0])
         if not isinstance(value, Iterable) or isinstance(value, Mapping):
             return False
-        listed = list(value)
-        wanted = [inner[0]] * len(listed) if len(inner) == 1 or inner[1] is ... else inner
-        return len(listed) == len(wanted) and all(map(_fits, listed, wanted))
+        items = list(value)
+        item_types = [arguments[0]] * len(items) if len(arguments) == 1 or arguments[1] is ... else arguments
+        return len(items) == len(item_types) and all(map(_fits, items, item_types))
     if kind is Callable:
         return callable(value)
     if hint in (int, float):

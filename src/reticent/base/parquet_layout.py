@@ -108,17 +108,21 @@ class ParquetLayout:
         for group in self._groups:
             for chunk in group.get(1, ()):
                 if isinstance(chunk.get(4), int) and 4 <= chunk[4] < self._footer_start:
-                    places, end = self._reader(chunk[4]).struct()
-                    if end == chunk[4] + chunk.get(5, 0) and _only_numbers(places):
+                    content, end = self._reader(chunk[4]).struct()
+                    if end == chunk[4] + chunk.get(5, 0) and _only_numbers(content):
                         yield chunk[4], end
                 metadata = chunk.get(3, {})
-                after = self._start(metadata) + metadata.get(7, 0)
-                if after < self._footer_start and (copy := self._copy(after)) is not None and copy[0] == metadata:
-                    yield after, copy[1]
+                end_of_data = self._start(metadata) + metadata.get(7, 0)
+                if (
+                    end_of_data < self._footer_start
+                    and (copy := self._copy(end_of_data)) is not None
+                    and copy[0] == metadata
+                ):
+                    yield end_of_data, copy[1]
 
-    def _copy(self, place: int) -> tuple[dict[int, Any], int] | None:
+    def _copy(self, offset: int) -> tuple[dict[int, Any], int] | None:
         try:
-            return self._reader(place).struct()
+            return self._reader(offset).struct()
         except DataError:
             return None
 
@@ -176,8 +180,8 @@ class ParquetLayout:
     def _start(chunk: dict[int, Any]) -> int:
         return min((chunk[key] for key in (9, 11) if isinstance(chunk.get(key), int)), default=-1)
 
-    def _reader(self, place: int) -> _Compact:
-        return _Compact(self.content, place, self.file)
+    def _reader(self, offset: int) -> _Compact:
+        return _Compact(self.content, offset, self.file)
 
     def _damaged(self, why: str) -> DataError:
         return DataError(f"{self.file} cannot be read as Parquet: {why}. Is the file complete?")
@@ -204,6 +208,7 @@ class _Compact:
         return fields, self.place
 
     def _value(self, kind: int, depth: int) -> Any:
+        """Return the next value of a type of Thrift's compact protocol; lists, maps and structs are read with their contents."""
         if kind in (1, 2, 3):
             return self._byte()
         if kind in (4, 5, 6):

@@ -168,22 +168,29 @@ class DeclaredBudget:
     relation: Relation | None = None
 
     @classmethod
-    def of(cls, given: object, owner: str) -> DeclaredBudget | None:
+    def of(cls, declared: object, owner: str) -> DeclaredBudget | None:
         """The budget from a mapping such as ``{"epsilon": 10, "delta": "1e-4"}``, or None. Raises :class:`PolicyError` otherwise."""
-        if given is None or isinstance(given, DeclaredBudget):
-            return given
-        if not isinstance(given, Mapping) or not {"epsilon"} <= set(given) <= {"epsilon", "delta", "unit", "relation"}:
+        if declared is None or isinstance(declared, DeclaredBudget):
+            return declared
+        if not isinstance(declared, Mapping) or not {"epsilon"} <= set(declared) <= {
+            "epsilon",
+            "delta",
+            "unit",
+            "relation",
+        }:
             raise PolicyError(
-                f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, and optionally unit and relation, but it is {given!r}.",
+                f"{owner}: budget must name the totals of epsilon and delta, such as {{'epsilon': 10, 'delta': '1e-4'}}, and optionally unit and relation, but it is {declared!r}.",
                 setting=("budget",),
-                value=given,
+                value=declared,
             )
-        unit, relation = given.get("unit"), given.get("relation")
+        unit, relation = declared.get("unit"), declared.get("relation")
         if unit is not None:
             one_of(unit, f"{owner}: budget: unit", UNITS)
         if relation is not None:
             one_of(relation, f"{owner}: budget: relation", RELATIONS)
-        epsilon, delta = (exact(given.get(name, 0), f"{owner}: budget: {name}", low=0) for name in ("epsilon", "delta"))
+        epsilon, delta = (
+            exact(declared.get(name, 0), f"{owner}: budget: {name}", low=0) for name in ("epsilon", "delta")
+        )
         return cls(Amounts(epsilon, delta), unit, relation)
 
 

@@ -45,14 +45,14 @@ class Randomness:
         width = max(1, (bound - 1).bit_length())
         source = None if self.insecure_seed is None else np.random.default_rng(self.insecure_seed)
         kind = np.dtype("<u4" if width <= 32 else "<u8")
-        drawn = np.empty(0, dtype=np.int64)
-        while len(drawn) < count:
-            missing = (count - len(drawn)) * (1 << width) // bound + 16
+        accepted = np.empty(0, dtype=np.int64)
+        while len(accepted) < count:
+            missing = (count - len(accepted)) * (1 << width) // bound + 16
             size = kind.itemsize * missing
             raw = secrets.token_bytes(size) if source is None else source.bytes(size)
-            fresh = np.bitwise_and(np.frombuffer(raw, dtype=kind), (1 << width) - 1)
-            drawn = np.concatenate([drawn, fresh[fresh < bound].astype(np.int64)])
-        return drawn[:count]
+            numbers = np.bitwise_and(np.frombuffer(raw, dtype=kind), (1 << width) - 1)
+            accepted = np.concatenate([accepted, numbers[numbers < bound].astype(np.int64)])
+        return accepted[:count]
 
     def tokens(self, count: int) -> list[str]:
         """Distinct random names of 16 hexadecimal digits."""
@@ -75,21 +75,21 @@ def uniform_below(bounds: NDArray[np.uint64], words: WordStream) -> NDArray[np.u
     """A uniform integer below each of the ``bounds`` (1 to 2^63), exact: as many bits as the bound has, by rejection sampling."""
     if len(bounds) and not (bounds.min() >= 1 and bounds.max() <= _LARGEST_BOUND):
         raise ValueError("bounds must be between 1 and 2^63")
-    most = bounds - np.uint64(1)
+    masks = bounds - np.uint64(1)
     for shift in (1, 2, 4, 8, 16, 32):
-        most |= most >> np.uint64(shift)
-    drawn = words(len(bounds)) & most
-    open_ = np.flatnonzero(drawn >= bounds)
-    while len(open_):
-        drawn[open_] = words(len(open_)) & most[open_]
-        open_ = open_[drawn[open_] >= bounds[open_]]
-    return drawn
+        masks |= masks >> np.uint64(shift)
+    sampled = words(len(bounds)) & masks
+    rejected = np.flatnonzero(sampled >= bounds)
+    while len(rejected):
+        sampled[rejected] = words(len(rejected)) & masks[rejected]
+        rejected = rejected[sampled[rejected] >= bounds[rejected]]
+    return sampled
 
 
 def whole_below(bound: int, words: WordStream) -> int:
     """A uniform integer below any bound, exact."""
     bits = (bound - 1).bit_length()
     while True:
-        drawn = int.from_bytes(words(-(-bits // 64)).tobytes(), "little") & ((1 << bits) - 1)
-        if drawn < bound:
-            return drawn
+        sampled = int.from_bytes(words(-(-bits // 64)).tobytes(), "little") & ((1 << bits) - 1)
+        if sampled < bound:
+            return sampled

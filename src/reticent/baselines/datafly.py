@@ -60,14 +60,14 @@ class Datafly(GroupMethod):
 
     def grouped(self, run: GroupRun) -> Grouping:
         """Return the first passing node on the greedy path."""
-        table, wanted, limit = run.table, run.definition, exact(self.suppression, "suppression")
+        table, definition, limit = run.table, run.definition, exact(self.suppression, "suppression")
         frequencies = count_table(table, run.context, floor=self._start(table, run.context))
-        several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
-        evaluator = Evaluator(frequencies, wanted, limit, "loss", quasi_sets=several, context=run.context)
+        column_sets = judged_sets(table, definition) if table.quasi_sets is not None or own_sets(definition) else None
+        evaluator = Evaluator(frequencies, definition, limit, "loss", quasi_sets=column_sets, context=run.context)
         levels = frequencies.levels
         fixed = self._lattice()
         while not self._passes(
-            evaluator, levels, lambda points: fixed.leaving(table, wanted, points, evaluator.allowed)
+            evaluator, levels, lambda points: fixed.leaving(table, definition, points, evaluator.allowed)
         ):
             distinct = _distinct_values(evaluator.points(levels), evaluator.space.top)
             if not any(distinct):

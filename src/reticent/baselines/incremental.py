@@ -86,12 +86,16 @@ class SweeneyGroups:
             return self._joined(rows.points, group, new)
         for value in np.unique(rows.value):
             # Groups of one value do not include those of the first release, formed before the value counted as known.
-            mine = new[rows.value[new] == value]
-            pure = np.flatnonzero((rows.value == value) & (rows.cohort > 0))
-            known = np.where(np.isin(np.arange(len(group)), pure), group, -1)
-            placed = self._joined(rows.points, known, mine)
-            fresh = placed[mine] > int(known.max(initial=-1))
-            group[mine] = np.where(fresh, placed[mine] - int(known.max(initial=-1)) + int(group.max()), placed[mine])
+            new_of_value = new[rows.value[new] == value]
+            groups_of_value = np.flatnonzero((rows.value == value) & (rows.cohort > 0))
+            known_groups = np.where(np.isin(np.arange(len(group)), groups_of_value), group, -1)
+            placed = self._joined(rows.points, known_groups, new_of_value)
+            is_new_group = placed[new_of_value] > int(known_groups.max(initial=-1))
+            group[new_of_value] = np.where(
+                is_new_group,
+                placed[new_of_value] - int(known_groups.max(initial=-1)) + int(group.max()),
+                placed[new_of_value],
+            )
         return group
 
     def _joined(self, points: Points, group: Ints, new: Ints) -> Ints:
@@ -145,10 +149,11 @@ class ByunGroups:
 
     def _diverse(self, group: Ints, value: Ints) -> NDArray[np.bool_]:
         """Mask the rows in groups with enough distinct values."""
-        found = pl.DataFrame({"group": group, "value": value})
-        return (found.select(pl.col("value").n_unique().over("group"))["value"] >= self.l).to_numpy()
+        rows_of_groups = pl.DataFrame({"group": group, "value": value})
+        return (rows_of_groups.select(pl.col("value").n_unique().over("group"))["value"] >= self.l).to_numpy()
 
     def _split(self, rows: NewRows, group: Ints) -> Ints:
+        """Split groups at medians while, in both halves, every cohort has enough distinct values."""
         split, count = np.full(len(group), -1, dtype=np.int64), 0
         inside = np.flatnonzero(group >= 0)
         order = inside[np.argsort(group[inside], kind="stable")]
@@ -188,10 +193,10 @@ def publish_incrementally(
         [2, 4]
     """
     releases: list[IncrementalRelease] = []
-    seen: pl.DataFrame | None = None
+    previous: pl.DataFrame | None = None
     cohort, group = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for number, frame in enumerate(frames):
-        rows = _grown(seen, frame.select(key, *quasi, sensitive), key)
+        rows = _grown(previous, frame.select(key, *quasi, sensitive), key)
         added = rows.height - len(cohort)
         cohort = np.concatenate([cohort, np.full(added, number)])
         group = np.concatenate([group, np.full(added, -1)])
@@ -199,15 +204,15 @@ def publish_incrementally(
         # The cohort of a waiting row is the release that first publishes it.
         cohort = np.where(group < 0, number, cohort)
         group = publisher.place(NewRows(_scaled(rows, quasi), value, cohort, group))
-        out = np.flatnonzero(group >= 0)
-        if not len(out):
+        published = np.flatnonzero(group >= 0)
+        if not len(published):
             raise Infeasible(
                 f"None of the {rows.height} people can be published with {publisher!r} yet. Start with more rows."
             )
-        shown = np.unique(group[out], return_inverse=True)[1]
-        releases.append(IncrementalRelease(rows[out], shown, rows[np.flatnonzero(group < 0)]))
-        group[out] = shown
-        seen = rows
+        group_numbers = np.unique(group[published], return_inverse=True)[1]
+        releases.append(IncrementalRelease(rows[published], group_numbers, rows[np.flatnonzero(group < 0)]))
+        group[published] = group_numbers
+        previous = rows
     return releases
 
 
@@ -217,8 +222,8 @@ def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.Dat
         raise DataError(f"Column {key!r} has a value more than once. One row per person is needed.", column=key)
     if before is None:
         return frame
-    kept = before.join(frame, on=frame.columns, how="semi", maintain_order="left")
-    if kept.height < before.height:
+    unchanged = before.join(frame, on=frame.columns, how="semi", maintain_order="left")
+    if unchanged.height < before.height:
         raise DataError(
             "A row of the previous table is missing or was changed, but these publishers support only tables that grow. Use republish for other changes."
         )
@@ -228,9 +233,9 @@ def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.Dat
 def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
     """Scale quasi values to [0, 1]: numbers by their range, others by rank."""
     columns = [rows[name] if rows[name].dtype.is_numeric() else rows[name].rank("dense") for name in quasi]
-    found = np.stack([each.cast(pl.Float64).to_numpy() for each in columns], axis=1)
-    low, high = found.min(axis=0), found.max(axis=0)
-    return np.asarray((found - low) / np.where(high > low, high - low, 1.0))
+    matrix = np.stack([column.cast(pl.Float64).to_numpy() for column in columns], axis=1)
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    return np.asarray((matrix - low) / np.where(high > low, high - low, 1.0))
 
 
 def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
@@ -239,21 +244,23 @@ def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
     inside, nearest = np.full(len(new), -1, dtype=np.int64), np.full(len(new), -1, dtype=np.int64)
     if not count or not len(new):
         return inside, nearest
-    known = np.flatnonzero(group >= 0)
+    grouped = np.flatnonzero(group >= 0)
     low, high = np.full((count, points.shape[1]), np.inf), np.full((count, points.shape[1]), -np.inf)
-    np.minimum.at(low, group[known], points[known])
-    np.maximum.at(high, group[known], points[known])
-    there = np.isfinite(low).all(axis=1)
-    sides = np.where(there, (high - low).sum(axis=1), np.inf)
+    np.minimum.at(low, group[grouped], points[grouped])
+    np.maximum.at(high, group[grouped], points[grouped])
+    has_box = np.isfinite(low).all(axis=1)
+    sides = np.where(has_box, (high - low).sum(axis=1), np.inf)
     step = max(1, _CHUNK // (count * points.shape[1]))
     for begin in range(0, len(new), step):
-        some = points[new[begin : begin + step], None, :]
+        batch = points[new[begin : begin + step], None, :]
         with np.errstate(invalid="ignore"):
-            growth = (np.maximum(low - some, 0) + np.maximum(some - high, 0)).sum(axis=2)
-        growth = np.where(there, growth, np.inf)
+            growth = (np.maximum(low - batch, 0) + np.maximum(batch - high, 0)).sum(axis=2)
+        growth = np.where(has_box, growth, np.inf)
         nearest[begin : begin + step] = np.argmin(growth, axis=1)
-        held = np.argmin(np.where(growth == 0, sides, np.inf), axis=1)
-        inside[begin : begin + step] = np.where(growth[np.arange(len(held)), held] == 0, held, -1)
+        smallest_box = np.argmin(np.where(growth == 0, sides, np.inf), axis=1)
+        inside[begin : begin + step] = np.where(
+            growth[np.arange(len(smallest_box)), smallest_box] == 0, smallest_box, -1
+        )
     return inside, nearest
 
 
@@ -273,12 +280,12 @@ def _halved(points: Points, members: Ints, passes: Callable[[Ints], bool]) -> In
     return part
 
 
-def _median_halves(points: Points, members: Ints, some: Ints, passes: Callable[[Ints], bool]) -> list[Ints] | None:
-    mine = points[members[some]]
-    for column in np.argsort(mine.min(axis=0) - mine.max(axis=0), kind="stable").tolist():
-        low = mine[:, column] < np.median(mine[:, column])
-        low = low if low.any() else mine[:, column] <= np.median(mine[:, column])
-        halves: list[Any] = [some[low], some[~low]]
+def _median_halves(points: Points, members: Ints, subset: Ints, passes: Callable[[Ints], bool]) -> list[Ints] | None:
+    member_points = points[members[subset]]
+    for column in np.argsort(member_points.min(axis=0) - member_points.max(axis=0), kind="stable").tolist():
+        low = member_points[:, column] < np.median(member_points[:, column])
+        low = low if low.any() else member_points[:, column] <= np.median(member_points[:, column])
+        halves: list[Any] = [subset[low], subset[~low]]
         if all(len(half) and passes(members[half]) for half in halves):
             return halves
     return None

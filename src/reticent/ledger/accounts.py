@@ -115,9 +115,9 @@ class Account(ShownAsCard):
     @cached_property
     def sum(self) -> Amounts:
         """The total by basic composition."""
-        losses = [each.loss for each in self.charges]
+        losses = [loss.loss for loss in self.charges]
         return Amounts(
-            sum((each.epsilon for each in losses), Fraction(0)), sum((each.delta for each in losses), Fraction(0))
+            sum((loss.epsilon for loss in losses), Fraction(0)), sum((each.delta for each in losses), Fraction(0))
         )
 
     @cached_property
@@ -251,8 +251,12 @@ class Accounts:
         self, writing: WriteTransaction, number: int, account: Account, cost: PrivacyCost, entry: int | None
     ) -> Account:
         loss = cost.under(account.unit, account.relation)
-        known = [each.loss for each in account.charges if cost.once is not None and each.once == cost.once]
-        if any(each.epsilon >= loss.epsilon and each.delta >= loss.delta for each in known):
+        losses = [
+            charge_made.loss
+            for charge_made in account.charges
+            if cost.once is not None and charge_made.once == cost.once
+        ]
+        if any(known_loss.epsilon >= loss.epsilon and known_loss.delta >= loss.delta for known_loss in losses):
             return account
         charge = AccountCharge(cost.purpose, loss, now(), cost.once)
         after = account.with_charge(charge)
@@ -281,12 +285,15 @@ class Accounts:
     def _check_same(self, account: Account, budget: DeclaredBudget) -> None:
         """Raise if a declaration differs from the account."""
         declared = {"total": budget.total, "unit": budget.unit, "relation": budget.relation}
-        for name, given in declared.items():
-            stands = getattr(account, name)
-            if given is not None and given != stands:
-                said, had = (_figure(each) if isinstance(each, Amounts) else repr(each) for each in (given, stands))
+        for name, declared_value in declared.items():
+            recorded = getattr(account, name)
+            if declared_value is not None and declared_value != recorded:
+                declared_text, recorded_text = (
+                    _figure(value) if isinstance(value, Amounts) else repr(value)
+                    for value in (declared_value, recorded)
+                )
                 raise LedgerError(
-                    f"The account of data set {account.dataset!r} has the {name} {had}, which a release cannot change to {said}: what was published relied on it. Declare {had}, or nothing"
+                    f"The account of data set {account.dataset!r} has the {name} {recorded_text}, which a release cannot change to {declared_text}: what was published relied on it. Declare {recorded_text}, or nothing"
                     + (
                         f"; other totals: reticent ledger budget {account.dataset!r} --epsilon ... --reason ..."
                         if name == "total"
@@ -296,6 +303,7 @@ class Accounts:
                 )
 
     def _account(self, reading: ReadTransaction, number: int) -> Account | None:
+        """Return the account of a data set with all charges that were not withdrawn; None if it has none."""
         rows = reading.rows("accounts", number)
         charges = tuple(
             AccountCharge(
@@ -307,11 +315,11 @@ class Accounts:
         earlier = self._earlier(reading, number)
         if not rows:
             return earlier
-        last = rows[-1]
-        before = () if earlier is None else earlier.charges
-        unit, relation = cast(ProtectedUnit, last["unit"]), cast(Relation, last["relation"])
-        total = Amounts(Fraction(last["epsilon"]), Fraction(last["delta"]))
-        return Account(reading.name(number), unit, relation, total, (*before, *charges))
+        newest = rows[-1]
+        earlier_charges = () if earlier is None else earlier.charges
+        unit, relation = cast(ProtectedUnit, newest["unit"]), cast(Relation, newest["relation"])
+        total = Amounts(Fraction(newest["epsilon"]), Fraction(newest["delta"]))
+        return Account(reading.name(number), unit, relation, total, (*earlier_charges, *charges))
 
     def _earlier(self, reading: ReadTransaction, number: int) -> Account | None:
         """The spending of an earlier version from budgets of epsilon and delta, as an account of replaced rows; None if
@@ -321,20 +329,22 @@ class Accounts:
         """
         budgets = {row["name"]: row for row in reading.rows("budgets", number) if row["scope"] == "data set"}
         total, charges = [Fraction(0), Fraction(0)], []
-        sums = [each for each in reading.rows("spendings", number) if _EARLIER_SUMS.fullmatch(each["purpose"])]
+        sums = [
+            spending for spending in reading.rows("spendings", number) if _EARLIER_SUMS.fullmatch(spending["purpose"])
+        ]
         if sums:
             columns = [row for row in reading.rows("budgets", number) if row["scope"] != "data set"]
             total[0] = sum((Fraction(row["total"]) for row in columns), Fraction(0))
-            loss = LossBound(sum((Fraction(each["amount"]) for each in sums), Fraction(0)))
+            loss = LossBound(sum((Fraction(spending["amount"]) for spending in sums), Fraction(0)))
             charges.append(AccountCharge("noisy sums of earlier versions", loss, sums[0]["made"]))
         for names in _EARLIER:
             amounts = {purpose: [Fraction(0), Fraction(0)] for purpose in (True, False)}
-            for place, name in enumerate(names):
+            for index, name in enumerate(names):
                 if name in budgets:
-                    total[place] += Fraction(budgets[name]["total"])
+                    total[index] += Fraction(budgets[name]["total"])
                     for row in reading.rows("spendings", number):
                         if row["budget"] == budgets[name]["id"]:
-                            amounts[row["purpose"] in _EARLIER_UNBOUNDED][place] += Fraction(row["amount"])
+                            amounts[row["purpose"] in _EARLIER_UNBOUNDED][index] += Fraction(row["amount"])
             for unbounded, (epsilon, delta) in amounts.items():
                 if epsilon or delta:
                     loss = LossBound(epsilon, delta).times(2 if unbounded else 1)
@@ -355,10 +365,10 @@ def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = 
 
     if isinstance(ledger, Ledger):
         return ledger.accounts.of(dataset)
-    place = ledger if isinstance(ledger, LedgerLocation) else LedgerLocation.of(ledger)
-    if not place.path.exists():
-        raise LedgerError(f"There is no ledger at {str(place.path)!r}, so no data set has an account.")
-    with Ledger(place) as book:
+    location = ledger if isinstance(ledger, LedgerLocation) else LedgerLocation.of(ledger)
+    if not location.path.exists():
+        raise LedgerError(f"There is no ledger at {str(location.path)!r}, so no data set has an account.")
+    with Ledger(location) as book:
         return book.accounts.of(dataset)
 
 

@@ -112,8 +112,8 @@ class Audits:
     def register(self, dataset: str, column: str, secret: str, first: int, hashes: bytes) -> None:
         """Append variables from number ``first`` on."""
         with self._store.writing() as writing:
-            known = sum(len(row["hashes"]) for row in self._variables(writing, dataset, column))
-            if known != first * HASH_BYTES:
+            registered = sum(len(row["hashes"]) for row in self._variables(writing, dataset, column))
+            if registered != first * HASH_BYTES:
                 raise LedgerError(
                     f"Another process registered values of column {column!r} at the same time. Try again."
                 )
@@ -157,9 +157,9 @@ class Audits:
                 self._entries.budgets.spend_within(writing, dataset, spending)
                 cost = noisy_sum_cost(verdict.column, verdict.cost)
                 self._entries.charge_within(writing, owner, (), cost, opening=opening)
-            known = self._decided(writing, owner).get((verdict.column, verdict.function, verdict.identity))
-            if known is not None:
-                raise LedgerError(f"Decision {known} is about the same query already. Nothing was decided.")
+            decided = self._decided(writing, owner).get((verdict.column, verdict.function, verdict.identity))
+            if decided is not None:
+                raise LedgerError(f"Decision {decided} is about the same query already. Nothing was decided.")
             row = writing.add(
                 "audit_decisions", owner, question=question, column=verdict.column, function=verdict.function,
                 identity=verdict.identity, size=verdict.size, answered=int(verdict.answered), rule=verdict.rule,
@@ -205,10 +205,10 @@ class Audits:
 
         Not by an index of the file: a damaged one would hide an earlier query.
         """
-        places = self._places.setdefault(owner, {})
-        for row in reading.rows("audit_decisions", owner, next(reversed(places.values()), 0)):
-            places[row["column"], row["function"], row["identity"]] = row["id"]
-        return places
+        numbers = self._places.setdefault(owner, {})
+        for row in reading.rows("audit_decisions", owner, next(reversed(numbers.values()), 0)):
+            numbers[row["column"], row["function"], row["identity"]] = row["id"]
+        return numbers
 
     def after(self, dataset: str, number: int = 0) -> list[AuditEntry]:
         """The decisions after decision ``number``, first to last."""
@@ -220,12 +220,12 @@ class Audits:
     def decision(self, dataset: str, number: int, asker: str | None = None) -> AuditEntry | None:
         """One decision; with ``asker`` only if that user submitted the query."""
         with self._store.reading() as reading:
-            there = reading.connection.execute(
+            is_permitted = reading.connection.execute(
                 "SELECT 1 FROM audit_decisions AS found WHERE dataset = ?1 AND id = ?2 AND (?3 IS NULL OR EXISTS (SELECT 1 FROM audit_questions "
                 "WHERE asker = ?3 AND id IN (SELECT found.question UNION ALL SELECT question FROM audit_asked WHERE decision = found.id)))",
                 (reading.known(dataset), number, asker),
             ).fetchone()
-            return _entry(reading.row("audit_decisions", number)) if there else None
+            return _entry(reading.row("audit_decisions", number)) if is_permitted else None
 
     def questions(
         self, dataset: str, asker: str | None = None, *, before: int | None = None, limit: int = 100
@@ -239,11 +239,17 @@ class Audits:
                 "GROUP BY audit_questions.id ORDER BY audit_questions.id DESC LIMIT ?4",
                 (reading.known(dataset), asker, before, limit),
             ).fetchall()
-            led = self._led_to(reading)
+            decisions_of = self._led_to(reading)
             try:
                 return [
-                    Question(number, who, text, made, tuple(sorted({*led.get(number, ()), *_numbers(listed)})))
-                    for number, who, text, made, listed in rows
+                    Question(
+                        number,
+                        user,
+                        text,
+                        made,
+                        tuple(sorted({*decisions_of.get(number, ()), *_numbers(decision_list)})),
+                    )
+                    for number, user, text, made, decision_list in rows
                 ]
             except (ValueError, TypeError, AttributeError):
                 raise sqlite3.DatabaseError("the record of queries was changed") from None
@@ -280,10 +286,12 @@ class Audits:
     def revoke(self, dataset: str, asker: str) -> int:
         """Revoke all tokens of a user; returns how many there were."""
         with self._store.writing() as writing:
-            held = [row for row in self._tokens(writing, dataset) if row["asker"] == asker and row["revoked"] is None]
-            for row in held:
+            token_rows = [
+                row for row in self._tokens(writing, dataset) if row["asker"] == asker and row["revoked"] is None
+            ]
+            for row in token_rows:
                 writing.change("audit_tokens", row["id"], revoked=now())
-            return len(held)
+            return len(token_rows)
 
     def _variables(self, reading: ReadTransaction, dataset: str, column: str) -> list[Row]:
         owner = reading.known(dataset)
@@ -302,10 +310,10 @@ def noisy_sum_cost(column: str, epsilon: Number) -> PrivacyCost:
 
 
 def _entry(row: Row) -> AuditEntry:
-    known = None if row["answer"] is None else Fraction(row["answer"])
+    answer = None if row["answer"] is None else Fraction(row["answer"])
     return AuditEntry(
         row["id"], row["column"], row["function"], row["identity"], row["size"], bool(row["answered"]), row["rule"],
-        row["reason"], known, row["made"], row["members"],
+        row["reason"], answer, row["made"], row["members"],
     )  # fmt: skip
 
 

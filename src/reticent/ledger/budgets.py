@@ -44,19 +44,19 @@ class Budgets:
             self._open(writing, dataset, spending.budget, spending.total, spending.column)
         elif spending.first is not None and self._row(writing, dataset, spending.budget, spending.column) is None:
             self._open(writing, dataset, spending.budget, spending.first, spending.column)
-        asked = exact(spending.amount, f"The amount spent from budget {spending.budget!r}", low=0)
+        amount = exact(spending.amount, f"The amount spent from budget {spending.budget!r}", low=0)
         number, budget = self._find(writing, dataset, spending.budget, spending.column)
-        if asked > budget.left:
+        if amount > budget.left:
             raise BudgetExhausted(
-                f"{_called(budget)} has {budget.left} of {budget.total} left, but {asked} was requested. Nothing was spent and nothing published."
+                f"{_called(budget)} has {budget.left} of {budget.total} left, but {amount} was requested. Nothing was spent and nothing published."
             )
-        spent = budget.spent + asked
+        spent = budget.spent + amount
         writing.change("budgets", number, spent=str(spent))
         writing.add(
             "spendings",
             writing.dataset(dataset),
             budget=number,
-            amount=str(asked),
+            amount=str(amount),
             purpose=spending.purpose,
             made=now(),
         )

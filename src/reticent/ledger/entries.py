@@ -115,8 +115,8 @@ class Entries:
         while True:
             with self._store.reading() as reading:
                 earlier, position = self._given(reading, dataset, people), self._position(reading, dataset, people)
-                known = _same(earlier, content, formerly) is not None
-            judgement = None if known else beside([each for each in earlier if each.status != "withdrawn"])
+                is_recorded = _same(earlier, content, formerly) is not None
+            judgement = None if is_recorded else beside([each for each in earlier if each.status != "withdrawn"])
             if judgement is not None and not judgement.allowed:
                 raise LedgerError(self._refused(judgement, dataset, earlier))
             with self._store.writing() as writing:
@@ -137,8 +137,8 @@ class Entries:
                 owner = writing.dataset(dataset)
                 entry = self._reserve(writing, owner, kind, content, judgement.text, dict(details or {}), certify)
                 self._know(writing, owner, people)
-                for each in spend:
-                    self.budgets.spend_within(writing, dataset, each)
+                for entry_given in spend:
+                    self.budgets.spend_within(writing, dataset, entry_given)
                 if cost is not None:
                     self.charge_within(writing, owner, people, cost, budget, self._find(writing, entry)["id"])
                 if state is not None:
@@ -191,8 +191,8 @@ class Entries:
         """Charge the account of a data set, and those of the same people under other names, as part of a transaction;
         ``opening`` are the totals of an undeclared account.
         """
-        own = writing.namesakes(writing.name(owner))
-        others = [number for number in (*own, *self._same_people(writing, own, people)) if number != owner]
+        namesakes = writing.namesakes(writing.name(owner))
+        others = [number for number in (*namesakes, *self._same_people(writing, namesakes, people)) if number != owner]
         return self.accounts.charge_within(writing, owner, others, cost, budget, entry, opening)
 
     def join(self, writing: WriteTransaction, dataset: str, kind: str, beside: PriorCheck = alone) -> None:
@@ -201,11 +201,11 @@ class Entries:
 
         It is judged again each time together with the disclosures of other kinds.
         """
-        others, going_on = self._others(writing, dataset, kind)
+        others, is_continuing = self._others(writing, dataset, kind)
         judgement = beside(others)
         if not judgement.allowed:
             raise LedgerError(self._refused(judgement, dataset, others))
-        if not going_on:
+        if not is_continuing:
             self.mark(writing, dataset, kind, {}, judgement.text)
 
     def mark(
@@ -270,8 +270,8 @@ class Entries:
     def refusal(self, dataset: str, kind: str, beside: PriorCheck = alone) -> str | None:
         """Why a disclosure that proceeds in small steps may not continue, given disclosures of other kinds; None if it may."""
         with self._store.reading() as reading:
-            others, _ = self._others(reading, dataset, kind)
-        judgement = beside(others)
+            other_entries, _ = self._others(reading, dataset, kind)
+        judgement = beside(other_entries)
         return None if judgement.allowed else judgement.text
 
     def position(self, dataset: str, people: Sequence[PersonFingerprints] = ()) -> int:
@@ -304,31 +304,31 @@ class Entries:
                     )
                 writing.change("states", number, details=_kept_details(state))
 
-    def _refused(self, judgement: Judgement, dataset: str, given: Sequence[PriorDisclosure]) -> str:
-        names = sorted({each.dataset for each in given if key_of(each.dataset) != key_of(dataset)})
-        same = (
+    def _refused(self, judgement: Judgement, dataset: str, prior: Sequence[PriorDisclosure]) -> str:
+        names = sorted({entry.dataset for entry in prior if key_of(entry.dataset) != key_of(dataset)})
+        hint = (
             f" {dataset!r} seems to be about the same people as {', '.join(map(repr, names))}: their identifying values or their rows agree."
             if names
             else ""
         )
-        return f"{judgement.text}{same} (Ledger {str(self._store.path)!r}.)"
+        return f"{judgement.text}{hint} (Ledger {str(self._store.path)!r}.)"
 
     def _given(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> list[Entry]:
         """All disclosures that count for a new one: those of the data set, and of the same people under other names."""
-        own = reading.namesakes(dataset)
-        same = self._same_people(reading, own, people)
-        return [each for number in (*own, *same) for each in self._rows(reading, number)]
+        namesakes = reading.namesakes(dataset)
+        same_people = self._same_people(reading, namesakes, people)
+        return [entry for number in (*namesakes, *same_people) for entry in self._rows(reading, number)]
 
     def _others(self, reading: ReadTransaction, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
         """What counts for a continuing disclosure: everything but its own entry; and whether it has one."""
         last = reading.last("datasets", "entries", "people")
-        known = self._beside.get((dataset, kind))
-        if known is None or known[0] != last:
-            own = [reading.name(number) for number in reading.namesakes(dataset)]
-            given = [each for each in self._given(reading, dataset) if each.status != "withdrawn"]
-            others = tuple(each for each in given if each.kind != kind or each.dataset not in own)
-            known = self._beside[dataset, kind] = last, others, len(others) < len(given)
-        return known[1:]
+        cached = self._beside.get((dataset, kind))
+        if cached is None or cached[0] != last:
+            own_names = [reading.name(number) for number in reading.namesakes(dataset)]
+            counted = [entry for entry in self._given(reading, dataset) if entry.status != "withdrawn"]
+            others = tuple(entry for entry in counted if entry.kind != kind or entry.dataset not in own_names)
+            cached = self._beside[dataset, kind] = last, others, len(others) < len(counted)
+        return cached[1:]
 
     def _position(self, reading: ReadTransaction, dataset: str, people: Sequence[PersonFingerprints] = ()) -> int:
         return sum(1 + (each.status == "withdrawn") for each in self._given(reading, dataset, people))
@@ -337,16 +337,16 @@ class Entries:
         self, reading: ReadTransaction, own: Sequence[int], people: Sequence[PersonFingerprints]
     ) -> list[int]:
         """Other data sets about the same people."""
-        asked = (tuple(own), tuple(people), reading.count("people"))
-        if self._compared is None or self._compared[0] != asked:
+        cache_key = (tuple(own), tuple(people), reading.count("people"))
+        if self._compared is None or self._compared[0] != cache_key:
             marks = [*people, *(mark for number in own for mark in self._people(reading, number))]
             others = [number for number in reading.numbers("datasets") if marks and number not in own]
-            same = [
+            overlapping = [
                 number
                 for number in others
-                if any(mark.overlaps(each) for each in self._people(reading, number) for mark in marks)
+                if any(mark.overlaps(fingerprints) for fingerprints in self._people(reading, number) for mark in marks)
             ]
-            self._compared = (asked, same)
+            self._compared = (cache_key, overlapping)
         return self._compared[1]
 
     def _people(self, reading: ReadTransaction, number: int) -> list[PersonFingerprints]:
@@ -359,11 +359,14 @@ class Entries:
         self, reading: ReadTransaction, owner: int, people: Sequence[PersonFingerprints]
     ) -> list[PersonFingerprints]:
         """The sets of marks of which more than a tenth is new: a slowly changing table is not recorded each time."""
-        known = {(each.kind, mark) for each in self._people(reading, owner) for mark in each.hashes}
+        known_marks = {
+            (fingerprints.kind, mark) for fingerprints in self._people(reading, owner) for mark in fingerprints.hashes
+        }
         return [
-            each
-            for each in people
-            if 10 * sum((each.kind, mark) not in known for mark in each.hashes) > len(each.hashes)
+            fingerprints
+            for fingerprints in people
+            if 10 * sum((fingerprints.kind, mark) not in known_marks for mark in fingerprints.hashes)
+            > len(fingerprints.hashes)
         ]
 
     def _know(self, writing: WriteTransaction, owner: int, people: Sequence[PersonFingerprints]) -> None:
@@ -375,8 +378,8 @@ class Entries:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]
 
     def _entry(self, reading: ReadTransaction, row: Row) -> Entry:
-        made, entry = self._made.get(row["id"], (None, None))
-        if entry is None or made is not row:
+        cached_row, entry = self._made.get(row["id"], (None, None))
+        if entry is None or cached_row is not row:
             fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
             name, details = reading.name(row["dataset"]), json.loads(row["details"])
             entry = Entry(dataset=name, details=details, place=self._store.place, **fields)
@@ -416,6 +419,7 @@ class Entries:
         details: dict[str, Any],
         certify: Certify,
     ) -> Entry:
+        """Add an entry with the next number and the status reserved, certified; return it."""
         number = max((row["number"] for row in writing.rows("entries", owner)), default=0) + 1
         made = now()
         entry = Entry(
@@ -435,11 +439,12 @@ class Entries:
         return replace(entry, status=status, changed=moved, reason=reason)  # type: ignore[arg-type]  # one of three words
 
     def _keep(self, writing: WriteTransaction, owner: int, entry: Entry, state: SeriesState) -> None:
+        """Store the state of a series; refused if it was made from another version than the current one."""
         current = self._state(writing, owner, state.series)
-        before = current.version if current is not None else None
-        if before != state.follows:
+        current_version = current.version if current is not None else None
+        if current_version != state.follows:
             raise LedgerError(
-                f"The series {state.series!r} of the data set {entry.dataset!r} is at version {before!r}, but this was made from {state.follows!r}. Nothing was "
+                f"The series {state.series!r} of the data set {entry.dataset!r} is at version {current_version!r}, but this was made from {state.follows!r}. Nothing was "
                 "published. Open the series again and start from there."
             )
         if any(
@@ -462,8 +467,8 @@ class Entries:
         for row in reading.rows("states", number):
             entry = self._entry(reading, reading.row("entries", row["entry"]))
             if row["series"] == series and entry.status != "withdrawn":
-                kept = json.loads(row["details"])
-                states.append((SeriesState(series, row["version"], kept["details"], kept["follows"]), entry))
+                stored = json.loads(row["details"])
+                states.append((SeriesState(series, row["version"], stored["details"], stored["follows"]), entry))
         return states
 
 
@@ -473,9 +478,9 @@ def _kept_details(state: SeriesState) -> str:
 
 def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], Sequence[str]]) -> Entry | None:
     """The entry of this content. The former hashes are computed only if there are other entries."""
-    there = [each for each in entries if each.status != "withdrawn"]
-    known = () if not there or any(each.content == content for each in there) else formerly()
-    return next((each for each in there if each.content in (content, *known)), None)
+    valid = [entry for entry in entries if entry.status != "withdrawn"]
+    former_hashes = () if not valid or any(entry.content == content for entry in valid) else formerly()
+    return next((entry for entry in valid if entry.content in (content, *former_hashes)), None)
 
 
 def _called(entry: PriorDisclosure) -> str:

@@ -20,13 +20,13 @@ from reticent.ledger.store import Store
 
 
 @contextmanager
-def opened(place: LedgerLocation | None, book: Ledger | None = None) -> Iterator[Ledger]:
+def opened(location: LedgerLocation | None, book: Ledger | None = None) -> Iterator[Ledger]:
     """The ledger at a path (default: the user's own): ``book``, which stays open, or one that is opened and closed."""
     if book is not None:
         yield book
         return
-    with Ledger(place) as own:
-        yield own
+    with Ledger(location) as opened_book:
+        yield opened_book
 
 
 @contextmanager

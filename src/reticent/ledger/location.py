@@ -43,22 +43,22 @@ class LedgerLocation:
 def check_trusted(database: Path, *others: Path) -> None:
     """Raise for a ledger file that another user may have planted or can change: the database with SQLite's side files, and others."""
     shared = bool(os.environ.get(SHARED))
-    for each in (database, *(Path(f"{database}{suffix}") for suffix in _SQLITE), *others):
-        wrong = check_own(each, shared=shared)
-        if wrong is not None:
+    for file in (database, *(Path(f"{database}{suffix}") for suffix in _SQLITE), *others):
+        problem = check_own(file, shared=shared)
+        if problem is not None:
             raise LedgerError(
-                f"The ledger's file {str(each)!r} is not used: {wrong}. Nothing was published. If others are meant to have it, "
+                f"The ledger's file {str(file)!r} is not used: {problem}. Nothing was published. If others are meant to have it, "
                 f"set {SHARED}=1; otherwise name a ledger of your own with ledger= or {VARIABLE}."
             )
 
 
-def ledger_path(given: str | Path | None = None) -> Path:
-    """The ledger's file: ``given``, else the variable RETICENT_LEDGER, else the user's data folder."""
-    if given is not None:
-        return Path(given).expanduser()
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named).expanduser()
+def ledger_path(path: str | Path | None = None) -> Path:
+    """The ledger's file: ``path``, else the variable RETICENT_LEDGER, else the user's data folder."""
+    if path is not None:
+        return Path(path).expanduser()
+    configured = os.environ.get(VARIABLE)
+    if configured:
+        return Path(configured).expanduser()
     return _data_folder() / "reticent" / "ledger.sqlite"
 
 

@@ -201,8 +201,8 @@ def _counts(content: bytes) -> tuple[int, int]:
 
 
 def _written(position: Position) -> bytes:
-    said = f"{position.length} {position.link.hex()}"
-    return f"{said} {_check(said)}".encode().ljust(_SLOT - 1) + b"\n"
+    text = f"{position.length} {position.link.hex()}"
+    return f"{text} {_check(text)}".encode().ljust(_SLOT - 1) + b"\n"
 
 
 def _slots(content: bytes) -> list[Position | None]:
@@ -218,5 +218,5 @@ def _parsed(slot: bytes) -> Position | None:
         return None
 
 
-def _check(said: str) -> str:
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+def _check(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

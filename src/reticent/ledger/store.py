@@ -156,22 +156,22 @@ class ReadTransaction:
         if not numbers:
             return []
         if table in _REMEMBERED or len(numbers) == 1:
-            known = [self._chain.remembered(code, number) for number in numbers]
-            if None not in known:
-                return known  # type: ignore[return-value]  # none is None
+            cached = [self._chain.remembered(code, number) for number in numbers]
+            if None not in cached:
+                return cached  # type: ignore[return-value]  # none is None
         # The plus keeps SQLite from using an index: rows are found by their numbers alone.
-        whose = "" if table == "datasets" else f"AND +dataset = {dataset}"
+        owner_condition = "" if table == "datasets" else f"AND +dataset = {dataset}"
         cursor = self.connection.execute(
-            f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {whose} ORDER BY id", (numbers[0], numbers[-1])
+            f"SELECT * FROM {table} WHERE id BETWEEN ? AND ? {owner_condition} ORDER BY id", (numbers[0], numbers[-1])
         )
         by_number = {values[0]: values for values in cursor}
         return [self._checked(table, code, number, by_number.get(number)) for number in numbers]
 
     def row(self, table: str, number: int) -> Row:
         """One row, which must exist."""
-        known = self._chain.remembered(_CODES[table], number)
-        if known is not None:
-            return known
+        cached = self._chain.remembered(_CODES[table], number)
+        if cached is not None:
+            return cached
         values = self.connection.execute(f"SELECT * FROM {table} WHERE id = ?", (number,)).fetchone()
         return self._checked(table, _CODES[table], number, values)
 
@@ -222,18 +222,18 @@ class WriteTransaction(ReadTransaction):
         """Add a row; returns it with its number."""
         if table != "datasets":
             values["dataset"] = dataset
-        given = tuple(values.values())
-        statement, empty = _insertion(table, tuple(values), tuple(map(type, given)))
+        parameters = tuple(values.values())
+        statement, empty = _insertion(table, tuple(values), tuple(map(type, parameters)))
         row = empty | values
-        row["id"] = self.connection.execute(statement, given).lastrowid
+        row["id"] = self.connection.execute(statement, parameters).lastrowid
         return self._seal(table, row)
 
     def change(self, table: str, number: int, **values: Any) -> None:
         """Change a row. Its other values come from the checked chain, not from the file."""
         row = self.row(table, number) | values
-        given = tuple(values.values())
-        statement = _update(table, tuple(values), tuple(map(type, given)))
-        self.connection.execute(statement, (*given, number))
+        parameters = tuple(values.values())
+        statement = _update(table, tuple(values), tuple(map(type, parameters)))
+        self.connection.execute(statement, (*parameters, number))
         self._seal(table, row)
 
     def seal(self, table: str, number: int) -> None:
@@ -357,8 +357,8 @@ class Store:
         with suppress(sqlite3.Error):
             self._connection.execute("ROLLBACK")
         self._chain.undo()
-        for key, known in list(self._names.items()):
-            if (_CODES["datasets"], known[0][1]) not in self._chain.digests:
+        for key, cached in list(self._names.items()):
+            if (_CODES["datasets"], cached[0][1]) not in self._chain.digests:
                 del self._names[key]
 
     def _begin(self, statement: str) -> None:
@@ -383,27 +383,27 @@ class Store:
     def _kept(self, path: Path, accept: bool) -> Position | None:
         """The newest position in one of its files; None if it must not count."""
         try:
-            kept = newest.read(path)
+            position = newest.read(path)
         except LedgerError:
             if not accept:
                 raise
             return None
-        if kept is None and not accept and self._had(path):
+        if position is None and not accept and self._had(path):
             raise LedgerError(
                 f"The file {str(path)!r}, which holds the newest position of the ledger, is missing. Nothing was published. Restore it, "
                 "or accept the ledger in its current state: reticent ledger accept."
             )
-        return kept
+        return position
 
     def _had(self, path: Path) -> bool:
         """True if there was a newest position at this path: always next to the ledger, at a second path if it was used before."""
         beside = self.place.newest[0]
         return path == beside or newest.name_of(path) in newest.seconds(beside)
 
-    def _check_newest(self, kept: list[Position | None], accept: bool) -> int:
+    def _check_newest(self, positions: list[Position | None], accept: bool) -> int:
         """The number of links by which the ledger is behind. Raises if any, unless the steward accepts it."""
         behind = 0
-        for file, position in zip(self._newest, kept, strict=True):
+        for file, position in zip(self._newest, positions, strict=True):
             if position is None:
                 # Then it cannot be known whether anything is missing: if there was a file, accepting counts as going
                 # back.
@@ -421,14 +421,15 @@ class Store:
             newest.remember_second(self.place.newest[0], self.place.second)
         return behind
 
-    def _passes(self, kept: Position) -> bool:
+    def _passes(self, position: Position) -> bool:
         """True if the chain contains a position."""
-        if kept.length == 0 or kept == self.position:
-            return kept.link == newest.START or kept == self.position
-        record = self._connection.execute("SELECT link FROM chain WHERE id = ?", (kept.length,)).fetchone()
-        return kept.length < self.position.length and record is not None and record[0] == kept.link
+        if position.length == 0 or position == self.position:
+            return position.link == newest.START or position == self.position
+        record = self._connection.execute("SELECT link FROM chain WHERE id = ?", (position.length,)).fetchone()
+        return position.length < self.position.length and record is not None and record[0] == position.link
 
     def _set_up(self) -> None:
+        """Set the durability of the connection, and create or upgrade the tables in one transaction."""
         connection = self._connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -471,12 +472,12 @@ class Store:
     def _new_chain(self) -> Chain:
         """The chain of a file without one."""
         secret = Secret.create(self.place.key)
-        beside = self.place.newest[0]
-        kept = newest.read(beside)
-        if kept is not None and kept.length:
+        position_file = self.place.newest[0]
+        position = newest.read(position_file)
+        if position is not None and position.length:
             raise LedgerError(
-                f"The ledger {str(self.path)!r} is missing, or was replaced by one of an earlier version: by {str(beside)!r} it had "
-                f"{kept.length} links. Nothing was published. Restore it, or start a new one at another path."
+                f"The ledger {str(self.path)!r} is missing, or was replaced by one of an earlier version: by {str(position_file)!r} it had "
+                f"{position.length} links. Nothing was published. Restore it, or start a new one at another path."
             )
         self._newest[0].write(Position())
         return Chain.of(secret)
@@ -669,17 +670,18 @@ def create_privately(path: Path) -> None:
 
 
 def _explain(path: Path, error: sqlite3.Error, timeout: float) -> str:
+    """Return the message for an error of SQLite: what is wrong with the ledger, and what to do."""
     reason = " ".join(str(error).split())
     if "locked" in reason or "busy" in reason:
-        what = f"is in use by another process and did not become free within {timeout:g} seconds. Try again"
+        problem = f"is in use by another process and did not become free within {timeout:g} seconds. Try again"
     elif "not a database" in reason:
-        what = "is not a ledger: the file holds something else, or is damaged. Restore it from a backup, or name another file with ledger="
+        problem = "is not a ledger: the file holds something else, or is damaged. Restore it from a backup, or name another file with ledger="
     elif "full" in reason:
-        what = "could not be written: the disk is full. Make room and try again"
+        problem = "could not be written: the disk is full. Make room and try again"
     elif "readonly" in reason or "unable to open" in reason:
-        what = f"cannot be written ({reason}). Check the permissions of the file and its folder, or name another with ledger="
+        problem = f"cannot be written ({reason}). Check the permissions of the file and its folder, or name another with ledger="
     elif "malformed" in reason or isinstance(error, sqlite3.IntegrityError) or type(error) is sqlite3.DatabaseError:
-        what = f"is damaged ({reason}). Restore it from a backup: its record is needed to judge the next release"
+        problem = f"is damaged ({reason}). Restore it from a backup: its record is needed to judge the next release"
     else:
-        what = f"could not be written or read ({reason}). Check the disk it is on"
-    return f"The ledger {str(path)!r} {what}. Nothing was published."
+        problem = f"could not be written or read ({reason}). Check the disk it is on"
+    return f"The ledger {str(path)!r} {problem}. Nothing was published."

@@ -163,8 +163,8 @@ class AuditPolicy(PolicyFile):
     @classmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Self:
         """Validate the text of a policy; ``file`` is its name in messages."""
-        sections, places = checked(text, file, AuditSections)
-        policy = cls(file, Path(folder), sections, places)
+        sections, positions = checked(text, file, AuditSections)
+        policy = cls(file, Path(folder), sections, positions)
         policy._check_reserved()
         return policy
 
@@ -172,41 +172,41 @@ class AuditPolicy(PolicyFile):
     def opening(self) -> Iterator[None]:
         """Make errors about the data, raised while a service is opened, point at the setting concerned."""
         data = self.sections.database
-        wanted: dict[str, tuple[str | int, ...]] = {name: ("sensitive", name) for name in self.sections.sensitive}
-        wanted |= {name: ("database", "public", number) for number, name in enumerate(data.public)}
-        wanted |= {data.key: ("database", "key")}
+        setting_of: dict[str, tuple[str | int, ...]] = {name: ("sensitive", name) for name in self.sections.sensitive}
+        setting_of |= {name: ("database", "public", number) for number, name in enumerate(data.public)}
+        setting_of |= {data.key: ("database", "key")}
         try:
             yield
         except DataError as error:
-            if error.column not in wanted:
+            if error.column not in setting_of:
                 raise
-            raise DataError(self.places.find(wanted[error.column]).point(self.file, str(error))) from None
+            raise DataError(self.places.find(setting_of[error.column]).point(self.file, str(error))) from None
 
     @cached_property
     def settings(self) -> Settings:
         """Return the settings of the file for the service."""
-        said = self.sections
-        columns = {name: self._column(name, section) for name, section in said.sensitive.items()}
+        sections = self.sections
+        columns = {name: self._column(name, section) for name, section in sections.sensitive.items()}
         roles = {}
-        for name, role in said.roles.items():
+        for name, role in sections.roles.items():
             with self.pointing("roles", name):
                 functions = FUNCTIONS if role.functions is None else [each.lower() for each in role.functions]
                 allowed = None if role.columns is None else frozenset(role.columns)
                 roles[name] = Role(name, allowed, frozenset(functions), role.questions_per_day)
         with self.pointing():
             return Settings(
-                dataset=said.dataset,
+                dataset=sections.dataset,
                 source=self._source,
                 view=self._view,
-                key=said.database.key,
-                public=tuple(said.database.public),
+                key=sections.database.key,
+                public=tuple(sections.database.public),
                 sensitive=columns,
                 roles=roles,
-                users=said.users,
-                reserved=tuple(said.reserved.queries),
-                ledger=self.path(said.ledger),
-                newest=self.path(said.newest),
-                beside=said.beside,
+                users=sections.users,
+                reserved=tuple(sections.reserved.queries),
+                ledger=self.path(sections.ledger),
+                newest=self.path(sections.newest),
+                beside=sections.beside,
             )
 
     def _check_reserved(self) -> None:
@@ -249,33 +249,33 @@ class AuditPolicy(PolicyFile):
             )
         return name
 
-    def _column(self, name: str, said: SensitiveSection) -> ProtectedColumn:
+    def _column(self, name: str, section: SensitiveSection) -> ProtectedColumn:
         with self.pointing("sensitive", name):
             return ProtectedColumn(
                 name,
-                bounds=_bounds(said.bounds),
-                duplicates=said.duplicates == "allowed",
-                changes=said.changes,
-                family=said.family,
-                nulls=said.nulls,
-                decimals=said.decimals,
-                chance=_chance(name, said),
-                noise=None if said.noise is None else _noise(said.noise),
+                bounds=_bounds(section.bounds),
+                duplicates=section.duplicates == "allowed",
+                changes=section.changes,
+                family=section.family,
+                nulls=section.nulls,
+                decimals=section.decimals,
+                chance=_chance(name, section),
+                noise=None if section.noise is None else _noise(section.noise),
             )
 
 
-def _bounds(said: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | None:
-    if said is None or said == "ignored":
-        return cast(Literal["ignored"] | None, said)
-    return _range(said, "bounds", " or 'ignored'")
+def _bounds(bounds: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | None:
+    if bounds is None or bounds == "ignored":
+        return cast(Literal["ignored"] | None, bounds)
+    return _range(bounds, "bounds", " or 'ignored'")
 
 
-def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
-    if not isinstance(said, list) or len(said) != 2:
+def _range(ends: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
+    if not isinstance(ends, list) or len(ends) != 2:
         raise PolicyError(
-            f"{name} must be two numbers [low, high]{otherwise}, but it is {said!r}.", setting=tuple(name.split(": "))
+            f"{name} must be two numbers [low, high]{otherwise}, but it is {ends!r}.", setting=tuple(name.split(": "))
         )
-    low, high = exact(said[0], name), exact(said[1], name)
+    low, high = exact(ends[0], name), exact(ends[1], name)
     if low >= high:
         raise PolicyError(
             f"{name} must be increasing, but it goes from {low} to {high}.", setting=tuple(name.split(": "))
@@ -283,44 +283,54 @@ def _range(said: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fractio
     return low, high
 
 
-def _chance(name: str, said: SensitiveSection) -> Chance | None:
-    given = {setting: getattr(said, "ratio" if setting == "lambda" else setting) for setting in _CHANCE}
-    if said.auditor == "classical":
-        unused = [setting for setting, value in given.items() if value is not None]
+def _chance(name: str, section: SensitiveSection) -> Chance | None:
+    """Return the settings of probabilistic auditing; None if the auditor is classical."""
+    probabilistic_settings = {
+        setting: getattr(section, "ratio" if setting == "lambda" else setting) for setting in _CHANCE
+    }
+    if section.auditor == "classical":
+        unused = [setting for setting, value in probabilistic_settings.items() if value is not None]
         if unused:
             raise PolicyError(
                 f"{unused[0]} belongs to auditor = 'probabilistic', but the auditor is classical.", setting=(unused[0],)
             )
         return None
-    missing = [setting for setting, value in given.items() if value is None]
+    missing = [setting for setting, value in probabilistic_settings.items() if value is None]
     if missing:
         raise PolicyError(
             f"auditor = 'probabilistic' of column {name!r} needs {', '.join(missing)} as well.", setting=("auditor",)
         )
-    assert said.prior is not None
-    assert said.rounds is not None
+    assert section.prior is not None
+    assert section.rounds is not None
     return Chance(
-        exact(said.ratio, "lambda"),
-        exact(said.beta, "beta"),
-        exact(said.delta, "delta"),
-        said.rounds,
-        _prior(said.prior),
+        exact(section.ratio, "lambda"),
+        exact(section.beta, "beta"),
+        exact(section.delta, "delta"),
+        section.rounds,
+        _prior(section.prior),
     )
 
 
-def _prior(said: PriorSection) -> PriorSettings:
-    wanted = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[said.kind]
+def _prior(section: PriorSection) -> PriorSettings:
+    needed_settings = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[
+        section.kind
+    ]
     for setting in ("mean", "deviation", "low", "high"):
-        if (getattr(said, setting) is not None) != (setting in wanted):
+        if (getattr(section, setting) is not None) != (setting in needed_settings):
             raise PolicyError(
-                f"prior: a {said.kind} prior has {' and '.join(wanted)}, and nothing else.", setting=("prior", setting)
+                f"prior: a {section.kind} prior has {' and '.join(needed_settings)}, and nothing else.",
+                setting=("prior", setting),
             )
-    first, second = (exact(getattr(said, setting), f"prior: {setting}") for setting in wanted)
-    return PriorSettings(said.kind, first, second)
+    first, second = (exact(getattr(section, setting), f"prior: {setting}") for setting in needed_settings)
+    return PriorSettings(section.kind, first, second)
 
 
-def _noise(said: NoiseSection) -> Noise:
-    low, high = _range(said.range, "noise: range")
+def _noise(section: NoiseSection) -> Noise:
+    low, high = _range(section.range, "noise: range")
     return Noise(
-        exact(said.epsilon, "noise: epsilon"), exact(said.each, "noise: each"), low, high, said.when == "always"
+        exact(section.epsilon, "noise: epsilon"),
+        exact(section.each, "noise: each"),
+        low,
+        high,
+        section.when == "always",
     )

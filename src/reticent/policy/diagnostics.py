@@ -24,43 +24,44 @@ _EXPECTED = {
 
 def syntax_error(file: str, text: str, error: tomllib.TOMLDecodeError) -> PolicyError:
     """Return the error for a file that is not TOML: the parser's message with its position."""
-    found = re.search(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
+    match = re.search(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
     lines = text.split("\n")
-    words = found.group(1) if found else str(error)
-    line = int(found.group(2)) if found and found.group(2) else len(lines)
-    column = int(found.group(3)) if found and found.group(3) else len(lines[-1]) + 1
-    shown = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
-    position = TomlPosition(line, column, shown)
-    told = PolicyError(f"this is not TOML: {words[:1].lower()}{words[1:]}.")
-    return told.at(position.name(file), position.excerpt)
+    words = match.group(1) if match else str(error)
+    line = int(match.group(2)) if match and match.group(2) else len(lines)
+    column = int(match.group(3)) if match and match.group(3) else len(lines[-1]) + 1
+    line_text = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    position = TomlPosition(line, column, line_text)
+    problem = PolicyError(f"this is not TOML: {words[:1].lower()}{words[1:]}.")
+    return problem.at(position.name(file), position.excerpt)
 
 
 def schema_error(
-    file: str, places: TomlPositions, content: Mapping[str, Any], error: ValidationError, root: type[BaseModel]
+    file: str, positions: TomlPositions, content: Mapping[str, Any], error: ValidationError, root: type[BaseModel]
 ) -> PolicyError:
     """Return the error for unknown, missing or mistyped settings, in the order of the file."""
-    found = []
+    messages = []
     for item in error.errors(include_url=False):
         path = item["loc"]
-        found.append((places.find(path), _in_words(path, item, content, root)))
-    found.sort(key=lambda pair: (pair[0].line, pair[0].column))
-    shown = [place.point(file, message) for place, message in found[:_MOST_SHOWN]]
-    if len(found) > _MOST_SHOWN:
-        shown.append(f"... and {len(found) - _MOST_SHOWN} more.")
-    first = PolicyError("\n".join(shown))
-    first.position = found[0][0].name(file)
+        messages.append((positions.find(path), _in_words(path, item, content, root)))
+    messages.sort(key=lambda pair: (pair[0].line, pair[0].column))
+    lines = [place.point(file, message) for place, message in messages[:_MOST_SHOWN]]
+    if len(messages) > _MOST_SHOWN:
+        lines.append(f"... and {len(messages) - _MOST_SHOWN} more.")
+    first = PolicyError("\n".join(lines))
+    first.position = messages[0][0].name(file)
     return first
 
 
 def _in_words(
     path: Sequence[str | int], item: Mapping[str, Any], content: Mapping[str, Any], root: type[BaseModel]
 ) -> str:
+    """Return one validation error in words: what is unknown, missing or of the wrong type, with a hint."""
     name, kind = path[-1], item["type"]
     if kind == "extra_forbidden":
-        known = _settings_of(path[:-1], root)
+        settings_known = _settings_of(path[:-1], root)
         where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else f"a {_called(root)}"
-        elsewhere = "" if did_you_mean(name, known) else _elsewhere(str(name), root)
-        return f"{where} has no setting {name!r}.{did_you_mean(name, known)}{elsewhere} It has: {', '.join(sorted(known))}."
+        hint = "" if did_you_mean(name, settings_known) else _elsewhere(str(name), root)
+        return f"{where} has no setting {name!r}.{did_you_mean(name, settings_known)}{hint} It has: {', '.join(sorted(settings_known))}."
     if kind == "missing":
         where = f"[{'.'.join(map(str, path[:-1]))}]" if len(path) > 1 else f"the {_called(root)}"
         return f"{where} needs a setting {name!r}{_described(path, root)}."
@@ -68,8 +69,8 @@ def _in_words(
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", item["ctx"]["expected"])
         return f"{name} must be {_either(choices)}, but it is {value!r}.{did_you_mean(value, choices)}"
-    named = f"item {name + 1} of {path[-2]}" if isinstance(name, int) and len(path) > 1 else str(name)
-    return f"{named} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
+    setting_name = f"item {name + 1} of {path[-2]}" if isinstance(name, int) and len(path) > 1 else str(name)
+    return f"{setting_name} must be {_EXPECTED.get(kind, item['msg'])}, but it is {value!r}."
 
 
 def _called(root: type[BaseModel]) -> str:
@@ -79,8 +80,8 @@ def _called(root: type[BaseModel]) -> str:
 
 def _described(path: Sequence[str | int], root: type[BaseModel]) -> str:
     """Return the description of a setting, if its section has one."""
-    told = _section(path[:-1], root).model_fields[str(path[-1])].description
-    return f": {told}" if told else ""
+    description = _section(path[:-1], root).model_fields[str(path[-1])].description
+    return f": {description}" if description else ""
 
 
 def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
@@ -101,8 +102,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the section class that a setting holds, also below a name or if optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    found = (_model_in(argument) for argument in get_args(annotation))
-    return next((model for model in found if model is not None), None)
+    models = (_model_in(argument) for argument in get_args(annotation))
+    return next((model for model in models if model is not None), None)
 
 
 def _elsewhere(name: str, root: type[BaseModel]) -> str:
@@ -119,8 +120,8 @@ def _elsewhere(name: str, root: type[BaseModel]) -> str:
 
 def _value_at(content: Any, path: Iterable[str | int]) -> Any:
     for part in path:
-        found = isinstance(content, Mapping) and part in content
-        if found or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
+        is_key = isinstance(content, Mapping) and part in content
+        if is_key or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
             content = content[part]
     return content
 

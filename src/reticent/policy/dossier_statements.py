@@ -27,8 +27,8 @@ class StatementFile(PolicyFile):
     @classmethod
     def parse(cls, text: str, file: str = "statements", folder: str | Path = ".") -> StatementFile:
         """Validate the text of the file; ``file`` is its name in messages."""
-        sections, places = checked(text, file, StatementSections)
-        return cls(file, Path(folder), sections, places)
+        sections, positions = checked(text, file, StatementSections)
+        return cls(file, Path(folder), sections, positions)
 
 
 def read_statements(path: str | Path) -> dict[str, str]:

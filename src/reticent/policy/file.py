@@ -28,11 +28,11 @@ def checked(text: str, file: str, model: type[Model]) -> tuple[Model, TomlPositi
         content = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise syntax_error(file, text, error) from None
-    places = TomlPositions(text)
+    positions = TomlPositions(text)
     try:
-        return model.model_validate(content), places
+        return model.model_validate(content), positions
     except ValidationError as error:
-        raise schema_error(file, places, content, error, model) from None
+        raise schema_error(file, positions, content, error, model) from None
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class PolicyFile:
         return self._placed(PolicyError(message), path)
 
     def _placed(self, error: Placed, path: Sequence[str | int]) -> Placed:
-        place = self.places.find(path)
-        return error.at(place.name(self.file), place.excerpt)
+        position = self.places.find(path)
+        return error.at(position.name(self.file), position.excerpt)
 
     @contextmanager
     def pointing(self, *path: str | int) -> Iterator[None]:
@@ -94,28 +94,28 @@ class PolicyFile:
         try:
             yield
         except (PolicyError, DataError) as error:
-            found = (self._concerned(path, error) for path in (*((section,) for section in sections), ()))
-            path = next((path for path in found if path is not None and path[0] in sections), None)
+            settings_named = (self._concerned(path, error) for path in (*((section,) for section in sections), ()))
+            path = next((path for path in settings_named if path is not None and path[0] in sections), None)
             if error.placed or path is None:
                 raise
             raise self._placed(error, path) from None
 
     def _concerned(self, path: Setting, error: ReticentError) -> Setting | None:
         """Return the setting below ``path`` that an error's fields name; None if it is not in the file."""
-        whole: Any = self.sections.model_dump(exclude_unset=True, by_alias=True)
-        written, section = _followed(whole, path)
-        if written != path:
+        all_settings: Any = self.sections.model_dump(exclude_unset=True, by_alias=True)
+        existing, section = _followed(all_settings, path)
+        if existing != path:
             return None
         column = () if error.column is None else (error.column,)
-        found = max((_followed(section, parts)[0] for parts in (error.setting, (*column, *error.setting))), key=len)
-        return (*path, *found) if found else None
+        longest = max((_followed(section, parts)[0] for parts in (error.setting, (*column, *error.setting))), key=len)
+        return (*path, *longest) if longest else None
 
 
 def _followed(content: Any, path: Setting) -> tuple[Setting, Any]:
     """Return the parts of a path that exist in ``content``, and their value. Missing parts are skipped."""
-    found: Setting = ()
+    existing: Setting = ()
     for part in path:
-        listed: Mapping[Any, Any] = dict(enumerate(content)) if isinstance(content, list) else content
-        if isinstance(listed, Mapping) and part in listed:
-            found, content = (*found, part), listed[part]
-    return found, content
+        items: Mapping[Any, Any] = dict(enumerate(content)) if isinstance(content, list) else content
+        if isinstance(items, Mapping) and part in items:
+            existing, content = (*existing, part), items[part]
+    return existing, content

@@ -43,14 +43,14 @@ class Inspection(ShownAsCard):
 
     def card(self) -> Card:
         """Return a card: the columns of each role and their treatment; as details every column, the reason, and the costs of guarantees."""
-        found, priced = self.proposal, self.priced
-        promise = _named(found.definition)
+        proposal, priced = self.proposal, self.priced
+        promise = _named(proposal.definition)
         roles = [
-            (words, ", ".join(column.name for column in found.columns if column.role == role))
+            (words, ", ".join(column.name for column in proposal.columns if column.role == role))
             for role, words in _ROLES.items()
-            if any(column.role == role for column in found.columns)
+            if any(column.role == role for column in proposal.columns)
         ]
-        looks = [
+        profiles = [
             (
                 column.name,
                 column.profile.type,
@@ -59,23 +59,25 @@ class Inspection(ShownAsCard):
                 f"{float(column.profile.uniqueness):.0%}",
                 ", ".join(map(str, column.profile.examples[:3])),
             )
-            for column in found.columns
+            for column in proposal.columns
         ]
-        reasons = [(column.name, column.role or "not published", column.reason) for column in found.columns]
+        reasons = [(column.name, column.role or "not published", column.reason) for column in proposal.columns]
         costs = [(price.definition + (" (proposed)" if price.chosen else ""), price.words) for price in priced.prices]
-        notes = [f"Note: {note}" for note in found.notes]
+        notes = [f"Note: {note}" for note in proposal.notes]
         return Card(
-            f"{found.rows:,} rows, {len(found.columns)} columns",
+            f"{proposal.rows:,} rows, {len(proposal.columns)} columns",
             {"definition": promise or "none"},
-            "bad" if found.headline or not promise else "plain",
+            "bad" if proposal.headline or not promise else "plain",
             [
                 CardTable(("what happens", "columns"), roles, "Proposed roles"),
-                CardTable(("column", "type", "values", "missing", "alone", "examples"), looks, "Columns", detail=True),
+                CardTable(
+                    ("column", "type", "values", "missing", "alone", "examples"), profiles, "Columns", detail=True
+                ),
                 CardTable(("column", "role", "why"), reasons, "Why", detail=True),
                 CardTable(("definition", "price"), costs, "Information loss of guarantees", detail=True),
                 *([] if priced.compared is None else [priced.compared.table()]),
             ],
-            [f"Read first: {warning}" for warning in found.headline],
+            [f"Read first: {warning}" for warning in proposal.headline],
             notes[:_NOTES_SHOWN],
             notes[_NOTES_SHOWN:],
         )
@@ -87,14 +89,14 @@ class Inspection(ShownAsCard):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the proposal as plain data, with the policy text."""
-        found, priced = self.proposal, self.priced
+        proposal, priced = self.proposal, self.priced
         return {
-            "rows": found.rows,
-            "columns": [column.as_dict() for column in found.columns],
-            "definition": list(found.definition),
-            "headline": list(found.headline),
-            "notes": list(found.notes),
-            "left_out": [{"column": each.column, "price": each.price} for each in priced.left_out],
+            "rows": proposal.rows,
+            "columns": [column.as_dict() for column in proposal.columns],
+            "definition": list(proposal.definition),
+            "headline": list(proposal.headline),
+            "notes": list(proposal.notes),
+            "left_out": [{"column": dropped.column, "price": dropped.price} for dropped in priced.left_out],
             "prices": [price.as_dict() for price in priced.prices],
             "methods": None if priced.compared is None else priced.compared.as_dict(),
             "text": self.text,
@@ -195,8 +197,8 @@ def inspect(
         "header": header,
         "skip_rows": skip_rows,
     }
-    place = Path(output)
+    output_path = Path(output)
     # A stream can be read only once, so it is profiled and later read as a frame.
     location = Source(source, **options).location
-    priced, text = propose_policy(location, place, options, context, template, prices=prices)
-    return Inspection(location, priced.proposal, text, place.parent, priced)
+    priced, text = propose_policy(location, output_path, options, context, template, prices=prices)
+    return Inspection(location, priced.proposal, text, output_path.parent, priced)

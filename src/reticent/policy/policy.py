@@ -52,8 +52,8 @@ class Policy(PolicyFile):
     @classmethod
     def parse(cls, text: str, file: str = "policy", folder: str | Path = ".") -> Policy:
         """Validate the text of a policy; ``file`` is its name in messages."""
-        sections, places = checked(text, file, Sections)
-        policy = cls(file, Path(folder), sections, places)
+        sections, positions = checked(text, file, Sections)
+        policy = cls(file, Path(folder), sections, positions)
         policy._check_columns()
         policy._make()
         return policy
@@ -67,8 +67,8 @@ class Policy(PolicyFile):
         """Return the settings of an engine with its own sources: its name, and the settings of its session."""
         if engine not in FRAMES.values():
             return {}
-        said = self.sections.spark
-        return {"engine": engine, "spark": None if said is None else said.model_dump()}
+        section = self.sections.spark
+        return {"engine": engine, "spark": None if section is None else section.model_dump()}
 
     def sourced(self, engine: str | None) -> Source:
         """Return the source of the rows, for an engine."""

@@ -26,10 +26,10 @@ class Claims:
         """Return the answer, and whether a refusal is informative: a predictable one is not."""
         people = sorted(members)
         foreseen = self.gate.foreseen(people, function)
-        given = self.gate.answer(people, function)
+        answer = self.gate.answer(people, function)
         self.asked += 1
-        self.refused += given is None
-        return given, given is None and foreseen is None
+        self.refused += answer is None
+        return answer, answer is None and foreseen is None
 
 
 def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> Claims:
@@ -65,22 +65,22 @@ def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
     first, second = equal_pairs[0]
     differs = {first: False, second: False}
     left_over: tuple[list[int], list[int]] = ([second], [])
-    unlike = False
-    for here, after in equal_pairs[1:]:
-        known = (max(left_over, key=len) if skewed else left_over[unlike]).pop()
-        given, _ = claims.ask((known, here), "sum")
-        unlike = differs[known] ^ (given is not None)
-        differs |= {here: unlike, after: unlike}
-        left_over[unlike].extend((known, here, after) if given is None else (after,))
-    alike, unlikes = left_over
-    if not unlikes or len(alike) + len(unlikes) < 2:
+    is_unlike = False
+    for first_of_pair, second_of_pair in equal_pairs[1:]:
+        reference = (max(left_over, key=len) if skewed else left_over[is_unlike]).pop()
+        answer, _ = claims.ask((reference, first_of_pair), "sum")
+        is_unlike = differs[reference] ^ (answer is not None)
+        differs |= {first_of_pair: is_unlike, second_of_pair: is_unlike}
+        left_over[is_unlike].extend((reference, first_of_pair, second_of_pair) if answer is None else (second_of_pair,))
+    like_first, unlike_first = left_over
+    if not unlike_first or len(like_first) + len(unlike_first) < 2:
         return claims
-    witness, third = unlikes[-1], (unlikes[0] if len(unlikes) > 1 else alike[-1])
+    witness, third = unlike_first[-1], (unlike_first[0] if len(unlike_first) > 1 else like_first[-1])
     total, _ = claims.ask({first, third, witness}, "sum")
     if total is not None:
         third_value = total - 1
         first_value = 1 - third_value if differs[third] else third_value
-        claims.values = {person: 1 - first_value if unlike else first_value for person, unlike in differs.items()}
+        claims.values = {person: 1 - first_value if is_unlike else first_value for person, is_unlike in differs.items()}
     return claims
 
 

@@ -51,30 +51,31 @@ class ChinGate(_LeakyGate):
         self._place: dict[int, frozenset[int]] = {}
 
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        met = {self._place[person] for person in people if person in self._place}
-        free = {person for person in people if person not in self._place}
-        after: dict[frozenset[int], tuple[bool, Fraction]] = {}
+        """Update the synopsis with the true answer, unless that would determine a value."""
+        groups_met = {self._place[person] for person in people if person in self._place}
+        unbounded = {person for person in people if person not in self._place}
+        updated: dict[frozenset[int], tuple[bool, Fraction]] = {}
         winners: frozenset[int] = frozenset()
-        for group in met:
+        for group in groups_met:
             equal, bound = self._synopsis[group]
             if bound > truth:
-                free |= group & people
-                after[group - people] = (equal, bound)
+                unbounded |= group & people
+                updated[group - people] = (equal, bound)
             elif bound == truth and equal:
                 winners = group & people
-                after[group - people] = (False, bound)
+                updated[group - people] = (False, bound)
             else:
-                after[group] = (equal, bound)
+                updated[group] = (equal, bound)
         if winners:
-            after[winners] = (True, truth)
-        after[frozenset(free)] = (not winners, truth)
-        after.pop(frozenset(), None)
-        if any(equal and len(group) == 1 for group, (equal, _) in after.items()):
+            updated[winners] = (True, truth)
+        updated[frozenset(unbounded)] = (not winners, truth)
+        updated.pop(frozenset(), None)
+        if any(equal and len(group) == 1 for group, (equal, _) in updated.items()):
             return False
-        for group in met:
+        for group in groups_met:
             del self._synopsis[group]
-        self._synopsis |= after
-        self._place |= {person: group for group in after for person in group}
+        self._synopsis |= updated
+        self._place |= {person: group for group in updated for person in group}
         return True
 
 
@@ -100,8 +101,8 @@ class OppositeGate(_LeakyGate):
         for person in people:
             leaving[self._traces[person]][self._bits[person]] += 1
         staying = {
-            trace: [size - gone for size, gone in zip(self._sizes[trace], out, strict=True)]
-            for trace, out in leaving.items()
+            trace: [size - removed_count for size, removed_count in zip(self._sizes[trace], removed, strict=True)]
+            for trace, removed in leaving.items()
         }
         if any((0 in sizes) and any(sizes) for sizes in [*leaving.values(), *staying.values()]):
             return False

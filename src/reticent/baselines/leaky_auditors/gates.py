@@ -69,9 +69,9 @@ class AuditedGate:
         auditor = self._auditor or self._made(query.family)
         self._auditor, self._family = auditor, query.family
         auditor.ask(query.members)
-        given = aggregate(self._values, query.members.tolist(), function)
-        auditor.record(query.members, given)
-        return given
+        result = aggregate(self._values, query.members.tolist(), function)
+        auditor.record(query.members, result)
+        return result
 
     def _decide(self, query: AggregateQuery) -> Decision:
         if self._family not in (None, query.family):
