@@ -11,11 +11,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 # The machine may be busy: how long an example takes says nothing about whether it is right. `make test` tries the same examples
@@ -28,6 +30,9 @@ settings.load_profile("reticent")
 # Imported modules and collected tests are hundreds of thousands of objects that live as long as the process: looking through them again and
 # again for what can be removed took a twentieth of all time.
 gc.set_threshold(50_000, 20, 20)
+
+# Typer describes all commands anew for each of a thousand calls, which takes longer than most of them run.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 
 def pytest_collection_finish() -> None:

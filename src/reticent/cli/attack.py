@@ -11,7 +11,14 @@ import typer
 from reticent.base.cards import PlainResult
 from reticent.cli.attack_series import TrackingOptions, attack_history
 from reticent.cli.console import Json, answer, working
-from reticent.cli.options import PeopleOptions, QuasiOption, table_or_path
+from reticent.cli.options import (
+    ControlOption,
+    GuessedOption,
+    OriginalOption,
+    PeopleOptions,
+    QuasiOption,
+    table_or_path,
+)
 from reticent.errors import PolicyError
 
 
@@ -24,25 +31,10 @@ def attack(
             help="The folder of a release; a policy (.toml), to attack its table before publication; or, with --original, a file of synthetic records."
         ),
     ] = None,
-    original: Annotated[
-        str | None,
-        typer.Option(
-            "--original",
-            help="The table that the synthetic records were made from, by any tool: a data file, or its policy (.toml) for the roles of columns.",
-        ),
-    ] = None,
+    original: OriginalOption = None,
     quasi: QuasiOption = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option("--sensitive", help="With --original: a column to guess; repeat for several (default: all)."),
-    ] = None,
-    control: Annotated[
-        Path | None,
-        typer.Option(
-            "--control",
-            help="A control group of people who are not in the data, with all columns: what is inferred about them as well is not counted as a leak.",
-        ),
-    ] = None,
+    sensitive: GuessedOption = None,
+    control: ControlOption = None,
     raw: Annotated[
         Path | None,
         typer.Option("--raw", help="The policy of the original table: also attacks it, and looks up its own people."),

@@ -42,6 +42,24 @@ SeedOption = Annotated[
 QuasiOption = Annotated[
     list[str] | None, typer.Option("--quasi", help="A quasi-identifier column; repeat for several.")
 ]
+OriginalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--original",
+        help="The table that the synthetic records were made from, by any tool: a data file, or its policy (.toml) for the roles of columns.",
+    ),
+]
+ControlOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--control",
+        help="A control group of people who are not in the data, with all columns: what is inferred about them as well is not counted as a leak.",
+    ),
+]
+GuessedOption = Annotated[
+    list[str] | None,
+    typer.Option("--sensitive", help="With --original: a column to guess; repeat for several (default: all)."),
+]
 SensitiveOption = Annotated[
     str | None, typer.Option("--sensitive", help="Which sensitive column, if there are several.")
 ]

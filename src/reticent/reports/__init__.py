@@ -10,6 +10,7 @@ variant omits them and shows only what follows from the published files.
 ``analysis``      means, spreads, correlations and a regression, before and after
 ``previews``      previews of releases, and comparisons of several (``rt.preview``, ``rt.compare``)
 ``series_measures``, ``series_page``  a series of releases: measures over time, and the page that shows them
+``synthetic_page``  synthetic records made by any tool: attacks, and how well they fit the original table
 ``knowledge_figure``  curves of worst-case background knowledge; ``flow_figures`` synthetic against original rows; ``utility_figure`` loss against k.
                   Figures specific to one release format are in the module of that format
 """
@@ -25,6 +26,7 @@ from reticent.reports.previews import MechanismPreview, Preview, PreviewComparis
 from reticent.reports.report_files import report, write_report, write_stewards_report
 from reticent.reports.series_measures import ReleaseMeasures, measure_series
 from reticent.reports.series_page import series_figures, series_headline, write_series_page
+from reticent.reports.synthetic_page import write_synthetic_page
 
 __all__ = [
     "Analysis",
@@ -48,6 +50,7 @@ __all__ = [
     "write_report",
     "write_series_page",
     "write_stewards_report",
+    "write_synthetic_page",
 ]
 
 correct_names(__name__)

@@ -1,8 +1,9 @@
-"""Bar charts of attack success before and after publication."""
+"""Bar charts of attack success before and after publication, and one example of each attack."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from reticent.attacks import Findings
 from reticent.base import figures
@@ -19,6 +20,18 @@ def attack_figures(attacks: Sequence[Comparison]) -> list[PageBlock]:
     bars = [_bar(before, after) for before, after in attacks]
     drawn = (figure_block(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
     return [_key(judged=all(after.judged for _, after in attacks)), *drawn]
+
+
+def attack_quote(before: Findings | None, after: Findings) -> dict[str, Any]:
+    """Return what an adversary knows and one example inference, before and after publication."""
+    return {
+        "adversary": sentence_case(after.adversary),
+        "knows": after.knows,
+        "before": "" if before is None else before.example,
+        "after": after.example,
+        "kind": "still" if after.succeeds else "is" if after.judged else "told",
+        "points": None if after.baseline is None else after.points,
+    }
 
 
 def _bar(before: Findings | None, after: Findings) -> Bar:

@@ -7,14 +7,12 @@ from fractions import Fraction
 from math import floor, inf, isfinite
 from typing import Any
 
-from reticent.attacks import Findings
 from reticent.base import figures
-from reticent.base.cards import sentence_case
 from reticent.methods.lattice.figure import LatticeFacts, ladder, lattice
 from reticent.propose import POOR, ExposedGroup, Risk
 from reticent.release import Headline
 from reticent.reports.analysis import figure_text
-from reticent.reports.attack_figures import attack_figures
+from reticent.reports.attack_figures import attack_figures, attack_quote
 from reticent.reports.facts import Comparison, PrivateFacts, ReportFacts, value_counts
 from reticent.reports.knowledge_figure import knowledge_curves
 from reticent.reports.page_parts import (
@@ -390,7 +388,7 @@ def _attacks(facts: ReportFacts) -> PageSection | None:
             block("paragraph", text=told),
             *attack_figures(facts.attacks),
             block("title", text="One example each"),
-            block("quotes", pairs=[_quote(before, after) for before, after in facts.attacks]),
+            block("quotes", pairs=[attack_quote(before, after) for before, after in facts.attacks]),
         ],
     )
 
@@ -411,18 +409,6 @@ def _outcome(attacks: Sequence[Comparison]) -> str:
 
 def _how_many(some: int, everything: int) -> str:
     return f"all {everything}" if some == everything else f"{some} of {everything}"
-
-
-def _quote(before: Findings | None, after: Findings) -> dict[str, Any]:
-    """Return what an adversary knows and one example inference, before and after publication."""
-    return {
-        "adversary": sentence_case(after.adversary),
-        "knows": after.knows,
-        "before": "" if before is None else before.example,
-        "after": after.example,
-        "kind": "still" if after.succeeds else "is" if after.judged else "told",
-        "points": None if after.baseline is None else after.points,
-    }
 
 
 def _risk(facts: ReportFacts) -> PageSection | None:

@@ -21,6 +21,7 @@ from reticent.reports.facts import Comparison, PrivateFacts, gather
 from reticent.reports.page import render
 from reticent.reports.series_measures import measure_series
 from reticent.reports.series_page import write_series_page
+from reticent.reports.synthetic_page import write_synthetic_page
 from reticent.table import Table
 
 _OWNER_ONLY, _EVERYBODY = 0o600, 0o644
@@ -37,12 +38,16 @@ def report(
     regression: str | None = None,
     models: Sequence[str] = (),
     coordinates: Any = None,
+    original: Any = None,
+    control: Any = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
     context: Context | None = None,
 ) -> Path:
-    """Write the report on a release or on a series of releases: one self-contained HTML page.
+    """Write the report on a release, a series of releases or synthetic records: one self-contained HTML page.
 
     Parameters:
-        target: a release, its folder, or a ``History`` (measures of all its releases over time).
+        target: a release, its folder, or a ``History`` (measures of all its releases over time); with ``original``, synthetic records made by any tool: a file or a frame.
         path: path of the HTML file. Only its owner can read the steward's page.
         raw: the original table; if given, the page also shows risk and attacks before publication.
         people, who: with ``raw``, an external list of people for linkage attacks, and the column with their names; by
@@ -52,6 +57,9 @@ def report(
         models: with ``raw``, further formulas of which only changed conclusions are shown; by default each sensitive
             column on the quasi columns.
         coordinates: with ``raw``, locations with ``latitude`` and ``longitude``; synthetic flows are then shown on a map.
+        original: the table that synthetic records were made from: a ``Table``, a frame or a data file. They are attacked and compared with it.
+        control: with ``original``, people who are not in the data: what is learned about them as well is not a leak.
+        quasi, sensitive: with ``original``, the columns that are known and those to guess; by default all that both files have are both.
         context: reports progress and can stop the run before the file is written.
 
     Returns:
@@ -64,6 +72,12 @@ def report(
         'page.html'
     """
     context = context or Context()
+    synthetic: dict[str, Any] = {"original": original, "control": control, "quasi": quasi, "sensitive": sensitive}
+    if original is not None:
+        others: dict[str, Any] = {"regression": regression, "models": models or None, "coordinates": coordinates}
+        _refuse_beside("synthetic records", raw=raw, people=people, public=public, **others)
+        return write_synthetic_page(target, path, **synthetic, context=context)
+    _refuse_beside("a release or a series (synthetic records need original=)", **synthetic)
     if isinstance(getattr(target, "series", None), PublishedSeries):
         _refuse_beside("a series", raw=raw, people=people, public=public, regression=regression)
         taken = [each.get("seconds") for each in target.facts()]

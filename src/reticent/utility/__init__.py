@@ -5,6 +5,7 @@
 ``measurements``  all of them by name, computed lazily
 ``lower_bound``   a lower bound on the loss of every release by groups; ``partition_optimum`` the minimum loss of small tables, ``dual_bound`` linear programming for some dozens of records
 ``flows``         sampled rows by group compared with true ones: total variation, counts, distances by group size
+``record_fit``    synthetic records compared with true ones, by columns and pairs of columns
 ``regression``    models fitted before and after, and the conclusions that change
 ``workload``      the error of many counting queries
 
@@ -47,6 +48,7 @@ from reticent.utility.measures import (
     ncp,
     non_uniform_entropy,
 )
+from reticent.utility.record_fit import RecordFit, record_fit
 from reticent.utility.regression import (
     ConclusionChange,
     DesignColumn,
@@ -76,6 +78,7 @@ __all__ = [
     "ModelFit",
     "Numbers",
     "QueryErrors",
+    "RecordFit",
     "RegressionModel",
     "ReleaseSummary",
     "UtilityMeasures",
@@ -106,6 +109,7 @@ __all__ = [
     "non_uniform_entropy",
     "on_one_grid",
     "query_errors",
+    "record_fit",
     "total_variation",
     "utility_of",
     "workload_error",
