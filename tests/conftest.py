@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.testing
+import typer
 from hypothesis import settings
 
 # The machine may be busy: how long an example takes says nothing about whether it is right. `make test` tries the same examples
@@ -31,8 +31,9 @@ settings.load_profile("reticent")
 # again for what can be removed took a twentieth of all time.
 gc.set_threshold(50_000, 20, 20)
 
-# Typer describes all commands anew for each of a thousand calls, which takes longer than most of them run.
-typer.testing._get_command = cache(typer.testing._get_command)
+# Typer describes all commands anew for each of a thousand calls, which takes longer than most of them run. The runner of `typer.testing` binds
+# this name when it is imported.
+typer.main.get_command = cache(typer.main.get_command)
 
 
 def pytest_collection_finish() -> None:

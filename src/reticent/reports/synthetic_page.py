@@ -98,7 +98,7 @@ def _page(
 def _comparison(others: pl.DataFrame | None) -> str:
     """Return a sentence on what attacks are compared with."""
     if others is not None:
-        return "Success is compared with attacks on people who are not in the original table: what is learned about them as well is no leak."
+        return "Success is compared with attacks on people who are not in the original table: what is learned about them as well is not a leak."
     return "No control group was given, so half of the original table took its place. A control group of people who are not in the data gives a stronger comparison."
 
 
