@@ -2,8 +2,8 @@
 
 ``method`` Lattice, the method that ``publish`` takes ``search`` rt.search and what it returns ``frontier`` the default
 search, exact branch and bound; ``outliers`` prunes by single records, ``forecast`` orders the search ``classification``
-all passing nodes: by predictive tagging, Incognito, or exhaustively ``anytime`` lattices too large for memory
-``node_evaluation`` judging one node; ``points`` merges groups (``packed_columns`` packs several columns into one code),
+all passing nodes: by predictive tagging, Incognito, or exhaustively ``anytime`` lattices too large for memory,
+with ``box_search`` for their lower bound ``node_evaluation`` judging one node; ``points`` merges groups (``packed_columns`` packs several columns into one code),
 ``objectives`` and ``costs`` measure them ``node_space`` the lattice as an array
 """
 

@@ -1,7 +1,8 @@
-"""Anytime search of a lattice too large for memory: the best node within the time limit, with a bound but without a proof.
+"""Anytime search of a lattice too large for memory: the best node within the time limit, with a lower bound.
 
-From the top, the search moves to the best neighbour (one column one level finer or coarser), and if no neighbour is
-better it returns to the best node with unseen neighbours. Nodes that a bound rules out are never evaluated.
+Two searches take turns. *Best first*: from the top, the search moves to the best neighbour (one column one level finer or coarser), and if no neighbour is
+better it returns to the best node with unseen neighbours. *Boxes* (:mod:`.box_search`), if the objective is a sum over columns: parts of the lattice are bounded from below and split, the most promising first, which
+evaluates nodes far from those seen before, and proves the best node optimal once no part can contain a better one. While the first search finds better nodes it gets most of the time, then the second.
 """
 
 from __future__ import annotations
@@ -10,48 +11,79 @@ import heapq
 import time
 
 from reticent.core import NodeLevels
+from reticent.methods.lattice.box_search import BoxSearch
 from reticent.methods.lattice.frontier import SearchOutcome
 from reticent.methods.lattice.node_evaluation import Evaluation, Evaluator
 from reticent.methods.lattice.node_space import NodeSpace
 
+_PATIENCE = 400
+"""After this many evaluations without a better node, most of the time is spent on boxes."""
+_SHARES = (3.0, 0.1)
+"""Evaluations of the best-first search for one of the boxes: before its patience ends, and after."""
+
 
 class BestFirstSearch:
-    """Best-first search over neighbours with a table of visited nodes. Mutable: the table grows."""
+    """Best-first search over neighbours with a table of visited nodes, beside a search of boxes. Mutable: the table grows."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self.space = evaluator.space
         self.best: Evaluation | None = None
         self.bound = float("-inf")
-        self._seen: set[NodeLevels] = set()
+        self._seen: dict[NodeLevels, Evaluation] = {}
         self._queue: list[tuple[float, NodeLevels]] = []
+        self._found_at = 0
 
     def run(self, deadline: float | None) -> SearchOutcome:
-        """Search until the deadline (without one: until no unseen neighbour is left)."""
-        self._visit(self.space.top)
-        began = time.monotonic()
-        while self._queue and not _late(deadline):
+        """Search until the best node is proven optimal or the deadline has passed (without one: until no unseen neighbour is left)."""
+        top = self._visit(self.space.top)
+        if top.hopeless:
+            return SearchOutcome(None, True, None)
+        bounded = self.evaluator.column_bounds(self.space.top) is not None
+        boxes = BoxSearch(self.evaluator, self._visit) if bounded else None
+        began, ahead = time.monotonic(), 0.0
+        while (self._queue or boxes is not None) and not _late(deadline):
             if deadline is not None:
                 self.evaluator.context.step("searching", time.monotonic() - began, max(deadline - began, 1e-9))
-            _, levels = heapq.heappop(self._queue)
-            for neighbour in (*self.space.specializations(levels), *self.space.generalizations(levels)):
-                if neighbour not in self._seen:
-                    self._visit(neighbour)
-                if _late(deadline):
-                    break
-        everything = len(self._seen) == self.space.size
-        if everything:
+            if boxes is None or (self._queue and ahead <= 0):
+                before = len(self._seen)
+                self._expand(deadline)
+                ahead += len(self._seen) - before
+            else:
+                boxes.split(self._least)
+                ahead -= _SHARES[len(self._seen) - self._found_at > _PATIENCE]
+            if boxes is not None and boxes.is_finished(self._least):
+                return SearchOutcome(self.best, True, self.best.objective if self.best is not None else None)
+        if len(self._seen) == self.space.size:
             return SearchOutcome(self.best, True, self.best.objective if self.best is not None else None)
-        return SearchOutcome(self.best, False, self.bound)
+        bound = self.bound if boxes is None else max(self.bound, boxes.bound(self._least))
+        return SearchOutcome(self.best, False, bound if self.best is None else min(bound, self._least))
 
-    def _visit(self, levels: NodeLevels) -> None:
-        self._seen.add(levels)
-        found = self.evaluator.evaluate(levels)
+    @property
+    def _least(self) -> float:
+        return float("inf") if self.best is None or self.best.objective is None else self.best.objective
+
+    def _expand(self, deadline: float | None) -> None:
+        """Visit the unseen neighbours of the best node whose neighbours were not visited yet."""
+        _, levels = heapq.heappop(self._queue)
+        for neighbour in (*self.space.specializations(levels), *self.space.generalizations(levels)):
+            self._visit(neighbour)
+            if _late(deadline):
+                break
+
+    def _visit(self, levels: NodeLevels) -> Evaluation:
+        """Evaluate a node, unless that was done before."""
+        if (known := self._seen.get(levels)) is not None:
+            return known
+        found = self._seen[levels] = self.evaluator.evaluate(levels)
         if found.objective is not None:
             heapq.heappush(self._queue, (found.objective, levels))
-            if self.best is None or self.best.objective is None or found.objective < self.best.objective:
+            if (found.objective, levels) < (self._least, () if self.best is None else self.best.levels):
+                if found.objective < self._least:
+                    self._found_at = len(self._seen)
                 self.best = found
         self.bound = max(self.bound, self._bound_by(found))
+        return found
 
     def _bound_by(self, found: Evaluation) -> float:
         """Return a lower bound of every node's cost, from one evaluated node.

@@ -15,7 +15,7 @@ from reticent.core import FrequencySet, NodeLevels
 from reticent.definitions import GroupDefinition
 from reticent.methods.grouping import JudgedSet, failing_groups, seen_as, together_of
 from reticent.methods.lattice.node_space import NodeSpace
-from reticent.methods.lattice.objectives import NodeView, Objective, Weights, objective_for
+from reticent.methods.lattice.objectives import ColumnBounds, NodeView, Objective, Weights, objective_for
 from reticent.methods.lattice.points import Points
 
 Mask = NDArray[np.bool_]
@@ -127,18 +127,27 @@ class Evaluator:
             if lost > self.allowed:
                 return Evaluation(levels, False, lost, 0, None, hopeless=True, doomed=float(lost))
         points = self.points(levels)
+        return self._evaluation(points, *self._judged(points))
+
+    def _judged(self, points: Points) -> tuple[Mask, NDArray[np.float64]]:
+        """The suppressed groups, not all of them if too many rows are lost; and how many rows of each group are lost at every specialization as well."""
         if self.quasi_sets is not None:
-            return self._evaluation(points, self._suppressed_in_sets(points), np.zeros(len(points)))
+            return self._suppressed_in_sets(points), np.zeros(len(points))
         too_small = self._too_small(points)
         doomed = np.where(too_small, points.sizes, 0).astype(np.float64)
         if doomed.sum() > self.allowed or self._judging is None:
-            return self._evaluation(points, too_small, doomed)
+            return too_small, doomed
         groups = points.groups()
         doomed = np.maximum(doomed, self._judging.doomed(groups))
         if doomed.sum() > self.allowed:
             # Not all failing groups, but enough of them: a group with doomed rows fails.
-            return self._evaluation(points, too_small | (doomed > 0), doomed)
-        return self._evaluation(points, failing_groups(self._judging, groups, too_small, self.allowed), doomed)
+            return too_small | (doomed > 0), doomed
+        return failing_groups(self._judging, groups, too_small, self.allowed), doomed
+
+    def column_bounds(self, levels: NodeLevels) -> ColumnBounds | None:
+        """Bounds of the specializations of a node, column by column; None if the objective is no sum over columns."""
+        points = self.points(levels)
+        return self.objective.column_bounds(points, self._judged(points)[1])
 
     def suppressed(self, points: Points) -> Mask:
         """Mask the groups of a node that a release would suppress."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,18 @@ class NodeView:
     groups: Groups
     suppressed: int
     rows: int
+
+
+@dataclass(frozen=True)
+class ColumnBounds:
+    """A lower bound for the specializations of a node: ``constant`` plus, for each column, the entry of ``tables[column]`` at the specialization's level, which does not fall with the level."""
+
+    constant: float
+    tables: tuple[NDArray[np.float64], ...]
+
+    def at(self, levels: NodeLevels) -> float:
+        """The bound of one specialization."""
+        return self.constant + sum(float(table[level]) for table, level in zip(self.tables, levels, strict=True))
 
 
 class Objective(ABC):
@@ -74,6 +87,10 @@ class Objective(ABC):
         """Return the minimum increase over the floor of every specialization if this many rows of each group are lost there."""
         return 0.0
 
+    def column_bounds(self, points: Points, doomed: Rows) -> ColumnBounds | None:
+        """Return bounds of all specializations of a node as a sum over columns, if this many rows of each group are lost there; None if the measure is no such sum."""
+        return None
+
     def growth(self, points: Points, suppressed: Mask | None) -> float | None:
         """Return a bound for all generalizations of an evaluated node, if floors do not give it already.
 
@@ -90,6 +107,7 @@ class Columnwise(Objective):
         self.name = name
         self._costs = costs
         self._weights = weights
+        self._frequencies = frequencies
         masses = column_masses(frequencies)
         self.sums = [
             np.array([float(masses[j][level] @ table) for level, table in enumerate(tables)])
@@ -118,6 +136,34 @@ class Columnwise(Objective):
         ]
         return float(doomed[chosen] @ points.runs.added(extra, chosen)) * self._costs.scale
 
+    def column_bounds(self, points: Points, doomed: Rows) -> ColumnBounds | None:
+        """Rows of groups that are lost entirely cost the most in each column instead of what the specialization's own level costs; for other groups the difference at this node is added, which is less."""
+        entirely = (doomed > 0) & (doomed >= points.sizes)
+        rows = np.flatnonzero(entirely.take(points.group_of_point))
+        sizes = self._frequencies.sizes.take(rows).astype(np.float64)
+        tables = []
+        for weight, sums, extras, codes in zip(
+            self._weights, self.sums, self._extras, self._frequencies.codes, strict=True
+        ):
+            lost = np.bincount(codes.take(rows), weights=sizes, minlength=extras.shape[1])
+            tables.append((sums + extras @ lost) * (weight * self._costs.scale))
+        partly = self.penalty(points, np.where(entirely, 0, doomed))
+        return ColumnBounds(self._costs.constant + partly, tuple(tables))
+
+    @cached_property
+    def _extras(self) -> list[NDArray[np.float64]]:
+        """For each column, what a suppressed cell costs more than a published one, by the level (0 below the first one searched) and the part at that first level."""
+        found = []
+        for j, (hierarchy, start) in enumerate(
+            zip(self._frequencies.hierarchies, self._frequencies.levels, strict=True)
+        ):
+            costs = self._costs.tables[j]
+            extras = np.zeros((len(costs), hierarchy.levels[start].size))
+            for level in range(start, len(costs)):
+                extras[level] = self._costs.worst[j] - costs[level].take(hierarchy.between(start, level))
+            found.append(extras)
+        return found
+
     def _chosen(self, levels: NodeLevels) -> zip[tuple[float, NDArray[np.float64], int]]:
         return zip(self._weights, self.sums, levels, strict=True)
 
@@ -138,6 +184,9 @@ class Geometric(Columnwise):
 
     def penalty(self, points: Points, doomed: Rows) -> float:
         return 0.0
+
+    def column_bounds(self, points: Points, doomed: Rows) -> ColumnBounds | None:
+        return None
 
     def _extra(self, points: Points, lost: Rows) -> NDArray[np.float64]:
         """Return the extra cost of suppressing this many rows of each group instead of publishing them, column by column."""
