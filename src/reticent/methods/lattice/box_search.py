@@ -30,7 +30,7 @@ _LARGER_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Box:
+class LatticeBox:
     """The nodes from ``low`` to ``high``, with the ``bounds`` from ``high``."""
 
     low: NodeLevels
@@ -47,7 +47,7 @@ class BoxSearch:
     def __init__(self, evaluator: Evaluator, evaluate: Callable[[NodeLevels], Evaluation]) -> None:
         self.evaluator = evaluator
         self._evaluate = evaluate
-        self._queue: list[tuple[float, int, Box]] = []
+        self._queue: list[tuple[float, int, LatticeBox]] = []
         self._made = 0
         self._gains: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
         space = evaluator.space
@@ -66,7 +66,7 @@ class BoxSearch:
         bound, _, box = heapq.heappop(self._queue)
         room = max(min(best, box.bounds.at(box.high)) - bound, 0.0)
         column, level = self._chosen(box, room)
-        self._push(Box(_with(box.low, column, level + 1), box.high, box.bounds), bound, best)
+        self._push(LatticeBox(_with(box.low, column, level + 1), box.high, box.bounds), bound, best)
         reached = self._open(box.low, _with(box.high, column, level), bound, best)
         gains = self._gains[column, level]
         gains[0] += min(reached - bound, room)
@@ -78,9 +78,9 @@ class BoxSearch:
             return float("inf")
         bounds = self.evaluator.column_bounds(high)
         assert bounds is not None, "the objective is a sum over columns"
-        return self._push(Box(low, high, bounds), bound, best)
+        return self._push(LatticeBox(low, high, bounds), bound, best)
 
-    def _push(self, box: Box, bound: float, best: float) -> float:
+    def _push(self, box: LatticeBox, bound: float, best: float) -> float:
         """Put a box into the queue with its own bound or that of the box it is part of, if it may contain the best node; return the bound."""
         own = box.bounds.at(box.low)
         bound = max(bound, own - _ROUNDING * abs(own))
@@ -89,7 +89,7 @@ class BoxSearch:
             heapq.heappush(self._queue, (bound, self._made, box))
         return bound
 
-    def _chosen(self, box: Box, room: float) -> tuple[int, int]:
+    def _chosen(self, box: LatticeBox, room: float) -> tuple[int, int]:
         """The column of a split and the highest level of its finer half; gains above ``room`` close a box and count as much."""
 
         def outlook(column: int, level: int) -> float:
