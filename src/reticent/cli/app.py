@@ -1,81 +1,53 @@
-"""The table of all commands. Command modules are cheap to import; they import their dependencies when they run."""
+"""The table of all commands. Each module of a command is imported when the command is described; it imports its dependencies when it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.cli import (
-    apply,
-    assess,
-    attack,
-    audit,
-    belief,
-    certificate,
-    demo,
-    dossier,
-    gate,
-    grid,
-    index,
-    inspect,
-    keys,
-    knowledge,
-    ledger,
-    log,
-    mcp,
-    noise,
-    postgres,
-    preview,
-    publish,
-    query,
-    randomize,
-    report,
-    republish,
-    scan,
-    schema,
-    synthesize,
-    verify,
-    views,
-    workbench,
-)
 from reticent.cli.options import add_commands
 
+if TYPE_CHECKING:
+    app: typer.Typer
+
 _COMMANDS = (
-    demo,
-    workbench,
-    inspect,
-    assess,
-    preview,
-    publish,
-    verify,
-    schema,
-    gate,
-    scan,
-    attack,
-    query,
-    apply,
-    report,
-    dossier,
-    belief,
+    "demo",
+    "workbench",
+    "inspect",
+    "assess",
+    "preview",
+    "publish",
+    "verify",
+    "schema",
+    "gate",
+    "scan",
+    "attack",
+    "query",
+    "apply",
+    "report",
+    "dossier",
+    "belief",
 )
 _GROUPS = (
-    republish,
-    knowledge,
-    randomize,
-    noise,
-    grid,
-    index,
-    synthesize,
-    views,
-    audit,
-    ledger,
-    keys,
-    certificate,
-    log,
-    mcp,
-    postgres,
+    "republish",
+    "knowledge",
+    "randomize",
+    "noise",
+    "grid",
+    "index",
+    "synthesize",
+    "views",
+    "audit",
+    "ledger",
+    "keys",
+    "certificate",
+    "log",
+    "mcp",
+    "postgres",
 )
 
 
@@ -89,13 +61,26 @@ def app_for(words: Sequence[str] = ()) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(reticent)
-    modules = {command.__name__.rpartition(".")[2]: command for command in (*_COMMANDS, *_GROUPS)}
-    for name in words[:1] if words and words[0] in modules else modules:
-        if modules[name] in _GROUPS:
-            modules[name].register(app)
+    names = (*_COMMANDS, *_GROUPS)
+    for name in words[:1] if words and words[0] in names else names:
+        module = import_module(f"reticent.cli.{name}")
+        if name in _GROUPS:
+            module.register(app)
         else:
-            add_commands(app, {name: getattr(modules[name], name)})
+            add_commands(app, {name: getattr(module, name)})
     return app
+
+
+@cache
+def _all_commands() -> typer.Typer:
+    return app_for()
+
+
+def __getattr__(name: str) -> Any:
+    """The whole command line as ``app``, for programs that embed it: built on first use, since a single command does without."""
+    if name == "app":
+        return _all_commands()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _show_version(wanted: bool) -> None:
@@ -112,6 +97,3 @@ def reticent(
     ] = False,
 ) -> None:
     """Share data about people without giving anybody away."""
-
-
-app = app_for()

@@ -40,98 +40,218 @@
 ``scaled_comparison``   exact comparisons; ``value_sets`` don't-care values; ``diversity_figures`` figures for the steward; ``number_text``
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reticent.definitions.anonymity import KAnonymity
-from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
-from reticent.definitions.bounded_dp import BoundedDP
-from reticent.definitions.catalogue import definition_from
-from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, Openness, column_list, named_column
-from reticent.definitions.closed_sets import with_closed_sets
-from reticent.definitions.closeness import Distance, NTCloseness, TCloseness
-from reticent.definitions.column_sets import count_largest_sets, largest_sets
-from reticent.definitions.concentrated_dp import ConcentratedDP
-from reticent.definitions.crowd_blending import CrowdBlending
-from reticent.definitions.definition import (
-    NOT_WITH_SETS,
-    All,
-    Assessment,
-    CountedRows,
-    Definition,
-    GroupDefinition,
-    HistoryDefinition,
-    JudgesPatterns,
-    PlanDefinition,
-    Several,
-    ShownPart,
-    Witness,
-    all_of,
-)
-from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
-from reticent.definitions.entropy import EntropyLDiversity
+from reticent.base.lazy_names import lazy_names
 from reticent.definitions.feasibility import feasibility, require_feasible
-from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
-from reticent.definitions.in_turn import InTurn
 from reticent.definitions.known_rows import KnownRows, RowsJudged, known_rows
-from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure
-from reticent.definitions.mechanisms import ADVERSARIES, Adversary
-from reticent.definitions.method import ExpectedError, Method, RandomMechanism, is_random
-from reticent.definitions.noisy_counts import NoisyCounts
-from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
-from reticent.definitions.personal import PersonalPrivacy
-from reticent.definitions.population import DeltaPresence, KMap
-from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
-from reticent.definitions.related_secrets import with_related_secrets
-from reticent.definitions.risk import AverageRisk, Reidentification, Uniqueness, population_uniqueness, reidentification
-from reticent.definitions.shares import (
-    AlphaKAnonymity,
-    CategoryDiversity,
-    ConfidenceBounding,
-    LAlphaDiversity,
-    PSensitive,
-    SetShares,
-)
-from reticent.definitions.unbounded_dp import UnboundedDP
 from reticent.definitions.unique_records import UniqueRecords, numbers_beyond, unique_records, unique_share
-from reticent.definitions.uniqueness import MEligible, MUnique
-from reticent.definitions.verdicts import (
-    SUPPRESSED_RECORDS,
-    about_column,
-    against_all,
-    by_set,
-    columns_compared,
-    judge,
-    named_values,
-    of_groups,
-    own_sets,
-    single_demands,
-    tells_about,
-    unkept,
-    verdict,
-)
-from reticent.definitions.weighted_estimates import PopulationEstimate, individual_risk, population_estimate
-from reticent.definitions.xy_privacy import XYPrivacy
 
 if TYPE_CHECKING:
+    from reticent.definitions.anonymity import KAnonymity
+    from reticent.definitions.any_columns import AnyColumns, closed, closed_as_claimed
     from reticent.definitions.background_knowledge import NegatedKnowledge, WorstCaseKnowledge
+    from reticent.definitions.bounded_dp import BoundedDP
+    from reticent.definitions.catalogue import definition_from, entry_of, names
+    from reticent.definitions.claim_scope import GENERAL, ClaimScope, CountedUnit, Openness, column_list, named_column
+    from reticent.definitions.closed_sets import with_closed_sets
+    from reticent.definitions.closeness import Distance, NTCloseness, TCloseness
+    from reticent.definitions.column_sets import count_largest_sets, largest_sets
+    from reticent.definitions.concentrated_dp import ConcentratedDP
+    from reticent.definitions.crowd_blending import CrowdBlending
+    from reticent.definitions.definition import (
+        NOT_WITH_SETS,
+        All,
+        Assessment,
+        CountedRows,
+        Definition,
+        GroupDefinition,
+        HistoryDefinition,
+        JudgesPatterns,
+        PlanDefinition,
+        Several,
+        ShownPart,
+        Witness,
+        all_of,
+    )
+    from reticent.definitions.diversity import DistinctLDiversity, ProbabilisticLDiversity
+    from reticent.definitions.diversity_figures import diversity_diagnostics
+    from reticent.definitions.entropy import EntropyLDiversity
+    from reticent.definitions.ever_values import ever_shares
+    from reticent.definitions.exchanges import admitted
+    from reticent.definitions.homogeneous_groups import HomogeneityAudit, homogeneity_audit
+    from reticent.definitions.in_turn import InTurn
+    from reticent.definitions.likeness import BetaLikeness, DeltaDisclosure, exceeds_logarithm
+    from reticent.definitions.local_dp import LocalDP
+    from reticent.definitions.mechanisms import (
+        ADVERSARIES,
+        Adversary,
+        BoundedBelief,
+        Ratios,
+        highest_allowed,
+        posterior,
+    )
+    from reticent.definitions.method import ExpectedError, Method, RandomMechanism, is_random
+    from reticent.definitions.noisy_counts import NoisyCounts
+    from reticent.definitions.numeric import EpsilonMAnonymity, KEAnonymity, RangeDiversity
+    from reticent.definitions.personal import PersonalPrivacy
+    from reticent.definitions.population import DeltaPresence, KMap, PopulationDefinition, require_same
+    from reticent.definitions.probabilistic_dp import (
+        LARGEST_EPSILON,
+        PrivacyLoss,
+        ProbabilisticDP,
+        certainty,
+        exceeds_exponential,
+        ratio_within,
+    )
+    from reticent.definitions.recursive import NegativePositiveDiversity, RecursiveLDiversity
+    from reticent.definitions.related_secrets import with_related_secrets
+    from reticent.definitions.risk import (
+        AverageRisk,
+        Reidentification,
+        Uniqueness,
+        population_uniqueness,
+        reidentification,
+    )
+    from reticent.definitions.shares import (
+        AlphaKAnonymity,
+        CategoryDiversity,
+        ConfidenceBounding,
+        LAlphaDiversity,
+        PSensitive,
+        SetShares,
+    )
+    from reticent.definitions.unbounded_dp import UnboundedDP
+    from reticent.definitions.uniqueness import MEligible, MUnique
+    from reticent.definitions.verdicts import (
+        SUPPRESSED_RECORDS,
+        about_column,
+        against_all,
+        by_set,
+        columns_compared,
+        judge,
+        named_values,
+        of_groups,
+        own_sets,
+        single_demands,
+        tells_about,
+        unkept,
+        verdict,
+    )
+    from reticent.definitions.weighted_estimates import PopulationEstimate, individual_risk, population_estimate
+    from reticent.definitions.xy_privacy import XYPrivacy
 
-from reticent.definitions.catalogue import entry_of, names
-from reticent.definitions.diversity_figures import diversity_diagnostics
-from reticent.definitions.ever_values import ever_shares
-from reticent.definitions.exchanges import admitted
-from reticent.definitions.likeness import exceeds_logarithm
-from reticent.definitions.local_dp import LocalDP
-from reticent.definitions.mechanisms import BoundedBelief, Ratios, highest_allowed, posterior
-from reticent.definitions.population import PopulationDefinition, require_same
-from reticent.definitions.probabilistic_dp import (
-    LARGEST_EPSILON,
-    PrivacyLoss,
-    ProbabilisticDP,
-    certainty,
-    exceeds_exponential,
-    ratio_within,
-)
+_HOMES = {
+    "ADVERSARIES": "mechanisms",
+    "Adversary": "mechanisms",
+    "All": "definition",
+    "AlphaKAnonymity": "shares",
+    "AnyColumns": "any_columns",
+    "Assessment": "definition",
+    "AverageRisk": "risk",
+    "BetaLikeness": "likeness",
+    "BoundedBelief": "mechanisms",
+    "BoundedDP": "bounded_dp",
+    "CategoryDiversity": "shares",
+    "ClaimScope": "claim_scope",
+    "ConcentratedDP": "concentrated_dp",
+    "ConfidenceBounding": "shares",
+    "CountedRows": "definition",
+    "CountedUnit": "claim_scope",
+    "CrowdBlending": "crowd_blending",
+    "Definition": "definition",
+    "DeltaDisclosure": "likeness",
+    "DeltaPresence": "population",
+    "Distance": "closeness",
+    "DistinctLDiversity": "diversity",
+    "EntropyLDiversity": "entropy",
+    "EpsilonMAnonymity": "numeric",
+    "ExpectedError": "method",
+    "GENERAL": "claim_scope",
+    "GroupDefinition": "definition",
+    "HistoryDefinition": "definition",
+    "HomogeneityAudit": "homogeneous_groups",
+    "InTurn": "in_turn",
+    "JudgesPatterns": "definition",
+    "KAnonymity": "anonymity",
+    "KEAnonymity": "numeric",
+    "KMap": "population",
+    "LARGEST_EPSILON": "probabilistic_dp",
+    "LAlphaDiversity": "shares",
+    "LocalDP": "local_dp",
+    "MEligible": "uniqueness",
+    "MUnique": "uniqueness",
+    "Method": "method",
+    "NOT_WITH_SETS": "definition",
+    "NTCloseness": "closeness",
+    "NegatedKnowledge": "background_knowledge",
+    "NegativePositiveDiversity": "recursive",
+    "NoisyCounts": "noisy_counts",
+    "Openness": "claim_scope",
+    "PSensitive": "shares",
+    "PersonalPrivacy": "personal",
+    "PlanDefinition": "definition",
+    "PopulationDefinition": "population",
+    "PopulationEstimate": "weighted_estimates",
+    "PrivacyLoss": "probabilistic_dp",
+    "ProbabilisticDP": "probabilistic_dp",
+    "ProbabilisticLDiversity": "diversity",
+    "RandomMechanism": "method",
+    "RangeDiversity": "numeric",
+    "Ratios": "mechanisms",
+    "RecursiveLDiversity": "recursive",
+    "Reidentification": "risk",
+    "SUPPRESSED_RECORDS": "verdicts",
+    "SetShares": "shares",
+    "Several": "definition",
+    "ShownPart": "definition",
+    "TCloseness": "closeness",
+    "UnboundedDP": "unbounded_dp",
+    "Uniqueness": "risk",
+    "Witness": "definition",
+    "WorstCaseKnowledge": "background_knowledge",
+    "XYPrivacy": "xy_privacy",
+    "about_column": "verdicts",
+    "admitted": "exchanges",
+    "against_all": "verdicts",
+    "all_of": "definition",
+    "by_set": "verdicts",
+    "certainty": "probabilistic_dp",
+    "closed": "any_columns",
+    "closed_as_claimed": "any_columns",
+    "column_list": "claim_scope",
+    "columns_compared": "verdicts",
+    "count_largest_sets": "column_sets",
+    "definition_from": "catalogue",
+    "diversity_diagnostics": "diversity_figures",
+    "entry_of": "catalogue",
+    "ever_shares": "ever_values",
+    "exceeds_exponential": "probabilistic_dp",
+    "exceeds_logarithm": "likeness",
+    "highest_allowed": "mechanisms",
+    "homogeneity_audit": "homogeneous_groups",
+    "individual_risk": "weighted_estimates",
+    "is_random": "method",
+    "judge": "verdicts",
+    "largest_sets": "column_sets",
+    "named_column": "claim_scope",
+    "named_values": "verdicts",
+    "names": "catalogue",
+    "of_groups": "verdicts",
+    "own_sets": "verdicts",
+    "population_estimate": "weighted_estimates",
+    "population_uniqueness": "risk",
+    "posterior": "mechanisms",
+    "ratio_within": "probabilistic_dp",
+    "reidentification": "risk",
+    "require_same": "population",
+    "single_demands": "verdicts",
+    "tells_about": "verdicts",
+    "unkept": "verdicts",
+    "verdict": "verdicts",
+    "with_closed_sets": "closed_sets",
+    "with_related_secrets": "related_secrets",
+}
 
 __all__ = [
     "ADVERSARIES",
@@ -254,9 +374,4 @@ __all__ = [
     "with_related_secrets",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the knowledge definitions on first use: they load compiled kernels, which other users need not wait for."""
-    if name in ("NegatedKnowledge", "WorstCaseKnowledge"):
-        return getattr(import_module("reticent.definitions.background_knowledge"), name)
-    raise AttributeError(f"module 'reticent.definitions' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)

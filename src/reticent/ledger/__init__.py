@@ -13,17 +13,64 @@ block. The other values that callers pass and get (``Given``, ``Judgement``, ``S
 values in :mod:`reticent.base.disclosures`.
 """
 
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.errors import correct_names
-from reticent.ledger.accounts import Account, AccountCharge, Accounts, account, nameless, require_recognisable
-from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
-from reticent.ledger.audits import ANSWERS, NOISY_SUM, AuditEntry, Audits, AuditVerdict, Question, Token, noisy_sum_cost
-from reticent.ledger.budgets import Budget, Budgets
-from reticent.ledger.entries import Entry
-from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
-from reticent.ledger.location import LedgerLocation, ledger_path
-from reticent.ledger.lock import DatasetLock
-from reticent.ledger.secret import Secret
-from reticent.ledger.store import TIME_FORMAT, is_time, now
+
+if TYPE_CHECKING:
+    from reticent.ledger.accounts import Account, AccountCharge, Accounts, account, nameless, require_recognisable
+    from reticent.ledger.answers import GRANT, AnsweredQuestion, Answers
+    from reticent.ledger.audits import (
+        ANSWERS,
+        NOISY_SUM,
+        AuditEntry,
+        Audits,
+        AuditVerdict,
+        Question,
+        Token,
+        noisy_sum_cost,
+    )
+    from reticent.ledger.budgets import Budget, Budgets
+    from reticent.ledger.entries import Entry
+    from reticent.ledger.ledger import Ledger, given_out, withdrawn_if_unsaved
+    from reticent.ledger.location import LedgerLocation, ledger_path
+    from reticent.ledger.lock import DatasetLock
+    from reticent.ledger.secret import Secret
+    from reticent.ledger.store import TIME_FORMAT, is_time, now
+
+_HOMES = {
+    "ANSWERS": "audits",
+    "Account": "accounts",
+    "AccountCharge": "accounts",
+    "Accounts": "accounts",
+    "AnsweredQuestion": "answers",
+    "Answers": "answers",
+    "AuditEntry": "audits",
+    "AuditVerdict": "audits",
+    "Audits": "audits",
+    "Budget": "budgets",
+    "Budgets": "budgets",
+    "DatasetLock": "lock",
+    "Entry": "entries",
+    "GRANT": "answers",
+    "Ledger": "ledger",
+    "LedgerLocation": "location",
+    "NOISY_SUM": "audits",
+    "Question": "audits",
+    "Secret": "secret",
+    "TIME_FORMAT": "store",
+    "Token": "audits",
+    "account": "accounts",
+    "given_out": "ledger",
+    "is_time": "store",
+    "ledger_path": "location",
+    "nameless": "accounts",
+    "noisy_sum_cost": "audits",
+    "now": "store",
+    "require_recognisable": "accounts",
+    "withdrawn_if_unsaved": "ledger",
+}
 
 __all__ = [
     "ANSWERS",
@@ -58,4 +105,5 @@ __all__ = [
     "withdrawn_if_unsaved",
 ]
 
+__getattr__ = lazy_names(__name__, _HOMES)
 correct_names(__name__)

@@ -13,22 +13,37 @@
 from typing import TYPE_CHECKING
 
 from reticent.base.lazy_names import lazy_names
-from reticent.policy.dossier_statements import read_statements
-from reticent.policy.expressions import definition_from_text
-from reticent.policy.file import PolicyFile, checked
-from reticent.policy.inspection import Inspection, inspect
-from reticent.policy.policy import Policy
-from reticent.policy.policy_preview import compare_policy, preview_policy
-from reticent.policy.policy_publication import Published, check_free, publish_policy
 from reticent.policy.sections import Names as SettingNames
-from reticent.policy.sections import Section, Sections
-from reticent.policy.table_reader import read
 
 if TYPE_CHECKING:
     from reticent.policy.audit_policy import AuditPolicy
+    from reticent.policy.dossier_statements import read_statements
+    from reticent.policy.expressions import definition_from_text
+    from reticent.policy.file import PolicyFile, checked
+    from reticent.policy.inspection import Inspection, inspect
+    from reticent.policy.policy import Policy
+    from reticent.policy.policy_preview import compare_policy, preview_policy
+    from reticent.policy.policy_publication import Published, check_free, publish_policy
+    from reticent.policy.sections import Section, Sections
+    from reticent.policy.table_reader import read
 
 _HOMES = {
     "AuditPolicy": "audit_policy",
+    "Inspection": "inspection",
+    "Policy": "policy",
+    "PolicyFile": "file",
+    "Published": "policy_publication",
+    "Section": "sections",
+    "Sections": "sections",
+    "check_free": "policy_publication",
+    "checked": "file",
+    "compare_policy": "policy_preview",
+    "definition_from_text": "expressions",
+    "inspect": "inspection",
+    "preview_policy": "policy_preview",
+    "publish_policy": "policy_publication",
+    "read": "table_reader",
+    "read_statements": "dossier_statements",
 }
 
 __all__ = [

@@ -18,19 +18,52 @@
 ``worth``            whether a release has enough utility, and cheaper alternatives
 """
 
-from reticent.propose.affordable_guarantees import PromiseCost
-from reticent.propose.column_selection import LeftOut
-from reticent.propose.diversity_audit import DiversityAudit, diversity_audits
-from reticent.propose.document import document_text, policy_text
-from reticent.propose.exposure import ExposedGroup, Exposure, exposures
-from reticent.propose.policy_draft import propose_policy
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.propose.profile import ColumnProfile, profile
-from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
-from reticent.propose.risk_drivers import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
 from reticent.propose.safe_harbor import HIPAA, safe_harbor
-from reticent.propose.templates import TEMPLATES
-from reticent.propose.tradeoff import Tradeoff, afford
-from reticent.propose.worth import POOR, LowUtility, poor_worth
+
+if TYPE_CHECKING:
+    from reticent.propose.affordable_guarantees import PromiseCost
+    from reticent.propose.column_selection import LeftOut
+    from reticent.propose.diversity_audit import DiversityAudit, diversity_audits
+    from reticent.propose.document import document_text, policy_text
+    from reticent.propose.exposure import ExposedGroup, Exposure, exposures
+    from reticent.propose.policy_draft import propose_policy
+    from reticent.propose.proposal import ColumnProposal, Proposal, missing_words, propose
+    from reticent.propose.risk_drivers import ColumnRisk, ColumnSet, Risk, ValueRisk, risk_views
+    from reticent.propose.templates import TEMPLATES
+    from reticent.propose.tradeoff import Tradeoff, afford
+    from reticent.propose.worth import POOR, LowUtility, poor_worth
+
+_HOMES = {
+    "ColumnProposal": "proposal",
+    "ColumnRisk": "risk_drivers",
+    "ColumnSet": "risk_drivers",
+    "DiversityAudit": "diversity_audit",
+    "ExposedGroup": "exposure",
+    "Exposure": "exposure",
+    "LeftOut": "column_selection",
+    "LowUtility": "worth",
+    "POOR": "worth",
+    "PromiseCost": "affordable_guarantees",
+    "Proposal": "proposal",
+    "Risk": "risk_drivers",
+    "TEMPLATES": "templates",
+    "Tradeoff": "tradeoff",
+    "ValueRisk": "risk_drivers",
+    "afford": "tradeoff",
+    "diversity_audits": "diversity_audit",
+    "document_text": "document",
+    "exposures": "exposure",
+    "missing_words": "proposal",
+    "policy_text": "document",
+    "poor_worth": "worth",
+    "propose": "proposal",
+    "propose_policy": "policy_draft",
+    "risk_views": "risk_drivers",
+}
 
 __all__ = [
     "HIPAA",
@@ -63,3 +96,5 @@ __all__ = [
     "risk_views",
     "safe_harbor",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)

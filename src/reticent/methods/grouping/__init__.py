@@ -10,23 +10,58 @@
 ``format``       the format ``generalize``: one table of generalized rows
 """
 
-from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
+from typing import TYPE_CHECKING
+
+from reticent.base.lazy_names import lazy_names
 from reticent.methods.grouping.column_cells import ColumnCells, CutOrder, cells_of, column_cells
-from reticent.methods.grouping.local_groups import local_grouping
-from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
-from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
-from reticent.methods.grouping.recoding import Allocation
-from reticent.methods.grouping.refusal import rows_of_people
-from reticent.methods.grouping.scales import CellStyle, Ids, order_of
-from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
-from reticent.methods.grouping.stage import Cut, Mask, Stage
-from reticent.methods.grouping.suppression import (
-    PublishedGroups,
-    SuppressedGroups,
-    discloses_too_much,
-    failing_groups,
-    together_of,
-)
+
+if TYPE_CHECKING:
+    from reticent.methods.grouping.buckets import not_in_buckets, value_meanings
+    from reticent.methods.grouping.local_groups import local_grouping
+    from reticent.methods.grouping.method import Grouping, GroupMethod, GroupRun
+    from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
+    from reticent.methods.grouping.recoding import Allocation
+    from reticent.methods.grouping.refusal import rows_of_people
+    from reticent.methods.grouping.scales import CellStyle, Ids, order_of
+    from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
+    from reticent.methods.grouping.stage import Cut, Mask, Stage
+    from reticent.methods.grouping.suppression import (
+        PublishedGroups,
+        SuppressedGroups,
+        discloses_too_much,
+        failing_groups,
+        together_of,
+    )
+
+_HOMES = {
+    "Allocation": "recoding",
+    "CellStyle": "scales",
+    "Columns": "quasi_sets",
+    "Cut": "stage",
+    "GroupMethod": "method",
+    "GroupRun": "method",
+    "Grouping": "method",
+    "Ids": "scales",
+    "JudgedSet": "quasi_sets",
+    "Mask": "stage",
+    "PublishedGroups": "suppression",
+    "ShownGroups": "shown_groups",
+    "Stage": "stage",
+    "SuppressedGroups": "suppression",
+    "adversary_sets": "quasi_sets",
+    "apart": "shown_groups",
+    "discloses_too_much": "suppression",
+    "failing_groups": "suppression",
+    "judged_sets": "quasi_sets",
+    "local_grouping": "local_groups",
+    "narrowed": "shown_groups",
+    "not_in_buckets": "buckets",
+    "order_of": "scales",
+    "rows_of_people": "refusal",
+    "seen_as": "quasi_sets",
+    "together_of": "suppression",
+    "value_meanings": "buckets",
+}
 
 __all__ = [
     "Allocation",
@@ -61,3 +96,5 @@ __all__ = [
     "together_of",
     "value_meanings",
 ]
+
+__getattr__ = lazy_names(__name__, _HOMES)
