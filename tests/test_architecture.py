@@ -257,6 +257,30 @@ def test_a_name_that_is_loaded_on_first_use_has_a_module() -> None:
     assert missing == []
 
 
+def test_type_checkers_see_the_names_that_are_loaded_on_first_use() -> None:
+    """A package that lists a name at only one of the two places types it wrongly, or cannot load it."""
+    wrong = []
+    for door in (path for path in MODULES if path.name == "__init__.py"):
+        text = (SOURCE / door).read_text(encoding="utf-8")
+        if "lazy_names(__name__, _HOMES)" not in text:
+            continue
+        package = ".".join(("reticent", *door.parent.parts))
+        body = ast.parse(text).body
+        [homes] = [
+            each.value for each in body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "_HOMES"
+        ]
+        typed = {
+            name.asname or name.name: each.module.removeprefix(f"{package}.")
+            for branch in body
+            if isinstance(branch, ast.If) and ast.unparse(branch.test) == "TYPE_CHECKING"
+            for each in branch.body
+            if isinstance(each, ast.ImportFrom) and each.module is not None and each.module.startswith(f"{package}.")
+            for name in each.names
+        }
+        wrong += [f"{door}: {name}" for name, _ in typed.items() ^ ast.literal_eval(homes).items()]
+    assert wrong == []
+
+
 # Files that every kind of release has, and the faces, whose files are called after commands, pages and servers.
 SAME_EVERYWHERE = {
     "__init__",

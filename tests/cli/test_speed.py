@@ -71,3 +71,15 @@ def test_a_publication_loads_no_compiler_and_no_optimizer() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_command_imports_little_that_it_does_not_use() -> None:
+    """Each module costs about a thousandth of a second: a verification needs no proposal, and one command no other."""
+    code = (
+        "import sys; from reticent.cli.app import app_for; app_for(['verify']); "
+        "from reticent.release import verify; from reticent.policy import Policy, publish_policy; "
+        "loaded = {'.'.join(name.split('.')[:3]) for name in sys.modules}; "
+        "print(sorted(loaded & {'reticent.propose', 'reticent.reports', 'reticent.cli.publish', 'reticent.definitions.risk', 'pyarrow'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
