@@ -48,7 +48,8 @@ def _readable(raw: bytes) -> str:
 async def _agreed_values(
     network: Network, item: str, values: list[bytes | None], sources: Sequence[int]
 ) -> dict[int, bytes | None]:
-    quorum, few = network.holders - network.faults, network.faults + 1
+    """Agree on the value that each source broadcast: echo, propose, then agree on a bit per source; None for a source without an agreed value."""
+    quorum, minimum = network.holders - network.faults, network.faults + 1
     echoed = _columns(await network.exchange(f"{item}/echo", to_all(network, packed(values))), len(sources))
     proposals = [_most_frequent(column, quorum) for column in echoed]
     proposed = _columns(await network.exchange(f"{item}/propose", to_all(network, packed(proposals))), len(sources))
@@ -56,7 +57,7 @@ async def _agreed_values(
     bits = await agree(network, item, bits)
     agreed: dict[int, bytes | None] = {}
     for source, bit, column in zip(sources, bits, proposed, strict=True):
-        agreed[source] = _most_frequent(column, few) if bit else None
+        agreed[source] = _most_frequent(column, minimum) if bit else None
         if bit and agreed[source] is None:
             raise NoiseAborted(
                 f"The parties did not agree on what party {source + 1} broadcast: more than {network.faults} of them are faulty or late.",
@@ -76,8 +77,8 @@ def _columns(arrived: dict[int, bytes], count: int) -> list[list[bytes]]:
 
 
 def _most_frequent(values: Iterable[bytes], at_least: int) -> bytes | None:
-    found = Counter(values).most_common(1)
-    return found[0][0] if found and found[0][1] >= at_least else None
+    most_common = Counter(values).most_common(1)
+    return most_common[0][0] if most_common and most_common[0][1] >= at_least else None
 
 
 async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
@@ -87,31 +88,31 @@ async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
     party that saw fewer than n - t proposals of it adopts the king's.
     """
     quorum = network.holders - network.faults
-    mine = list(bits)
+    own_bits = list(bits)
     for king in range(network.faults + 1):
         name = f"{item}/{king + 1}"
-        values = await _votes(network, f"{name}/value", mine)
+        values = await _votes(network, f"{name}/value", own_bits)
         supported = [next((y for y in (0, 1) if votes[y] >= quorum), _UNDECIDED) for votes in values]
         proposals = await _votes(network, f"{name}/support", supported)
-        for place, votes in enumerate(proposals):
-            mine[place] = next((z for z in (0, 1) if votes[z] > network.faults), mine[place])
+        for index, votes in enumerate(proposals):
+            own_bits[index] = next((z for z in (0, 1) if votes[z] > network.faults), own_bits[index])
         arrived = await network.exchange(
-            f"{name}/king", to_all(network, bytes(mine)) if network.me == king else {}, [king]
+            f"{name}/king", to_all(network, bytes(own_bits)) if network.me == king else {}, [king]
         )
         ruling = arrived.get(king)
-        if ruling is not None and len(ruling) == len(mine):
-            for place, votes in enumerate(proposals):
-                if votes[mine[place]] < quorum and ruling[place] in (0, 1):
-                    mine[place] = ruling[place]
-    return mine
+        if ruling is not None and len(ruling) == len(own_bits):
+            for index, votes in enumerate(proposals):
+                if votes[own_bits[index]] < quorum and ruling[index] in (0, 1):
+                    own_bits[index] = ruling[index]
+    return own_bits
 
 
-async def _votes(network: Network, item: str, mine: Sequence[int]) -> list[Counter[int]]:
+async def _votes(network: Network, item: str, own_bits: Sequence[int]) -> list[Counter[int]]:
     """Count the votes for each bit; messages of another length are ignored."""
-    arrived = await network.exchange(item, to_all(network, bytes(mine)))
-    counts: list[Counter[int]] = [Counter() for _ in mine]
+    arrived = await network.exchange(item, to_all(network, bytes(own_bits)))
+    counts: list[Counter[int]] = [Counter() for _ in own_bits]
     for raw in arrived.values():
-        if len(raw) == len(mine):
+        if len(raw) == len(own_bits):
             for count, value in zip(counts, raw, strict=True):
                 count[value] += 1
     return counts

@@ -35,8 +35,8 @@ class CentralNoise:
         if source is None:
             return [int(count) for count in self.mechanism(list(counts))]
         draws = source.geometric(1 - np.exp(-1 / float(self.law.scale)), (2, len(counts)))
-        drawn: list[int] = (np.asarray(counts, dtype=np.int64) + draws[0] - draws[1]).tolist()
-        return drawn
+        noisy: list[int] = (np.asarray(counts, dtype=np.int64) + draws[0] - draws[1]).tolist()
+        return noisy
 
 
 @lru_cache(maxsize=64)
@@ -51,10 +51,10 @@ def central_noise(distance: int, epsilon: Fraction) -> CentralNoise:
         )
     while True:
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-        made = dp.m.make_laplace(*space, scale=scale)
+        mechanism = dp.m.make_laplace(*space, scale=scale)
         # OpenDP rounds the loss up; increase the scale until the rounded loss is within the budget.
-        if Fraction(made.map(d_in=distance)) <= epsilon:
-            return CentralNoise(DiscreteLaplaceLaw(Fraction(scale)), made)
+        if Fraction(mechanism.map(d_in=distance)) <= epsilon:
+            return CentralNoise(DiscreteLaplaceLaw(Fraction(scale)), mechanism)
         scale = math.nextafter(scale, math.inf)
 
 

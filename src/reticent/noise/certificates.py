@@ -40,8 +40,14 @@ class PartyKeys:
 
 def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKeys:
     """Write NAME.key, readable by its owner only, and NAME.crt, a public certificate; existing files are not replaced."""
-    called = name.strip() if isinstance(name, str) else ""
-    if not called or len(called) > _LONGEST_NAME or not called.isprintable() or "/" in called or called.startswith("."):
+    party_name = name.strip() if isinstance(name, str) else ""
+    if (
+        not party_name
+        or len(party_name) > _LONGEST_NAME
+        or not party_name.isprintable()
+        or "/" in party_name
+        or party_name.startswith(".")
+    ):
         raise PolicyError(
             f"The name of a party must have 1 to {_LONGEST_NAME} letters, digits or spaces, but it is {name!r}.",
             setting=("name",),
@@ -50,20 +56,20 @@ def make_party_keys(folder: str | Path, name: str, days: int = _DAYS) -> PartyKe
     whole(days, "days", low=1, high=36_500)
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    private, certificate = target / f"{called}.key", target / f"{called}.crt"
+    private, certificate = target / f"{party_name}.key", target / f"{party_name}.crt"
     for path in (private, certificate):
         if path.exists() or path.is_symlink():
             raise DataError(f"{str(path)!r} exists already. Choose another name or folder; keys are never replaced.")
     identity = Identity.new()
-    made = _certificate(identity, called, days)
+    new_certificate = _certificate(identity, party_name, days)
     identity.save(private)
     try:
-        write_new(certificate, made.public_bytes(Encoding.PEM))
+        write_new(certificate, new_certificate.public_bytes(Encoding.PEM))
     except BaseException:
         private.unlink()
         raise
     sync_folder(target)
-    return PartyKeys(private, certificate, fingerprint_of(made.public_bytes(Encoding.DER)))
+    return PartyKeys(private, certificate, fingerprint_of(new_certificate.public_bytes(Encoding.DER)))
 
 
 def fingerprint_of(certificate: bytes) -> str:
@@ -76,8 +82,8 @@ def read_certificate(path: str | Path, name: str) -> bytes:
     """Read the certificate of a party (DER); it must be the party's own, complete and valid today."""
     where = f"The certificate {str(path)!r}"
     try:
-        found = x509.load_pem_x509_certificate(read_document(path, _LARGEST))
-        key = found.public_key()
+        parsed = x509.load_pem_x509_certificate(read_document(path, _LARGEST))
+        key = parsed.public_key()
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error.strerror}.", setting=("certificate",)) from None
     except ValueError:
@@ -87,19 +93,19 @@ def read_certificate(path: str | Path, name: str) -> bytes:
             f"{where} does not hold an Ed25519 key. Make one with: reticent noise keys", setting=("certificate",)
         )
     try:
-        key.verify(found.signature, found.tbs_certificate_bytes)
+        key.verify(parsed.signature, parsed.tbs_certificate_bytes)
     except InvalidSignature:
         raise DataError(f"{where} was changed: its signature is invalid.", setting=("certificate",)) from None
-    owner = "".join(str(each.value) for each in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME))
+    owner = "".join(str(attribute.value) for attribute in parsed.subject.get_attributes_for_oid(NameOID.COMMON_NAME))
     if owner != name:
         raise DataError(f"{where} belongs to {owner!r}, not to {name!r}.", setting=("certificate",))
     now = datetime.datetime.now(datetime.UTC)
-    if not found.not_valid_before_utc <= now <= found.not_valid_after_utc:
+    if not parsed.not_valid_before_utc <= now <= parsed.not_valid_after_utc:
         raise DataError(
-            f"{where} is valid from {found.not_valid_before_utc:%Y-%m-%d} to {found.not_valid_after_utc:%Y-%m-%d} only. Make a new one with: reticent noise keys",
+            f"{where} is valid from {parsed.not_valid_before_utc:%Y-%m-%d} to {parsed.not_valid_after_utc:%Y-%m-%d} only. Make a new one with: reticent noise keys",
             setting=("certificate",),
         )
-    return found.public_bytes(Encoding.DER)
+    return parsed.public_bytes(Encoding.DER)
 
 
 def _certificate(identity: Identity, name: str, days: int) -> x509.Certificate:

@@ -123,15 +123,15 @@ class Identity:
         """
         pem = self._pem + x509.load_der_x509_certificate(self.public).public_bytes(serialization.Encoding.PEM)
         if hasattr(os, "memfd_create"):
-            with os.fdopen(os.memfd_create("identity"), "wb") as held:
-                held.write(pem)
-                held.flush()
-                yield f"/proc/self/fd/{held.fileno()}"
+            with os.fdopen(os.memfd_create("identity"), "wb") as file:
+                file.write(pem)
+                file.flush()
+                yield f"/proc/self/fd/{file.fileno()}"
             return
-        with tempfile.NamedTemporaryFile() as held:
-            held.write(pem)
-            held.flush()
-            yield held.name
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(pem)
+            file.flush()
+            yield file.name
 
 
 def self_signed(
@@ -139,8 +139,8 @@ def self_signed(
 ) -> x509.Certificate:
     """Return a self-signed certificate of a party."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    made = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
-    return made.serial_number(serial).not_valid_before(begin).not_valid_after(end).sign(key, None)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
+    return builder.serial_number(serial).not_valid_before(begin).not_valid_after(end).sign(key, None)
 
 
 def public_key_of(certificate: bytes) -> bytes:
@@ -257,8 +257,8 @@ class Link:
         while number < self.taken + _MOST_ROUNDS_AHEAD:
             if number <= self.taken:
                 return length <= self.largest
-            held = sum(map(len, self._waiting.values()))
-            if length <= self.largest and held + length <= _MOST_AHEAD * self.largest:
+            waiting_bytes = sum(map(len, self._waiting.values()))
+            if length <= self.largest and waiting_bytes + length <= _MOST_AHEAD * self.largest:
                 return True
             self._moved.clear()
             await self._moved.wait()

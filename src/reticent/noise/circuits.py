@@ -44,15 +44,15 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
         level += 1
         merges = len(greater) // 2
         high, low = slice(0, 2 * merges, 2), slice(1, 2 * merges, 2)
-        kept = merges - (len(greater) % 2 == 0)
+        kept_merges = merges - (len(greater) % 2 == 0)
         width = bits.shape[1]
-        factors = np.concatenate([equal[high], equal[high][:kept]]).reshape(-1)
-        others = np.concatenate([greater[low], equal[low][:kept]]).reshape(-1)
+        factors = np.concatenate([equal[high], equal[high][:kept_merges]]).reshape(-1)
+        others = np.concatenate([greater[low], equal[low][:kept_merges]]).reshape(-1)
         products = (await arithmetic.multiply(f"{item}/{level}", factors, others)).reshape(-1, width)
         rest_greater, rest_equal = greater[2 * merges :], equal[2 * merges :]
         greater = np.concatenate([(greater[high] + products[:merges]) % gf.PRIME, rest_greater])
         # Equality of the lowest segment is never needed.
-        unused = np.zeros((merges - kept, width), dtype=np.int64)
+        unused = np.zeros((merges - kept_merges, width), dtype=np.int64)
         equal = np.concatenate([products[merges:], unused, rest_equal])
     result: Elements = (1 - greater[0]) % gf.PRIME
     return result
@@ -97,11 +97,11 @@ class CoinTree:
 
     def joined(self, other: CoinTree) -> CoinTree:
         """Return this segment followed by another one."""
-        found = []
+        outcomes = []
         for coins, matched in self.outcomes:
-            more, after = other.outcomes[matched]
-            found.append(((*coins, *more), after))
-        return CoinTree(tuple(found))
+            further_coins, after = other.outcomes[matched]
+            outcomes.append(((*coins, *further_coins), after))
+        return CoinTree(tuple(outcomes))
 
     @property
     def coins(self) -> tuple[int, ...]:

@@ -37,8 +37,8 @@ def extracted(parts: Sequence[Elements], holders: int, faults: int) -> Elements:
 
 def bits_of(elements: Elements, coins: int) -> Elements | None:
     """Return the first ``coins`` bits of uniform elements: 30 of each below 2^30, others are rejected; None if they do not suffice."""
-    kept = elements[elements < 1 << BITS_OF_AN_ELEMENT]
-    bits = ((kept[:, None] >> np.arange(BITS_OF_AN_ELEMENT)) & 1).reshape(-1)
+    accepted = elements[elements < 1 << BITS_OF_AN_ELEMENT]
+    bits = ((accepted[:, None] >> np.arange(BITS_OF_AN_ELEMENT)) & 1).reshape(-1)
     return bits[:coins] if len(bits) >= coins else None
 
 

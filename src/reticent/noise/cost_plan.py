@@ -113,13 +113,13 @@ class NoisePlan(ShownAsCard):
     @property
     def printed(self) -> dict[str, float]:
         """Published bounds for one count: variance of Gaussian noise, coins of binomial noise, delta of exponential noise."""
-        found = {
+        bounds = {
             "gaussian_variance": 2 * math.log(2 / self.delta) / float(self.epsilon) ** 2,
             "binomial_coins": float(printed_coins(self.epsilon, self.delta)),
         }
         if self.law == "exponential":
-            found["exponential_delta"] = float(self._exponential.bound(self.epsilon, self.move))
-        return found
+            bounds["exponential_delta"] = float(self._exponential.bound(self.epsilon, self.move))
+        return bounds
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
@@ -179,8 +179,8 @@ def plan(
     50
     """
     loss, limit = exact(epsilon, "epsilon", above=0, high=100), exact(delta, "delta", above=0, below=1)
-    for name, value, known in (("query", query, QUERIES), ("law", law, LAWS), ("level", level, LEVELS)):
-        one_of(value, name, known)
+    for name, value, options in (("query", query, QUERIES), ("law", law, LAWS), ("level", level, LEVELS)):
+        one_of(value, name, options)
     _check_parties(parties, faults, level)
     whole(bits, "bits", low=1, high=MOST_VALUE_BITS)
     if bits > 1 and query != "sum":
@@ -281,19 +281,21 @@ def _screened(epsilon: Fraction, delta: Fraction, move: Move, about: int) -> int
 
 
 def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
-    chances, nothing = binomial_chances(coins), np.zeros(move.step)
-    here, there = np.concatenate([chances, nothing]), np.concatenate([nothing, chances])
+    chances, zeros = binomial_chances(coins), np.zeros(move.step)
+    chances_here, chances_there = np.concatenate([chances, zeros]), np.concatenate([zeros, chances])
     factor = math.exp(epsilon)
     if move.cells == 1:
-        return float(np.maximum(0, here - factor * there).sum())
+        return float(np.maximum(0, chances_here - factor * chances_there).sum())
     # The ratios (coins - heads + 1)/heads decrease, so the values that count next to a given one are the first values
     # of the other cell.
     heads = np.arange(coins + 2)
     with np.errstate(divide="ignore"):
         falling = (coins - heads + 1) / heads
         reach = np.searchsorted(-falling, -factor / falling)
-    ones, others = (np.concatenate([[0.0], np.cumsum(each)]) for each in (here, there))
-    return float((here * ones[reach] - factor * there * others[reach]).sum())
+    sums_here, sums_there = (
+        np.concatenate([[0.0], np.cumsum(table_chances)]) for table_chances in (chances_here, chances_there)
+    )
+    return float((chances_here * sums_here[reach] - factor * chances_there * sums_there[reach]).sum())
 
 
 def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[int, int]:
@@ -336,16 +338,17 @@ def _ideal_variance(scale: Fraction) -> Fraction:
 
 
 def _check_parties(parties: int, faults: int, level: str) -> None:
+    """Refuse too few parties for the number of faulty ones: fewer than a third may be malicious, or half semi-honest."""
     whole(parties, "parties", low=2, high=MOST_PARTIES)
     # No single party may learn or spoil anything either.
-    borne = max(1, whole(faults, "faults", low=0))
-    share, least = ("a third", 3 * borne + 1) if level == "byzantine" else ("half", 2 * borne + 1)
-    if parties < least:
-        more = ", or level='semi-honest'" if level == "byzantine" and parties > 2 * borne else ""
+    tolerated = max(1, whole(faults, "faults", low=0))
+    share, minimum = ("a third", 3 * tolerated + 1) if level == "byzantine" else ("half", 2 * tolerated + 1)
+    if parties < minimum:
+        level_hint = ", or level='semi-honest'" if level == "byzantine" and parties > 2 * tolerated else ""
         fewer = ", or fewer faults" if faults > 1 else ""
         raise PolicyError(
-            f"{parties} parties cannot tolerate {borne} faulty ones: that must be fewer than {share}. Use at least {least} "
-            f"parties{more}{fewer}.",
+            f"{parties} parties cannot tolerate {tolerated} faulty ones: that must be fewer than {share}. Use at least {minimum} "
+            f"parties{level_hint}{fewer}.",
             setting=("faults",) if faults > 1 else ("parties",),
             value=faults if faults > 1 else parties,
         )

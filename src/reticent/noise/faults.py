@@ -280,17 +280,17 @@ def _another_task(liar: FaultyNetwork, payload: bytes) -> bytes:
 
 def anything(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
     """At random: drop, truncate, garble, alter one byte of, or replace a message."""
-    which = secrets.randbelow(24)
-    if which == 0:
+    choice = secrets.randbelow(24)
+    if choice == 0:
         return None
-    if which == 1:
+    if choice == 1:
         return payload[: secrets.randbelow(len(payload) + 1)]
-    if which == 2:
+    if choice == 2:
         return secrets.token_bytes(len(payload))
-    if which == 3 and payload:
-        place = secrets.randbelow(len(payload))
-        return payload[:place] + secrets.token_bytes(1) + payload[place + 1 :]
-    if which == 4:
+    if choice == 3 and payload:
+        position = secrets.randbelow(len(payload))
+        return payload[:position] + secrets.token_bytes(1) + payload[position + 1 :]
+    if choice == 4:
         return liar.last.get(receiver, payload)
     return payload
 
@@ -375,12 +375,12 @@ def misbehaving(network: Network, name: str, threshold: int) -> FaultyNetwork:
 
 def behaviour(name: str) -> PartyFault:
     """Return the fault ``name`` or ``name@item``."""
-    called, _, begin = name.partition("@")
-    if called not in BEHAVIOURS:
+    fault_name, _, begin = name.partition("@")
+    if fault_name not in BEHAVIOURS:
         raise PolicyError(
-            f"There is no behaviour {called!r}.{did_you_mean(called, BEHAVIOURS)} The behaviours are: {', '.join(BEHAVIOURS)}.",
+            f"There is no behaviour {fault_name!r}.{did_you_mean(fault_name, BEHAVIOURS)} The behaviours are: {', '.join(BEHAVIOURS)}.",
             setting=("behaviours",),
             value=name,
         )
-    found = BEHAVIOURS[called]
-    return replace(found, begin=begin) if begin else found
+    fault = BEHAVIOURS[fault_name]
+    return replace(fault, begin=begin) if begin else fault

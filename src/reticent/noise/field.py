@@ -109,21 +109,23 @@ def decode(points: Sequence[int], values: Elements, degree: int, errors: int, ag
     ``values[i]`` are the values from point i, for all polynomials. A point that is wrong in one polynomial is excluded
     from all. None if fewer than ``agreeing`` points remain: then nothing is accepted.
     """
-    left, wrong = list(range(len(points))), set[int]()
-    while len(left) >= max(agreeing, degree + 1):
-        base = left[: degree + 1]
-        known = [points[each] for each in base]
-        off = np.zeros(values.shape[1:], dtype=bool)
-        for other in left[degree + 1 :]:
-            off |= combined(lagrange(known, points[other]), values[base]) != values[other]
-        if not off.any():
-            return Decoded(combined(lagrange(known), values[base]), tuple(sorted(points[each] for each in wrong)))
-        column = int(np.argmax(off))
-        found = _corrected(points, [int(value) for value in values[:, column]], degree, errors)
-        if found is None or not set(found) - wrong:
+    remaining, wrong = list(range(len(points))), set[int]()
+    while len(remaining) >= max(agreeing, degree + 1):
+        base = remaining[: degree + 1]
+        base_points = [points[index] for index in base]
+        is_off = np.zeros(values.shape[1:], dtype=bool)
+        for other in remaining[degree + 1 :]:
+            is_off |= combined(lagrange(base_points, points[other]), values[base]) != values[other]
+        if not is_off.any():
+            return Decoded(
+                combined(lagrange(base_points), values[base]), tuple(sorted(points[index] for index in wrong))
+            )
+        column = int(np.argmax(is_off))
+        wrong_now = _corrected(points, [int(value) for value in values[:, column]], degree, errors)
+        if wrong_now is None or not set(wrong_now) - wrong:
             return None
-        wrong |= set(found)
-        left = [each for each in left if each not in wrong]
+        wrong |= set(wrong_now)
+        remaining = [index for index in remaining if index not in wrong]
     return None
 
 
@@ -144,33 +146,33 @@ def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors
         polynomial = _quotient(solved[:unknown], [*solved[unknown:], 1])
         if polynomial is None:
             continue
-        off = [
-            place
-            for place, (x, y) in enumerate(zip(points, values, strict=True))
+        wrong_positions = [
+            position
+            for position, (x, y) in enumerate(zip(points, values, strict=True))
             if sum(c * pow(x, k, PRIME) for k, c in enumerate(polynomial)) % PRIME != y
         ]
-        if len(off) <= errors:
-            return off
+        if len(wrong_positions) <= errors:
+            return wrong_positions
     return None
 
 
 def _solved(rows: list[list[int]]) -> list[int] | None:
     """Return one solution of linear equations, free unknowns zero; None if they are inconsistent."""
-    width, pivots, done = len(rows[0]) - 1, list[int](), 0
+    width, pivots, pivot_count = len(rows[0]) - 1, list[int](), 0
     for column in range(width):
-        found = next((k for k in range(done, len(rows)) if rows[k][column]), None)
-        if found is None:
+        pivot_row = next((k for k in range(pivot_count, len(rows)) if rows[k][column]), None)
+        if pivot_row is None:
             continue
-        rows[done], rows[found] = rows[found], rows[done]
-        scale = inverse(rows[done][column])
-        rows[done] = [value * scale % PRIME for value in rows[done]]
+        rows[pivot_count], rows[pivot_row] = rows[pivot_row], rows[pivot_count]
+        scale = inverse(rows[pivot_count][column])
+        rows[pivot_count] = [value * scale % PRIME for value in rows[pivot_count]]
         for k, row in enumerate(rows):
-            if k != done and row[column]:
+            if k != pivot_count and row[column]:
                 factor = row[column]
-                rows[k] = [(a - factor * b) % PRIME for a, b in zip(row, rows[done], strict=True)]
+                rows[k] = [(a - factor * b) % PRIME for a, b in zip(row, rows[pivot_count], strict=True)]
         pivots.append(column)
-        done += 1
-    if any(row[-1] for row in rows[done:]):
+        pivot_count += 1
+    if any(row[-1] for row in rows[pivot_count:]):
         return None
     solution = [0] * width
     for row, column in zip(rows, pivots, strict=False):
@@ -180,9 +182,9 @@ def _solved(rows: list[list[int]]) -> list[int] | None:
 
 def _quotient(dividend: list[int], divisor: list[int]) -> list[int] | None:
     """Return dividend / divisor for a monic divisor, lowest coefficients first; None if there is a remainder."""
-    rest, quotient = list(dividend), [0] * (len(dividend) - len(divisor) + 1)
+    remainder, quotient = list(dividend), [0] * (len(dividend) - len(divisor) + 1)
     for k in range(len(quotient) - 1, -1, -1):
-        factor = quotient[k] = rest[k + len(divisor) - 1]
-        for place, coefficient in enumerate(divisor):
-            rest[k + place] = (rest[k + place] - factor * coefficient) % PRIME
-    return None if any(rest) else quotient
+        factor = quotient[k] = remainder[k + len(divisor) - 1]
+        for offset, coefficient in enumerate(divisor):
+            remainder[k + offset] = (remainder[k + offset] - factor * coefficient) % PRIME
+    return None if any(remainder) else quotient

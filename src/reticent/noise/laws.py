@@ -68,8 +68,8 @@ def exponential(power: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         with localcontext() as context:
             context.prec, context.rounding = digits, rounding
             # Decimal rounds exp to nearest whatever the context's rounding, so widen by one unit.
-            near = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
-            found.append(Fraction(near.next_minus() if rounding == ROUND_FLOOR else near.next_plus()))
+            nearest = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
+            found.append(Fraction(nearest.next_minus() if rounding == ROUND_FLOOR else nearest.next_plus()))
     return found[0], found[1]
 
 
@@ -101,10 +101,10 @@ class NoiseLaw(ABC):
         """True if the noise is (epsilon, delta)-indistinguishable, exactly."""
         loss, limit, bits = _epsilon(epsilon), exact(delta, "delta", low=0, high=1), _FIRST_BITS
         while True:
-            found = self.loss(loss, move, bits)
-            if found.high <= limit:
+            enclosure = self.loss(loss, move, bits)
+            if enclosure.high <= limit:
                 return True
-            if found.low > limit:
+            if enclosure.low > limit:
                 return False
             bits *= 2
 
@@ -153,45 +153,54 @@ class FiniteLaw(NoiseLaw):
         For two cells the probability of a pair is a product; by symmetry both may be taken as moving up. Pairs are
         processed in order of likelihood ratio, so that those that count for one value are the first ones of the other.
         """
-        kept = min(bits, self.bits)
-        here = [weight >> (self.bits - kept) for weight in self.weights()]
-        there = [0] * move.step + here
-        here += [0] * move.step
+        kept_bits = min(bits, self.bits)
+        weights_here = [weight >> (self.bits - kept_bits) for weight in self.weights()]
+        weights_there = [0] * move.step + weights_here
+        weights_here += [0] * move.step
         low, high = exponential(epsilon, bits)
         # Truncated probabilities are off by less than a unit each, and max(0, a - cb) changes by no more than a + cb
         # does.
-        units = 0 if kept == self.bits else move.cells * len(here)
-        margin = (1 + math.ceil(high)) * Fraction(units * 2, 1 << kept)
-        counted = _pairs if move.cells == 2 else _singles
-        scale = Fraction(1, 1 << (kept * move.cells))
-        least, most = counted(here, there, high) * scale - margin, counted(here, there, low) * scale + margin
-        return Enclosure(max(Fraction(0), least), min(Fraction(1), most))
+        units = 0 if kept_bits == self.bits else move.cells * len(weights_here)
+        margin = (1 + math.ceil(high)) * Fraction(units * 2, 1 << kept_bits)
+        excess = _pairs if move.cells == 2 else _singles
+        scale = Fraction(1, 1 << (kept_bits * move.cells))
+        lowest, highest = (
+            excess(weights_here, weights_there, high) * scale - margin,
+            excess(weights_here, weights_there, low) * scale + margin,
+        )
+        return Enclosure(max(Fraction(0), lowest), min(Fraction(1), highest))
 
 
 def _singles(here: list[int], there: list[int], factor: Fraction) -> Fraction:
+    """Return the sum over all values x of max(0, here[x] - factor there[x])."""
     top, bottom = factor.numerator, factor.denominator
-    gains = (one * bottom - top * other for one, other in zip(here, there, strict=True))
+    gains = (here_weight * bottom - top * there_weight for here_weight, there_weight in zip(here, there, strict=True))
     return Fraction(sum(gain for gain in gains if gain > 0), bottom)
 
 
 def _pairs(here: list[int], there: list[int], factor: Fraction) -> Fraction:
     """Return the sum over all pairs (x, y) of max(0, here[x] here[y] - factor there[x] there[y])."""
     top, bottom = factor.numerator, factor.denominator
-    known = [(one, other) for one, other in zip(here, there, strict=True) if one]
+    weight_pairs = [
+        (here_weight, there_weight) for here_weight, there_weight in zip(here, there, strict=True) if here_weight
+    ]
     # By decreasing ratio here/there, compared without division.
-    known.sort(key=cmp_to_key(_by_ratio))
-    ones, others = (list(accumulate((pair[side] for pair in known), initial=0)) for side in (0, 1))
-    total, reach = 0, len(known)
-    for one, other in known:
-        while reach and one * known[reach - 1][0] * bottom <= top * other * known[reach - 1][1]:
+    weight_pairs.sort(key=cmp_to_key(_by_ratio))
+    here_sums, there_sums = (list(accumulate((pair[side] for pair in weight_pairs), initial=0)) for side in (0, 1))
+    total, reach = 0, len(weight_pairs)
+    for here_weight, there_weight in weight_pairs:
+        while (
+            reach
+            and here_weight * weight_pairs[reach - 1][0] * bottom <= top * there_weight * weight_pairs[reach - 1][1]
+        ):
             reach -= 1
-        total += one * ones[reach] * bottom - top * other * others[reach]
+        total += here_weight * here_sums[reach] * bottom - top * there_weight * there_sums[reach]
     return Fraction(total, bottom)
 
 
-def _by_ratio(one: tuple[int, int], other: tuple[int, int]) -> int:
+def _by_ratio(first: tuple[int, int], second: tuple[int, int]) -> int:
     """Comparison function: negative if the ratio of the first pair is larger."""
-    return other[0] * one[1] - one[0] * other[1]
+    return second[0] * first[1] - first[0] * second[1]
 
 
 @dataclass(frozen=True)
@@ -226,9 +235,9 @@ class BinomialLaw(FiniteLaw):
             weight = weight * (self.coins - heads) // (heads + 1)
 
     def chances(self) -> tuple[int, NDArray[np.float64]]:
-        known = binomial_chances(self.coins)
-        kept = np.flatnonzero(known > _TAIL)
-        return int(kept[0]) - self.coins // 2, known[kept[0] : kept[-1] + 1]
+        probabilities = binomial_chances(self.coins)
+        relevant = np.flatnonzero(probabilities > _TAIL)
+        return int(relevant[0]) - self.coins // 2, probabilities[relevant[0] : relevant[-1] + 1]
 
     def describe(self) -> dict[str, Any]:
         return {"name": "binomial", "coins": self.coins}
@@ -259,9 +268,9 @@ def _floor_of_chance(power: Fraction, precision: int) -> int:
     bits = precision + math.ceil(power * 3 / 2) + 16
     while True:
         low, high = exponential(power, bits)
-        least, most = (math.floor((1 << precision) / (1 + each)) for each in (high, low))
-        if least == most:
-            return least
+        lowest, highest = (math.floor((1 << precision) / (1 + power_bound)) for power_bound in (high, low))
+        if lowest == highest:
+            return lowest
         bits *= 2
 
 
@@ -306,17 +315,21 @@ class ExponentialLaw(FiniteLaw):
     def weights(self) -> Iterator[int]:
         if not self.is_small:
             raise PolicyError(f"The law of noise with {self.width} bits has too many values to list.")
-        known, unit = [1], 1 << self.precision
-        for bit, one in enumerate(self.ones):
-            apart, same, step = one * (unit - one), one * one + (unit - one) ** 2, 1 << bit
+        weights, unit = [1], 1 << self.precision
+        for bit, coin_weight in enumerate(self.ones):
+            differ_weight, same_weight, step = (
+                coin_weight * (unit - coin_weight),
+                coin_weight * coin_weight + (unit - coin_weight) ** 2,
+                1 << bit,
+            )
             # The two bits differ one way, the other way, or not at all.
-            wider = [0] * (len(known) + 2 * step)
-            for place, weight in enumerate(known):
-                wider[place] += apart * weight
-                wider[place + step] += same * weight
-                wider[place + 2 * step] += apart * weight
-            known = wider
-        yield from known
+            wider = [0] * (len(weights) + 2 * step)
+            for index, weight in enumerate(weights):
+                wider[index] += differ_weight * weight
+                wider[index + step] += same_weight * weight
+                wider[index + 2 * step] += differ_weight * weight
+            weights = wider
+        yield from weights
 
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
         """Return the exact delta if the values can be enumerated, otherwise between 0 and :meth:`bound`."""
@@ -329,8 +342,8 @@ class ExponentialLaw(FiniteLaw):
 
     def distance(self) -> Fraction:
         """Return a bound of the total variation distance to unbounded, exact noise: 2(k 2^-d + e^(-2^k/scale))."""
-        cut = exponential(-Fraction(1 << self.width) / self.scale, 64)[1]
-        return 2 * (Fraction(self.width, 1 << self.precision) + cut)
+        tail = exponential(-Fraction(1 << self.width) / self.scale, 64)[1]
+        return 2 * (Fraction(self.width, 1 << self.precision) + tail)
 
     def bound(self, epsilon: Fraction, move: Move) -> Fraction:
         """Return a bound of delta: each cell costs (1 + e^epsilon) times the distance; 1 if epsilon is below the loss of exact noise."""
@@ -340,19 +353,19 @@ class ExponentialLaw(FiniteLaw):
 
     def chances(self) -> tuple[int, NDArray[np.float64]]:
         unit = float(1 << self.precision)
-        known = np.ones(1)
-        for bit, one in enumerate(self.ones):
-            share, step = one / unit, 1 << bit
-            wider = np.zeros(len(known) + 2 * step)
-            for place, chance in (
+        probabilities = np.ones(1)
+        for bit, coin_weight in enumerate(self.ones):
+            share, step = coin_weight / unit, 1 << bit
+            wider = np.zeros(len(probabilities) + 2 * step)
+            for offset, chance in (
                 (0, share * (1 - share)),
                 (step, share**2 + (1 - share) ** 2),
                 (2 * step, share * (1 - share)),
             ):
-                wider[place : place + len(known)] += chance * known
-            known = wider
-        kept = np.flatnonzero(known > _TAIL)
-        return int(kept[0]) - (1 << self.width) + 1, known[kept[0] : kept[-1] + 1]
+                wider[offset : offset + len(probabilities)] += chance * probabilities
+            probabilities = wider
+        relevant = np.flatnonzero(probabilities > _TAIL)
+        return int(relevant[0]) - (1 << self.width) + 1, probabilities[relevant[0] : relevant[-1] + 1]
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -415,21 +428,23 @@ def hidden_by_noise(law: NoiseLaw, counts: NDArray[np.int64]) -> str | None:
 
 def law_from(written: Mapping[str, Any]) -> NoiseLaw:
     """Parse what :meth:`NoiseLaw.describe` wrote; sizes are bounded, since it may be forged."""
-    own = dict(written)
-    name = own.pop("name", None)
+    parameters = dict(written)
+    name = parameters.pop("name", None)
     if name not in _LAWS:
         raise PolicyError(
             f"There is no noise distribution {name!r}. Choose one of: {', '.join(_LAWS)}.", setting=("name",)
         )
-    made, bounds = _LAWS[name]
-    if set(own) != set(bounds):
-        raise PolicyError(f"The {name} law is described by {', '.join(bounds)}, not by {', '.join(own) or 'nothing'}.")
-    for field, most in bounds.items():
+    law_class, bounds = _LAWS[name]
+    if set(parameters) != set(bounds):
+        raise PolicyError(
+            f"The {name} law is described by {', '.join(bounds)}, not by {', '.join(parameters) or 'nothing'}."
+        )
+    for field, limit in bounds.items():
         if field == "scale":
-            exact(own[field], field, above=0, high=most)
+            exact(parameters[field], field, above=0, high=limit)
         else:
-            whole(own[field], field, low=1, high=most)
-    return made(**own)
+            whole(parameters[field], field, low=1, high=limit)
+    return law_class(**parameters)
 
 
 _LAWS: dict[str, tuple[Callable[..., NoiseLaw], dict[str, int]]] = {

@@ -177,14 +177,14 @@ def run_task(
     began: float,
 ) -> JointAnswer:
     """Start a process for each party, and collect their reports."""
-    everybody = task.parties + task.clients
+    all_parties = task.parties + task.clients
     owners: list[Sequence[int]] = [() for _ in range(task.parties)] if task.clients else []
     owners += values
     for party, rows in enumerate(owners):
         task.check_rows(rows, f"values[{party - task.parties if task.clients else party}]")
     for party, name in behaviours.items():
         behaviour(name)
-        if not 1 <= party <= everybody:
+        if not 1 <= party <= all_parties:
             raise PolicyError(f"behaviours: there is no party {party}.", setting=("behaviours",), value=party)
     for party, budget in budgets.items():
         if not 1 <= party <= task.parties or not isinstance(budget, LifetimeBudget):
@@ -195,13 +195,13 @@ def run_task(
             )
     # A faulty party may delay every other one for a whole deadline, each in a different round.
     total = patience * (_LONGEST + task.threshold * (task.parties - task.threshold))
-    identities = [Identity.new() for _ in range(everybody)]
+    identities = [Identity.new() for _ in range(all_parties)]
     keys = [identity.public.hex() for identity in identities]
     processes: list[_Process] = []
     try:
-        for party in range(everybody):
-            own = budgets.get(party + 1)
-            given = {
+        for party in range(all_parties):
+            own_budget = budgets.get(party + 1)
+            party_settings = {
                 "task": task.to_json(),
                 "me": party,
                 "key": identities[party].to_bytes().hex(),
@@ -211,14 +211,16 @@ def run_task(
                 "gathering": max(_START, patience),
                 "total": total,
                 "behaviour": behaviours.get(party + 1),
-                "budget": [str(own.ledger), own.dataset, own.epsilon, own.delta] if own else None,
+                "budget": [str(own_budget.ledger), own_budget.dataset, own_budget.epsilon, own_budget.delta]
+                if own_budget
+                else None,
             }
-            processes.append(_Process(given))
+            processes.append(_Process(party_settings))
         enough = task.parties - task.threshold
-        ports = _answers(processes, everybody, _START, _START, context, "starting parties")
+        ports = _answers(processes, all_parties, _START, _START, context, "starting parties")
         for each in processes:
-            each.tell([found.get("port", 0) for found in ports[: task.parties]])
-        said = _answers(
+            each.tell([answer.get("port", 0) for answer in ports[: task.parties]])
+        results = _answers(
             processes[: task.parties],
             enough,
             min(patience, _GRACE),
@@ -226,7 +228,7 @@ def run_task(
             context,
             "computing jointly",
         )
-        reports = [_report(party, each) for party, each in enumerate(said)]
+        reports = [_report(party, each) for party, each in enumerate(results)]
     finally:
         for each in processes:
             each.end()
@@ -236,7 +238,7 @@ def run_task(
 class _Process:
     """One party's process, and its reports so far."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any]) -> None:
         source = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
@@ -252,7 +254,7 @@ class _Process:
         self._said: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._ended = False
         threading.Thread(target=self._listen, daemon=True).start()
-        self.tell(given)
+        self.tell(settings)
 
     def _listen(self) -> None:
         with suppress(ValueError, OSError):
@@ -260,11 +262,11 @@ class _Process:
                 self._said.put(line)
         self._said.put(None)
 
-    def tell(self, what: object) -> None:
+    def tell(self, message: object) -> None:
         """Write a line of JSON to the process; ignored if it has ended."""
         with suppress(BrokenPipeError, ValueError):
             assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps(what) + "\n")
+            self._process.stdin.write(json.dumps(message) + "\n")
             self._process.stdin.flush()
 
     def answer(self) -> dict[str, Any] | None:
@@ -276,8 +278,8 @@ class _Process:
         except queue.Empty:
             return None
         self._ended = line is None
-        found: dict[str, Any] = json.loads(line) if line is not None else {}
-        return found
+        report: dict[str, Any] = json.loads(line) if line is not None else {}
+        return report
 
     def end(self) -> None:
         """End the process and reap it."""
@@ -296,61 +298,73 @@ def _answers(
     """Collect one answer of each process: wait for all; once ``enough`` have answered, for ``grace`` seconds more; once
     one has, for ``limit`` more.
     """
-    found: dict[int, dict[str, Any]] = {}
+    answers: dict[int, dict[str, Any]] = {}
     first = last = None
-    asked = float("-inf")
-    while len(found) < len(processes):
-        before = len(found)
-        for place, each in enumerate(processes):
-            if place not in found and (answer := each.answer()) is not None:
-                found[place] = answer
+    last_report = float("-inf")
+    while len(answers) < len(processes):
+        answered_before = len(answers)
+        for party, process in enumerate(processes):
+            if party not in answers and (answer := process.answer()) is not None:
+                answers[party] = answer
         now = time.monotonic()
-        if len(found) > before or now > asked + _ASK:
-            context.step(stage, len(found), len(processes))
-            asked = now
-        if len(found) > before:
+        if len(answers) > answered_before or now > last_report + _ASK:
+            context.step(stage, len(answers), len(processes))
+            last_report = now
+        if len(answers) > answered_before:
             first, last = first or now, now
             continue
-        if last is not None and len(found) >= enough and now > last + grace:
+        if last is not None and len(answers) >= enough and now > last + grace:
             break
         if first is not None and now > first + limit:
             break
         time.sleep(_POLL)
-    return [found.get(place, {}) for place in range(len(processes))]
+    return [answers.get(party, {}) for party in range(len(processes))]
 
 
-def _report(party: int, said: Mapping[str, Any]) -> PartyReport:
-    numbers = said.get("numbers")
+def _report(party: int, report: Mapping[str, Any]) -> PartyReport:
+    numbers = report.get("numbers")
     return PartyReport(
         party + 1,
         tuple(numbers) if numbers is not None else None,
-        said.get("aborted"),
-        said.get("coins", 0),
-        tuple(each + 1 for each in said.get("included", ())),
-        {int(other) + 1: why for other, why in said.get("blamed", {}).items()},
-        tuple(said.get("transcript", ())),
-        said.get("figures", {}),
-        bool(said.get("opened")),
+        report.get("aborted"),
+        report.get("coins", 0),
+        tuple(party_index + 1 for party_index in report.get("included", ())),
+        {int(other) + 1: reason for other, reason in report.get("blamed", {}).items()},
+        tuple(report.get("transcript", ())),
+        report.get("figures", {}),
+        bool(report.get("opened")),
     )
 
 
 def _answer(planned: NoisePlan, task: JointTask, reports: Sequence[PartyReport], began: float) -> JointAnswer:
     """Return what more than ``threshold`` parties report alike, so that at least one honest party reports it."""
-    named = Counter(party for each in reports for party in each.blamed)
-    words = {party: why for each in reversed(reports) for party, why in each.blamed.items()}
-    blamed = {party: words[party] for party in sorted(named) if named[party] > task.threshold}
-    ended = Counter((each.numbers, each.coins, each.included) for each in reports if each.numbers is not None)
-    if not ended or ended.most_common(1)[0][1] <= task.threshold:
-        reasons = Counter(each.aborted for each in reports if each.aborted)
+    blame_counts = Counter(party for report in reports for party in report.blamed)
+    words = {party: why for report in reversed(reports) for party, why in report.blamed.items()}
+    blamed = {party: words[party] for party in sorted(blame_counts) if blame_counts[party] > task.threshold}
+    outcomes = Counter(
+        (report.numbers, report.coins, report.included) for report in reports if report.numbers is not None
+    )
+    if not outcomes or outcomes.most_common(1)[0][1] <= task.threshold:
+        reasons = Counter(report.aborted for report in reports if report.aborted)
         why = reasons.most_common(1)[0][0] if reasons else "No party reported a result."
         culprits = "".join(f" Party {party} {reason}." for party, reason in blamed.items())
         raise NoiseAborted(
-            f"The parties have no answer. {why}{culprits}", blamed, opened=any(each.opened for each in reports)
+            f"The parties have no answer. {why}{culprits}", blamed, opened=any(report.opened for report in reports)
         )
-    (numbers, coins, included), _ = ended.most_common(1)[0]
+    (numbers, coins, included), _ = outcomes.most_common(1)[0]
     assert numbers is not None
-    told = next(each for each in reports if (each.numbers, each.coins, each.included) == (numbers, coins, included))
+    reporter = next(
+        report for report in reports if (report.numbers, report.coins, report.included) == (numbers, coins, included)
+    )
     total: int | list[int] = list(numbers) if task.query == "histogram" else numbers[0]
     return JointAnswer(
-        total, blamed, told.transcript, tuple(reports), planned, task.session, coins, included, time.monotonic() - began
+        total,
+        blamed,
+        reporter.transcript,
+        tuple(reports),
+        planned,
+        task.session,
+        coins,
+        included,
+        time.monotonic() - began,
     )

@@ -75,9 +75,9 @@ async def unknown_triples(network: Network, item: str, dealt: Sequence[tuple[int
 
 def _with_triple(triple: Elements, shift: Elements) -> Elements:
     """Shares of xy from shares of (a, b, ab) and the opened x - a and y - b."""
-    known = shift[0] * shift[1] % gf.PRIME
+    opened_product = shift[0] * shift[1] % gf.PRIME
     crossed = shift[0] * triple[1] % gf.PRIME + shift[1] * triple[0] % gf.PRIME
-    product: Elements = (known + crossed + triple[2]) % gf.PRIME
+    product: Elements = (opened_product + crossed + triple[2]) % gf.PRIME
     return product
 
 
@@ -133,8 +133,9 @@ class PassiveArithmetic:
         return gf.combined(gf.lagrange(range(1, self._network.holders + 1)), np.stack(dealt))
 
     async def _collected(self, item: str, outgoing: dict[int, bytes], counts: Sequence[int]) -> list[Elements]:
+        """Exchange shares with all holders and return theirs; aborts if one is missing or unreadable."""
         arrived = await self._network.exchange(item, outgoing)
-        found = []
+        shares = []
         for holder, count in enumerate(counts):
             values = gf.from_bytes(arrived[holder], count) if holder in arrived else None
             if values is None:
@@ -143,8 +144,8 @@ class PassiveArithmetic:
                     f"Party {holder + 1} sent unreadable shares ({item}). Level 'semi-honest' needs every party: use level 'byzantine', or run again.",
                     self._network.blamed,
                 )
-            found.append(values)
-        return found
+            shares.append(values)
+        return shares
 
 
 async def hidden_bits(arithmetic: SharedArithmetic, item: str, randoms: Elements, count: int) -> Elements:

@@ -77,17 +77,17 @@ def packed(parts: Sequence[bytes | None]) -> bytes:
 def unpacked(raw: bytes, count: int) -> list[bytes | None] | None:
     """Parse what :func:`packed` wrote; None if there are not exactly ``count`` parts."""
     parts: list[bytes | None] = []
-    place = 0
+    offset = 0
     for _ in range(count):
-        if place + _LENGTH.size > len(raw):
+        if offset + _LENGTH.size > len(raw):
             return None
-        (length,) = _LENGTH.unpack_from(raw, place)
-        place += _LENGTH.size
+        (length,) = _LENGTH.unpack_from(raw, offset)
+        offset += _LENGTH.size
         if length == _NOTHING:
             parts.append(None)
             continue
-        if place + length > len(raw):
+        if offset + length > len(raw):
             return None
-        parts.append(raw[place : place + length])
-        place += length
-    return parts if place == len(raw) else None
+        parts.append(raw[offset : offset + length])
+        offset += length
+    return parts if offset == len(raw) else None

@@ -28,5 +28,5 @@ class NoisySum(IntervalAnswer):
 
     def lines(self) -> list[str]:
         """Human-readable lines."""
-        told = f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})"
-        return [told, self.confidence_line()]
+        summary_line = f"{self.value:,} rows in {self.cells:,} cells (standard error {self.standard_error:,.2f})"
+        return [summary_line, self.confidence_line()]

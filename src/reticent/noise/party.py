@@ -103,14 +103,14 @@ class PartySettings:
         return self.me >= self.task.parties
 
     def __post_init__(self) -> None:
-        everybody = self.task.parties + self.task.clients
-        if len(set(self.keys)) != everybody or len(self.keys) != everybody:
+        all_parties = self.task.parties + self.task.clients
+        if len(set(self.keys)) != all_parties or len(self.keys) != all_parties:
             raise PolicyError(
-                f"{everybody} different certificates are needed, one for each party.",
+                f"{all_parties} different certificates are needed, one for each party.",
                 setting=("keys",),
                 value=len(self.keys),
             )
-        if not 0 <= self.me < everybody or self.keys[self.me] != self.identity.public:
+        if not 0 <= self.me < all_parties or self.keys[self.me] != self.identity.public:
             raise PolicyError(
                 f"The private key does not match the certificate of party {self.me + 1}.",
                 setting=("identity",),
@@ -151,16 +151,16 @@ def run_party(
     """
     _check(settings, values)
     if listening is None and not settings.is_client:
-        place = settings.places[settings.me]
-        listening = bound(place.host, place.port)
-    paid: list[None] = []
+        address = settings.places[settings.me]
+        listening = bound(address.host, address.port)
+    charges: list[None] = []
 
     def charge() -> None:
-        paid.append(None)
+        charges.append(None)
         _charge(settings)
 
     run = _run(settings, values, listening, behaviour, charge)
-    return asyncio.run(run if stop is None else _stoppable(run, stop, paid))
+    return asyncio.run(run if stop is None else _stoppable(run, stop, charges))
 
 
 async def _stoppable(run: Coroutine[Any, Any, _Ended], stop: Callable[[], bool], paid: Sequence[None]) -> _Ended:
@@ -204,6 +204,7 @@ async def _run(
     behaviour: str | None,
     charge: Charge,
 ) -> _Ended:
+    """Connect to the others, take part in the protocol, and return the result with the resources used."""
     task, began = settings.task, time.monotonic()
     links = await assemble(
         LinkSession(task.session, settings.me, settings.identity, settings.keys),
@@ -226,42 +227,44 @@ async def _run(
         else:
             result = await take_part(network, task, values, charge)
     finally:
-        done = time.monotonic()
+        computed_at = time.monotonic()
         await links.leave()
-    return result, RunFigures(links.rounds, links.bytes_sent, connected - began, done - connected, time.process_time())
-
-
-def _settings(given: dict[str, Any]) -> PartySettings:
-    """Parse the settings from the pipe; the others' addresses are not known yet."""
-    budget = given["budget"]
-    return PartySettings(
-        JointTask.from_json(given["task"]),
-        given["me"],
-        Identity.from_bytes(bytes.fromhex(given["key"])),
-        tuple(bytes.fromhex(key) for key in given["keys"]),
-        (),
-        given["patience"],
-        given["gathering"],
-        LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
-        given["total"],
+    return result, RunFigures(
+        links.rounds, links.bytes_sent, connected - began, computed_at - connected, time.process_time()
     )
 
 
-def _reported(given: dict[str, Any], settings: PartySettings, listening: socket.socket | None) -> dict[str, Any]:
+def _settings(payload: dict[str, Any]) -> PartySettings:
+    """Parse the settings from the pipe; the others' addresses are not known yet."""
+    budget = payload["budget"]
+    return PartySettings(
+        JointTask.from_json(payload["task"]),
+        payload["me"],
+        Identity.from_bytes(bytes.fromhex(payload["key"])),
+        tuple(bytes.fromhex(key) for key in payload["keys"]),
+        (),
+        payload["patience"],
+        payload["gathering"],
+        LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
+        payload["total"],
+    )
+
+
+def _reported(payload: dict[str, Any], settings: PartySettings, listening: socket.socket | None) -> dict[str, Any]:
     """Return the result of a run as plain data, also of a failed one."""
     try:
         result, figures = asyncio.run(
-            _run(settings, given["values"], listening, given["behaviour"], partial(_charge, settings))
+            _run(settings, payload["values"], listening, payload["behaviour"], partial(_charge, settings))
         )
     except NoiseAborted as aborted:
         return {"aborted": str(aborted), "blamed": aborted.blamed, "opened": aborted.opened}
     except ReticentError as error:
         return {"aborted": str(error), "blamed": {}, "opened": False}
-    found = {"figures": figures.__dict__}
+    report = {"figures": figures.__dict__}
     if result is None:
-        return found
+        return report
     return {
-        **found,
+        **report,
         "numbers": result.numbers,
         "coins": result.coins,
         "included": result.included,
@@ -272,10 +275,10 @@ def _reported(given: dict[str, Any], settings: PartySettings, listening: socket.
 
 def main() -> None:
     """The process of one local party; see the module's docstring for what it reads and writes."""
-    given = json.loads(sys.stdin.readline())
-    settings = _settings(given)
+    payload = json.loads(sys.stdin.readline())
+    settings = _settings(payload)
     try:
-        _check(settings, given["values"])
+        _check(settings, payload["values"])
     except ReticentError as error:
         print(json.dumps({"port": 0}), json.dumps({"aborted": str(error)}), sep="\n", flush=True)
         return
@@ -285,10 +288,10 @@ def main() -> None:
         settings, places=tuple(PartyAddress(_LOOPBACK, port) for port in json.loads(sys.stdin.readline()))
     )
     try:
-        found = _reported(given, settings, listening)
+        report = _reported(payload, settings, listening)
     except LeftOnPurpose:
         os._exit(1)
-    print(json.dumps(found), flush=True)
+    print(json.dumps(report), flush=True)
 
 
 if __name__ == "__main__":

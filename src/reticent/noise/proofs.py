@@ -46,11 +46,11 @@ class BatchSection:
         return self.count * self.width(faults)
 
 
-def product(one: Elements, other: Elements) -> Elements:
+def product(first: Elements, second: Elements) -> Elements:
     """Multiply polynomials, column by column."""
-    result = np.zeros((len(one) + len(other) - 1, *one.shape[1:]), dtype=np.int64)
-    for power, coefficients in enumerate(one):
-        result[power : power + len(other)] = (result[power : power + len(other)] + coefficients * other) % gf.PRIME
+    result = np.zeros((len(first) + len(second) - 1, *first.shape[1:]), dtype=np.int64)
+    for power, coefficients in enumerate(first):
+        result[power : power + len(second)] = (result[power : power + len(second)] + coefficients * second) % gf.PRIME
     return result
 
 
@@ -58,14 +58,14 @@ def reduction(high: Elements, lowest: int) -> Elements:
     """Return polynomials D_k, k = ``lowest``..t, with random low coefficients, such that the sum of x^k D_k has the
     same coefficients as ``high`` (of degree 2t) above degree t + lowest - 1. Those below ``lowest`` are zero."""
     faults = len(high) // 2
-    found = np.zeros((faults + 1, faults + 1, *high.shape[1:]), dtype=np.int64)
+    polynomials = np.zeros((faults + 1, faults + 1, *high.shape[1:]), dtype=np.int64)
     for k in range(faults, lowest - 1, -1):
-        found[k, :faults] = gf.drawn(faults, *high.shape[1:])
-        above = sum(
-            (found[q, k + faults - q] for q in range(k + 1, faults + 1)), np.zeros(high.shape[1:], dtype=np.int64)
+        polynomials[k, :faults] = gf.drawn(faults, *high.shape[1:])
+        higher_terms = sum(
+            (polynomials[q, k + faults - q] for q in range(k + 1, faults + 1)), np.zeros(high.shape[1:], dtype=np.int64)
         )
-        found[k, faults] = (high[k + faults] - above) % gf.PRIME
-    return found
+        polynomials[k, faults] = (high[k + faults] - higher_terms) % gf.PRIME
+    return polynomials
 
 
 def proved_bits(bits: Elements, faults: int) -> Elements:
@@ -87,12 +87,12 @@ def proved_bits(bits: Elements, faults: int) -> Elements:
 
 def proved_triples(count: int, faults: int) -> Elements:
     """Return share polynomials of random a and b, of their products c, and of D_1..D_t."""
-    one, other = share_polynomials(gf.drawn(count), faults), share_polynomials(gf.drawn(count), faults)
-    rest = product(one, other)
-    parts = reduction(rest, 1)
+    first_factor, second_factor = share_polynomials(gf.drawn(count), faults), share_polynomials(gf.drawn(count), faults)
+    product_left = product(first_factor, second_factor)
+    parts = reduction(product_left, 1)
     for k in range(1, faults + 1):
-        rest[k : k + faults + 1] = (rest[k : k + faults + 1] - parts[k]) % gf.PRIME
-    return np.concatenate([one, other, rest[: faults + 1], *parts[1:]], axis=-1)
+        product_left[k : k + faults + 1] = (product_left[k : k + faults + 1] - parts[k]) % gf.PRIME
+    return np.concatenate([first_factor, second_factor, product_left[: faults + 1], *parts[1:]], axis=-1)
 
 
 @dataclass(frozen=True)
@@ -107,46 +107,46 @@ class BatchLayout:
         """Number of sharings in the batch."""
         return sum(section.size(self.faults) for section in self.sections)
 
-    def values(self, part: HeldShares, place: int) -> Elements:
+    def values(self, part: HeldShares, section_index: int) -> Elements:
         """Return a holder's shares of the values of one section, without the proofs: one row for each value of a statement."""
-        begin = self._begin(place)
-        section = self.sections[place]
+        begin = self._begin(section_index)
+        section = self.sections[section_index]
         width = 3 if section.kind == "products" else 1
         return part.values[begin : begin + width * section.count].reshape(width, section.count)
 
     def first_unproved(self, point: int, part: HeldShares) -> int | None:
         """Return the first sharing whose statement does not hold at this holder's point, or None."""
-        for place, section in enumerate(self.sections):
+        for section_index, section in enumerate(self.sections):
             if section.kind == "plain" or not section.count:
                 continue
-            begin = self._begin(place)
+            begin = self._begin(section_index)
             shares = part.values[begin : begin + section.size(self.faults)].reshape(-1, section.count)
-            off = _residue(section.kind, point, shares) != 0
-            if off.any():
-                return begin + int(np.argmax(off))
+            fails = _residue(section.kind, point, shares) != 0
+            if fails.any():
+                return begin + int(np.argmax(fails))
         return None
 
-    def statement(self, which: int) -> tuple[Kind, list[int]] | None:
-        """Return the kind and all sharings of the statement whose first sharing is ``which``; None if no statement begins there."""
-        for place, section in enumerate(self.sections):
-            begin = self._begin(place)
-            if section.kind != "plain" and begin <= which < begin + section.count:
-                return section.kind, [which + k * section.count for k in range(section.width(self.faults))]
+    def statement(self, first_sharing: int) -> tuple[Kind, list[int]] | None:
+        """Return the kind and all sharings of the statement whose first sharing is ``first_sharing``; None if no statement begins there."""
+        for section_index, section in enumerate(self.sections):
+            begin = self._begin(section_index)
+            if section.kind != "plain" and begin <= first_sharing < begin + section.count:
+                return section.kind, [first_sharing + k * section.count for k in range(section.width(self.faults))]
         return None
 
-    def _begin(self, place: int) -> int:
-        return sum(section.size(self.faults) for section in self.sections[:place])
+    def _begin(self, section_index: int) -> int:
+        return sum(section.size(self.faults) for section in self.sections[:section_index])
 
 
 def _residue(kind: Kind, point: int, shares: Elements) -> Elements:
     """Return ab - c - sum of x^k D_k at one point: zero if the statement holds."""
-    a, b, c = (shares[place] for place in _FACTORS[kind])
-    rest: Elements = (a * b - c) % gf.PRIME
+    a, b, c = (shares[index] for index in _FACTORS[kind])
+    residue: Elements = (a * b - c) % gf.PRIME
     power = 1
     for part in shares[max(_FACTORS[kind]) + 1 :]:
         power = power * point % gf.PRIME
-        rest = (rest - part * power) % gf.PRIME
-    return rest
+        residue = (residue - part * power) % gf.PRIME
+    return residue
 
 
 def dealing(polynomials: Sequence[Elements]) -> DealerSide:
@@ -159,18 +159,18 @@ async def settle_proofs(network: Network, item: str, dealt: HolderShares, layout
     it dealt; a false complaint blames its author."""
     cases = []
     for holder, complaints in sorted(dealt.complaints.items()):
-        for dealer, which in complaints.unproved:
-            found = layouts[dealer].statement(which)
-            if dealer in dealt.accepted and found is not None:
-                cases.append((holder, dealer, *found))
+        for dealer, sharing in complaints.unproved:
+            statement = layouts[dealer].statement(sharing)
+            if dealer in dealt.accepted and statement is not None:
+                cases.append((holder, dealer, *statement))
     if not cases:
         return
-    known = [dealt.accepted[dealer][places].seen_by_other(holder) for holder, dealer, _, places in cases]
-    opened = await open_points(network, f"{item}/proofs", np.concatenate(known))
+    known_shares = [dealt.accepted[dealer][sharings].seen_by_other(holder) for holder, dealer, _, sharings in cases]
+    opened = await open_points(network, f"{item}/proofs", np.concatenate(known_shares))
     begin = 0
-    for holder, dealer, kind, places in cases:
-        shares = opened[begin : begin + len(places), None]
-        begin += len(places)
+    for holder, dealer, kind, sharings in cases:
+        shares = opened[begin : begin + len(sharings), None]
+        begin += len(sharings)
         if _residue(kind, holder + 1, shares)[0]:
             dealt.accepted.pop(dealer, None)
             dealt.out[dealer] = "shared a value that is not a bit" if kind == "bits" else "shared a wrong product"

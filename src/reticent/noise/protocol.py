@@ -67,34 +67,34 @@ async def take_part(network: Network, task: JointTask, rows: Sequence[int], char
     layouts = {dealer: task.layout(count, dealer) for dealer, count in declared.items()}
     sharings = sum(layout.size for layout in layouts.values())
     network.expect(longest_message(len(layouts), task.parties, task.threshold, sharings))
-    held = await _share(network, task, rows, layouts)
-    held = await _check_counts(network, task, held, declared, layouts)
+    shares_by_dealer = await _share(network, task, rows, layouts)
+    shares_by_dealer = await _check_counts(network, task, shares_by_dealer, declared, layouts)
     answer = sum(
         (
             task.released(task.counted(layouts[dealer].values(part, 0)[0], declared[dealer]))
-            for dealer, part in held.items()
+            for dealer, part in shares_by_dealer.items()
         ),
         np.zeros(task.outputs, dtype=np.int64),
     )
-    parts = {dealer: part for dealer, part in held.items() if dealer < task.parties}
+    parts = {dealer: part for dealer, part in shares_by_dealer.items() if dealer < task.parties}
     noise, coins = await _noise(network, task, parts, layouts)
     numbers = await _open(network, task, (answer + noise) % gf.PRIME, coins, charge)
-    return PartyResult(numbers, coins, tuple(sorted(held)), network.blamed, tuple(network.transcript))
+    return PartyResult(numbers, coins, tuple(sorted(shares_by_dealer)), network.blamed, tuple(network.transcript))
 
 
 async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[int]) -> None:
     """Share one's rows with the parties and leave once they are verified (facilitators): a client holds no shares and deals no coins."""
     await network.exchange("declare/send", dict.fromkeys(range(task.parties), _declaration(task, len(rows))), [])
     layout = task.layout(len(rows), network.me)
-    own = dealing([proved_bits(task.input_bits(rows), task.threshold)])
-    await network.exchange("rows/deal", own.messages(task.parties), [])
+    own_dealing = dealing([proved_bits(task.input_bits(rows), task.threshold)])
+    await network.exchange("rows/deal", own_dealing.messages(task.parties), [])
     arrived = await network.exchange("rows/tell", {})
-    said = _told(arrived, task)
-    disputes = disputed(read_complaints(network, said, {network.me: layout.size}))
+    complaints_heard = _told(arrived, task)
+    disputes = disputed(read_complaints(network, complaints_heard, {network.me: layout.size}))
     if network.me in disputes:
-        named, blob = disputes[network.me].answer(own)
+        reveal_header, blob = disputes[network.me].answer(own_dealing)
         await network.exchange("rows/reveal", dict.fromkeys(range(task.parties), blob), [])
-        await network.exchange("rows/revealed/send", dict.fromkeys(range(task.parties), named), [])
+        await network.exchange("rows/revealed/send", dict.fromkeys(range(task.parties), reveal_header), [])
 
 
 def _told(arrived: Mapping[int, bytes], task: JointTask) -> dict[int, bytes | None]:
@@ -113,16 +113,16 @@ def _declaration(task: JointTask, rows: int) -> bytes:
 
 async def _declare(network: Network, task: JointTask, rows: int) -> dict[int, int]:
     """Agree on who takes part with how many rows."""
-    said = await broadcast(network, "declare", _declaration(task, rows), range(task.parties + task.clients))
-    return _read_declarations(network, task, said, needed=task.parties - task.threshold)
+    declarations = await broadcast(network, "declare", _declaration(task, rows), range(task.parties + task.clients))
+    return _read_declarations(network, task, declarations, needed=task.parties - task.threshold)
 
 
 def _read_declarations(
-    network: Network, task: JointTask, said: Mapping[int, bytes | None], needed: int
+    network: Network, task: JointTask, declarations: Mapping[int, bytes | None], needed: int
 ) -> dict[int, int]:
     """Return the number of rows of everyone who was set up for this task; others are excluded."""
-    found: dict[int, int] = {}
-    for party, raw in said.items():
+    row_counts: dict[int, int] = {}
+    for party, raw in declarations.items():
         try:
             digest, count = json.loads(raw or b"")
         except (ValueError, TypeError, RecursionError):
@@ -133,15 +133,15 @@ def _read_declarations(
         elif type(count) is not int or not 0 <= count <= task.row_limit:
             network.blame(party, "declared an impossible number of rows")
         else:
-            found[party] = count
-    _require(network, task, found, needed, "declared the same task")
-    return found
+            row_counts[party] = count
+    _require(network, task, row_counts, needed, "declared the same task")
+    return row_counts
 
 
 def _require(network: Network, task: JointTask, parties: Mapping[int, object], needed: int, what: str) -> None:
-    there = sum(party < task.parties for party in parties)
-    if there < needed:
-        raise NoiseAborted(f"Only {there} of {task.parties} parties {what}; {needed} are needed.", network.blamed)
+    present = sum(party < task.parties for party in parties)
+    if present < needed:
+        raise NoiseAborted(f"Only {present} of {task.parties} parties {what}; {needed} are needed.", network.blamed)
 
 
 def _require_enough(network: Network, task: JointTask, parties: Mapping[int, object], what: str) -> None:
@@ -186,81 +186,88 @@ def _dealing(task: JointTask, rows: Sequence[int], layout: BatchLayout) -> Deale
 async def _check_counts(
     network: Network,
     task: JointTask,
-    held: dict[int, HeldShares],
+    shares_by_dealer: dict[int, HeldShares],
     declared: Mapping[int, int],
     layouts: Mapping[int, BatchLayout],
 ) -> dict[int, HeldShares]:
     """Open the total number of rows in each dealer's cells, which is public: a dealer whose total differs from its declaration is excluded."""
     if task.query == "sum":
-        return held
+        return shares_by_dealer
     totals = [
         int(task.counted(layouts[dealer].values(part, 0)[0], declared[dealer]).sum() % gf.PRIME)
-        for dealer, part in held.items()
+        for dealer, part in shares_by_dealer.items()
     ]
     opened = await open_points(network, "counts", np.array(totals, dtype=np.int64))
     network.record("counts", [int(value) for value in opened])
-    for dealer, total in zip(list(held), opened, strict=True):
+    for dealer, total in zip(list(shares_by_dealer), opened, strict=True):
         if total != declared[dealer]:
             network.blame(dealer, "shared cells that do not add up to its rows")
-            del held[dealer]
-    _require_enough(network, task, held, "shared as many rows as they declared")
-    return held
+            del shares_by_dealer[dealer]
+    _require_enough(network, task, shares_by_dealer, "shared as many rows as they declared")
+    return shares_by_dealer
 
 
 async def _noise(
-    network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
+    network: Network, task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
     """Return shares of the noise of every number, without the mean of binomial noise, and the number of coins in each."""
     if task.law == "binomial":
-        return await _binomial(network, task, held, layouts)
-    known = task.threshold - (task.parties - len(held))
+        return await _binomial(network, task, shares_by_dealer, layouts)
+    known_faults = task.threshold - (task.parties - len(shares_by_dealer))
     triples = await unknown_triples(
-        network, "triples", [(dealer, layouts[dealer].values(part, 4)) for dealer, part in held.items()], known
+        network,
+        "triples",
+        [(dealer, layouts[dealer].values(part, 4)) for dealer, part in shares_by_dealer.items()],
+        known_faults,
     )
     arithmetic = CheckedArithmetic(network, triples)
-    randoms = _extracted(task, held, layouts, 3)[: task.randoms]
+    randoms = _extracted(task, shares_by_dealer, layouts, 3)[: task.randoms]
     bits = await hidden_bits(arithmetic, "bits", randoms, task.hidden_bits)
     noise = await exponential_noise(arithmetic, "noise", bits, task.thresholds, task.precision, task.outputs)
     return noise, 0
 
 
 def _extracted(
-    task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout], place: int
+    task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout], section_index: int
 ) -> Elements:
-    any_layout = next(layouts[dealer] for dealer in held)
-    zeros = np.zeros(any_layout.sections[place].count, dtype=np.int64)
-    parts = [layouts[party].values(held[party], place)[0] if party in held else zeros for party in range(task.parties)]
+    """Return shares of random numbers that no ``threshold`` parties know, extracted from one section of all dealers' batches."""
+    any_layout = next(layouts[dealer] for dealer in shares_by_dealer)
+    zeros = np.zeros(any_layout.sections[section_index].count, dtype=np.int64)
+    parts = [
+        layouts[party].values(shares_by_dealer[party], section_index)[0] if party in shares_by_dealer else zeros
+        for party in range(task.parties)
+    ]
     return extracted(parts, task.parties, task.threshold)
 
 
 async def _binomial(
-    network: Network, task: JointTask, held: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
+    network: Network, task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
     """Return the coins of all remaining dealers, each flipped by a public coin that was unknown when it was shared."""
     if not task.quota:
         return np.zeros(task.outputs, dtype=np.int64), 0
-    elements = await open_points(network, "coins", _extracted(task, held, layouts, 2))
+    elements = await open_points(network, "coins", _extracted(task, shares_by_dealer, layouts, 2))
     network.record("coins", hashlib.sha256(gf.to_bytes(elements)).hexdigest())
-    each = task.quota * task.outputs
-    coins = bits_of(elements, each * len(held))
+    coins_per_dealer = task.quota * task.outputs
+    coins = bits_of(elements, coins_per_dealer * len(shares_by_dealer))
     if coins is None:
         raise NoiseAborted("There are fewer public coins than can happen by chance.", network.blamed)
-    bits = np.concatenate([layouts[dealer].values(part, 1)[0] for dealer, part in held.items()])
-    shares = flipped(bits, coins).reshape(len(held) * task.quota, task.outputs)
-    return shares.sum(axis=0) % gf.PRIME, len(held) * task.quota
+    bits = np.concatenate([layouts[dealer].values(part, 1)[0] for dealer, part in shares_by_dealer.items()])
+    shares = flipped(bits, coins).reshape(len(shares_by_dealer) * task.quota, task.outputs)
+    return shares.sum(axis=0) % gf.PRIME, len(shares_by_dealer) * task.quota
 
 
 async def _open(network: Network, task: JointTask, shares: Elements, coins: int, charge: Charge) -> tuple[int, ...]:
     """Agree on the transcript, charge, and open the answer."""
-    mine = hashlib.sha256(json.dumps(network.transcript, sort_keys=True).encode()).hexdigest().encode()
-    said = await broadcast(network, "digest", mine)
-    if sum(digest == mine for digest in said.values()) < task.parties - task.threshold:
+    own_digest = hashlib.sha256(json.dumps(network.transcript, sort_keys=True).encode()).hexdigest().encode()
+    digests = await broadcast(network, "digest", own_digest)
+    if sum(digest == own_digest for digest in digests.values()) < task.parties - task.threshold:
         raise NoiseAborted(
             "The parties do not agree on what was broadcast, so nothing is opened and nobody is charged.",
             network.blamed,
         )
-    for party, digest in said.items():
-        if digest != mine:
+    for party, digest in digests.items():
+        if digest != own_digest:
             network.blame(party, "does not agree on what was broadcast")
     return _shown(network, await _charged(charge, lambda: open_points(network, "answer", shares)), coins)
 

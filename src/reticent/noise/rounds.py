@@ -83,50 +83,53 @@ class LinkedNetwork:
                 self.links[receiver].send(item, payload)
         expected = range(self.holders) if senders is None else senders
         await self._wait([self.links[sender] for sender in expected if sender in self.links], item)
-        taken = {sender: self._taken(sender, item, outgoing) for sender in expected}
-        return {sender: payload for sender, payload in taken.items() if payload is not None}
+        messages = {sender: self._taken(sender, item, outgoing) for sender in expected}
+        return {sender: payload for sender, payload in messages.items() if payload is not None}
 
     def _taken(self, sender: int, item: str, outgoing: Mapping[int, bytes]) -> bytes | None:
+        """Return the message of a sender in this round; None, with the sender blamed, if there is no valid one."""
         if sender == self.me:
             return outgoing.get(sender)
         link = self.links.get(sender)
         if link is None:
             self.blame(sender, "did not connect")
             return None
-        here = link.has_next
+        has_message = link.has_next
         payload = link.take(item)
         if payload is None:
-            self.blame(sender, f"sent an invalid message ({item})" if here else f"left ({item})")
+            self.blame(sender, f"sent an invalid message ({item})" if has_message else f"left ({item})")
         return payload
 
     async def _wait(self, links: Sequence[Link], item: str) -> None:
         """Wait for a message on each link, at most until the deadline of this round, and of its total delay over all rounds."""
         began = time.monotonic()
         enough = max(len(links) - self.faults, 1)
-        others: float | None = None
+        others_arrived: float | None = None
         while missing := [link for link in links if not (link.has_next or link.gone or link.late)]:
-            if others is None and len(links) - len(missing) >= enough:
-                others = time.monotonic()
+            if others_arrived is None and len(links) - len(missing) >= enough:
+                others_arrived = time.monotonic()
             self._arrived.clear()
             try:
-                await asyncio.wait_for(self._arrived.wait(), self._left(missing, began, others))
+                await asyncio.wait_for(self._arrived.wait(), self._left(missing, began, others_arrived))
             except TimeoutError:
                 for link in missing:
-                    if self._left([link], began, others) <= 0:
+                    if self._left([link], began, others_arrived) <= 0:
                         link.late = True
                         self.blame(link.peer, f"sent nothing in time ({item})")
-            if others is not None:
+            if others_arrived is not None:
                 for link in missing:
                     if not link.late and (link.has_next or link.gone):
-                        link.held_up += time.monotonic() - others
+                        link.held_up += time.monotonic() - others_arrived
 
-    def _left(self, links: Sequence[Link], began: float, others: float | None) -> float:
+    def _left(self, links: Sequence[Link], began: float, others_arrived: float | None) -> float:
         """Return the seconds that the first of some links has left: of the round and, once the others have arrived, of its total delay."""
         now = time.monotonic()
-        left = self.deadline - (now - began)
-        if others is not None:
-            left = min(left, min(self.deadline - link.held_up - (now - others) for link in links))
-        return max(left, 0.0)
+        seconds_left = self.deadline - (now - began)
+        if others_arrived is not None:
+            seconds_left = min(
+                seconds_left, min(self.deadline - link.held_up - (now - others_arrived) for link in links)
+            )
+        return max(seconds_left, 0.0)
 
     def _check_total(self) -> None:
         """Abort a run that exceeds its total deadline."""
@@ -183,17 +186,17 @@ async def assemble(
     clients, which connect but do not listen. Absent parties are skipped, and blamed in the first round.
     """
     network = LinkedNetwork(session.me, len(places), faults, patience, total)
-    absent = {party for party, place in enumerate(places) if not place.port}
+    absent = {party for party, address in enumerate(places) if not address.port}
     others = {party for party in range(len(session.keys)) if party != session.me} - absent
     expected = others if session.me < len(places) else set(range(len(places))) - absent
-    met = asyncio.Event()
+    all_connected = asyncio.Event()
     if not expected:
-        met.set()
+        all_connected.set()
 
     def add(link: Link) -> None:
         network.add(link)
         if expected <= set(network.links):
-            met.set()
+            all_connected.set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -217,7 +220,7 @@ async def assemble(
     calls = [asyncio.create_task(call(peer)) for peer in sorted(expected) if peer < session.me]
     with suppress(TimeoutError):
         async with asyncio.timeout(gathering):
-            await met.wait()
+            await all_connected.wait()
     for task in calls:
         task.cancel()
     if server is not None:

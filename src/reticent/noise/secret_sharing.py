@@ -124,7 +124,7 @@ class Complaints:
         """Parse a broadcast; anything but well-formed complaints about known dealers, holders and values counts as none."""
         try:
             missing, differing, unproved = json.loads(raw or b"")
-            found = Complaints(
+            complaints = Complaints(
                 tuple(_known(dealer, sizes) for dealer in missing),
                 tuple(
                     (
@@ -140,9 +140,9 @@ class Complaints:
             )
         except (ValueError, TypeError, KeyError, RecursionError):
             return Complaints()
-        repeated = len({each[:2] for each in found.differing}) < len(found.differing)
-        repeated |= len({dealer for dealer, _ in found.unproved}) < len(found.unproved)
-        return Complaints() if repeated else found
+        repeated = len({difference[:2] for difference in complaints.differing}) < len(complaints.differing)
+        repeated |= len({dealer for dealer, _ in complaints.unproved}) < len(complaints.unproved)
+        return Complaints() if repeated else complaints
 
 
 def _known(dealer: Any, sizes: Mapping[int, int]) -> int:
@@ -175,14 +175,14 @@ async def deal(
     arrived = await network.exchange(f"{item}/deal", outgoing, list(sizes))
     parts = {dealer: _read_part(network, arrived.get(dealer), size) for dealer, size in sizes.items()}
     differing = await _cross_check(network, item, parts, sizes)
-    mine = Complaints(
+    own_complaints = Complaints(
         tuple(dealer for dealer, part in parts.items() if part is None),
         differing,
         _unproved(parts, check),
     )
     longest = longest_complaint(len(sizes), network.holders)
-    said = await broadcast(network, f"{item}/complain", mine.to_bytes(), longest=longest)
-    complaints = read_complaints(network, said, sizes)
+    broadcasts = await broadcast(network, f"{item}/complain", own_complaints.to_bytes(), longest=longest)
+    complaints = read_complaints(network, broadcasts, sizes)
     if tell:
         reports = {
             client: packed([complaints[holder].about(client) for holder in range(network.holders)]) for client in tell
@@ -191,9 +191,9 @@ async def deal(
     dealt = await settle(network, item, own, parts, sizes, complaints)
     dealt.complaints = complaints
     if dealt.disputed and check is not None:
-        again = Complaints(unproved=_unproved(dealt.accepted, check))
-        said = await broadcast(network, f"{item}/complain again", again.to_bytes(), longest=longest)
-        dealt.complaints = read_complaints(network, said, sizes)
+        second_complaints = Complaints(unproved=_unproved(dealt.accepted, check))
+        broadcasts = await broadcast(network, f"{item}/complain again", second_complaints.to_bytes(), longest=longest)
+        dealt.complaints = read_complaints(network, broadcasts, sizes)
     return dealt
 
 
@@ -218,13 +218,13 @@ def read_complaints(
 
 def _read_part(network: Network, raw: bytes | None, size: int) -> HeldShares | None:
     """Parse a dealer's message as this holder's part; None if it is missing, malformed, or f_i(i) != g_i(i)."""
-    found = None if raw is None else gf.from_bytes(raw, 2, network.faults + 1, size)
-    if found is None:
+    coefficients = None if raw is None else gf.from_bytes(raw, 2, network.faults + 1, size)
+    if coefficients is None:
         return None
-    here = network.me + 1
-    if (gf.evaluate(found[0], here) != gf.evaluate(found[1], here)).any():
+    own_point = network.me + 1
+    if (gf.evaluate(coefficients[0], own_point) != gf.evaluate(coefficients[1], own_point)).any():
         return None
-    return HeldShares(found[0], found[1])
+    return HeldShares(coefficients[0], coefficients[1])
 
 
 def _unproved(parts: Mapping[int, HeldShares | None], check: Check | None) -> tuple[tuple[int, int], ...]:
@@ -244,20 +244,28 @@ async def _cross_check(
             [None if part is None else gf.to_bytes(_crossing(part, other)) for part in parts.values()]
         )
     arrived = await network.exchange(f"{item}/cross", outgoing)
-    found = []
+    differences = []
     for other, raw in arrived.items():
         if other == network.me:
             continue
-        for (dealer, part), theirs in zip(parts.items(), unpacked(raw, len(parts)) or (), strict=False):
-            values = None if theirs is None else gf.from_bytes(theirs, 2, sizes[dealer])
+        for (dealer, part), raw_values in zip(parts.items(), unpacked(raw, len(parts)) or (), strict=False):
+            values = None if raw_values is None else gf.from_bytes(raw_values, 2, sizes[dealer])
             if part is None or values is None:
                 continue
-            mine = _crossing(part, other)
-            off = (mine[0] != values[1]) | (mine[1] != values[0])
-            if off.any():
-                which = int(np.argmax(off))
-                found.append((dealer, other, which, int(mine[0, which]), int(mine[1, which])))
-    return tuple(found)
+            own_values = _crossing(part, other)
+            differs = (own_values[0] != values[1]) | (own_values[1] != values[0])
+            if differs.any():
+                first_difference = int(np.argmax(differs))
+                differences.append(
+                    (
+                        dealer,
+                        other,
+                        first_difference,
+                        int(own_values[0, first_difference]),
+                        int(own_values[1, first_difference]),
+                    )
+                )
+    return tuple(differences)
 
 
 def _crossing(part: HeldShares, other: int) -> Elements:
@@ -274,17 +282,17 @@ class Dispute:
     @property
     def contradictions(self) -> list[tuple[int, int]]:
         """Return pairs of holders who name the same value and contradict each other: one of them, or the dealer, is faulty."""
-        found = []
-        for (one, other), (which, f, g) in self.said.items():
-            reply = self.said.get((other, one))
-            if one < other and reply is not None and reply[0] == which and (f, g) != (reply[2], reply[1]):
-                found.append((one, other))
-        return found
+        pairs = []
+        for (first, second), (value_index, f, g) in self.said.items():
+            reply = self.said.get((second, first))
+            if first < second and reply is not None and reply[0] == value_index and (f, g) != (reply[2], reply[1]):
+                pairs.append((first, second))
+        return pairs
 
     def answered_by(self, revealed: Iterable[int]) -> bool:
         """True if revealing these holders' parts settles all complaints."""
         names = set(revealed)
-        return self.missing <= names and all(one in names or other in names for one, other in self.contradictions)
+        return self.missing <= names and all(first in names or second in names for first, second in self.contradictions)
 
     def answer(self, own: DealerSide) -> tuple[bytes, bytes]:
         """Return the dealer's broadcast, and the revealed parts that it sends to everyone."""
@@ -295,25 +303,29 @@ class Dispute:
     def to_reveal(self, own: DealerSide) -> list[int]:
         """Return the holders whose parts the dealer reveals: those who miss their part, and those whose values are not what was dealt."""
         names = set(self.missing)
-        for (one, other), (which, f, g) in self.said.items():
-            part = DealerSide(own.surface[..., [which]]).part(one)
-            if [f, g] != [int(value) for value in _crossing(part, other)[:, 0]]:
-                names.add(one)
+        for (holder, peer), (value_index, f, g) in self.said.items():
+            part = DealerSide(own.surface[..., [value_index]]).part(holder)
+            if [f, g] != [int(value) for value in _crossing(part, peer)[:, 0]]:
+                names.add(holder)
         return sorted(names)
 
 
 def disputed(complaints: Mapping[int, Complaints]) -> dict[int, Dispute]:
     """Return the dealers with complaints to settle: a missing part, or two holders who contradict each other."""
-    found: dict[int, Dispute] = {}
-    for holder, each in sorted(complaints.items()):
-        for dealer in each.missing:
-            found.setdefault(dealer, Dispute()).missing.add(holder)
-        for dealer, other, which, f, g in each.differing:
+    disputes: dict[int, Dispute] = {}
+    for holder, complaint_or_dispute in sorted(complaints.items()):
+        for dealer in complaint_or_dispute.missing:
+            disputes.setdefault(dealer, Dispute()).missing.add(holder)
+        for dealer, other, which, f, g in complaint_or_dispute.differing:
             if other == holder:
-                found.setdefault(dealer, Dispute()).missing.add(holder)
+                disputes.setdefault(dealer, Dispute()).missing.add(holder)
             else:
-                found.setdefault(dealer, Dispute()).said[holder, other] = (which, f, g)
-    return {dealer: each for dealer, each in sorted(found.items()) if each.missing or each.contradictions}
+                disputes.setdefault(dealer, Dispute()).said[holder, other] = (which, f, g)
+    return {
+        dealer: complaint_or_dispute
+        for dealer, complaint_or_dispute in sorted(disputes.items())
+        if complaint_or_dispute.missing or complaint_or_dispute.contradictions
+    }
 
 
 @dataclass
@@ -381,19 +393,19 @@ async def reveal(
     never an honest holder's part, except after its own failure. Returns the reveals that settle the complaints; an
     honest dealer needs at most t.
     """
-    mine, blob = b"", b""
+    own_header, blob = b"", b""
     if own is not None and network.me in disputes:
-        mine, blob = disputes[network.me].answer(own)
+        own_header, blob = disputes[network.me].answer(own)
     dealers = list(disputes)
-    arrived = await network.exchange(f"{item}/reveal", to_all(network, blob) if mine else {}, dealers)
-    said = await broadcast(network, f"{item}/revealed", mine, dealers)
-    found = {}
-    for dealer, raw in said.items():
-        named = _read_reveal(raw, network)
-        if named is not None and disputes[dealer].answered_by(named.holders):
-            named.take(arrived.get(dealer), network.faults, sizes[dealer])
-            found[dealer] = named
-    return found
+    arrived = await network.exchange(f"{item}/reveal", to_all(network, blob) if own_header else {}, dealers)
+    broadcasts = await broadcast(network, f"{item}/revealed", own_header, dealers)
+    settling = {}
+    for dealer, raw in broadcasts.items():
+        revealed = _read_reveal(raw, network)
+        if revealed is not None and disputes[dealer].answered_by(revealed.holders):
+            revealed.take(arrived.get(dealer), network.faults, sizes[dealer])
+            settling[dealer] = revealed
+    return settling
 
 
 def _read_reveal(raw: bytes | None, network: Network) -> _Reveal | None:
@@ -415,25 +427,25 @@ async def _voted_out(
 ) -> dict[int, str]:
     """Vote on disputed dealers; those without n - t votes are excluded."""
     votes = [int(dealer in reveals and _approves(network, parts[dealer], reveals[dealer])) for dealer in disputes]
-    said = await broadcast(network, f"{item}/vote", bytes(votes))
-    ballots = [raw for raw in said.values() if raw is not None and len(raw) == len(votes)]
+    broadcasts = await broadcast(network, f"{item}/vote", bytes(votes))
+    ballots = [raw for raw in broadcasts.values() if raw is not None and len(raw) == len(votes)]
     needed = network.holders - network.faults
     return {
         dealer: "dealt inconsistent shares"
-        for place, dealer in enumerate(disputes)
-        if sum(raw[place] == 1 for raw in ballots) < needed
+        for index, dealer in enumerate(disputes)
+        if sum(raw[index] == 1 for raw in ballots) < needed
     }
 
 
-def _approves(network: Network, mine: HeldShares | None, revealed: _Reveal) -> bool:
+def _approves(network: Network, own_part: HeldShares | None, revealed: _Reveal) -> bool:
     """True if this holder was not revealed and every revealed part agrees with its own."""
-    if mine is None or network.me in revealed.holders or (revealed.holders and revealed.parts is None):
+    if own_part is None or network.me in revealed.holders or (revealed.holders and revealed.parts is None):
         return False
     for holder in revealed.holders:
         part = revealed.part(holder)
         assert part is not None
         at_itself = gf.evaluate(part.rows, holder + 1) == gf.evaluate(part.columns, holder + 1)
-        with_mine = _crossing(part, network.me) == _crossing(mine, holder)[::-1]
+        with_mine = _crossing(part, network.me) == _crossing(own_part, holder)[::-1]
         if not (at_itself.all() and with_mine.all()):
             return False
     return True
@@ -443,15 +455,15 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
     """Forward revealed parts to holders who did not receive them: of n - t voters at least t + 1 are honest and have them."""
     if not reveals:
         return
-    asked = await network.exchange(
+    requests = await network.exchange(
         f"{item}/ask", to_all(network, bytes(each.parts is None for each in reveals.values()))
     )
     outgoing = {}
     for other in range(network.holders):
-        wanted = asked.get(other, b"")
-        wanted = wanted if len(wanted) == len(reveals) else bytes(len(reveals))
+        requested = requests.get(other, b"")
+        requested = requested if len(requested) == len(reveals) else bytes(len(reveals))
         outgoing[other] = packed(
-            [each.raw if want else None for each, want in zip(reveals.values(), wanted, strict=True)]
+            [each.raw if is_wanted else None for each, is_wanted in zip(reveals.values(), requested, strict=True)]
         )
     arrived = await network.exchange(f"{item}/pass on", outgoing)
     for raw in arrived.values():
@@ -459,21 +471,21 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
             each.take(blob, network.faults, sizes[dealer])
 
 
-async def open_points(network: Network, item: str, mine: Elements) -> Elements:
+async def open_points(network: Network, item: str, own_points: Elements) -> Elements:
     """Open shared values to everyone: all send their points, and the value is what 2t + 1 of them agree on. Senders of wrong points are blamed.
 
-    ``mine`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). With
+    ``own_points`` are this holder's shares, or what it knows of another holder's (:meth:`HeldShares.seen_by_other`). With
     fewer agreeing points the run aborts: a missing share is an erasure, never a zero.
     """
-    arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(mine)))
+    arrived = await network.exchange(f"{item}/open", to_all(network, gf.to_bytes(own_points)))
     points, values = [], []
     for holder, raw in sorted(arrived.items()):
-        found = gf.from_bytes(raw, *mine.shape)
-        if found is None:
+        points_of_holder = gf.from_bytes(raw, *own_points.shape)
+        if points_of_holder is None:
             network.blame(holder, f"sent malformed shares ({item})")
         else:
             points.append(holder + 1)
-            values.append(found)
+            values.append(points_of_holder)
     enough = 2 * network.faults + 1
     decoded = None
     if len(points) >= enough:

@@ -149,11 +149,11 @@ class JointTask:
         width = self.cells * rows.bit_length() if self.query != "sum" else rows * self.bits
         sections = [BatchSection("bits", width)]
         if dealer < self.parties and self.level == "byzantine":
-            among = self.parties - self.threshold
+            honest_dealers = self.parties - self.threshold
             sections += [
                 BatchSection("bits", self.quota * self.outputs),
-                BatchSection("plain", -(-elements_for(self.coins) // among)),
-                BatchSection("plain", -(-self.randoms // among)),
+                BatchSection("plain", -(-elements_for(self.coins) // honest_dealers)),
+                BatchSection("plain", -(-self.randoms // honest_dealers)),
                 BatchSection("products", triples_for(self.products, self.parties, self.threshold)),
             ]
         return BatchLayout(tuple(sections), self.threshold)
@@ -161,15 +161,17 @@ class JointTask:
     def check_rows(self, rows: Sequence[int], owner: str) -> None:
         """Refuse rows that do not fit the query."""
         bound = {"count": 2, "histogram": self.cells, "sum": 1 << self.bits}[self.query]
-        for place, value in enumerate(rows):
+        for index, value in enumerate(rows):
             if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or not 0 <= value < bound:
-                what = {
+                expected_values = {
                     "count": "0 or 1",
                     "histogram": f"a cell from 0 to {bound - 1}",
                     "sum": f"a whole number from 0 to {bound - 1}",
                 }
                 raise DataError(
-                    f"{owner}, row {place + 1}: {value!r} is not {what[self.query]}.", setting=("values",), value=value
+                    f"{owner}, row {index + 1}: {value!r} is not {expected_values[self.query]}.",
+                    setting=("values",),
+                    value=value,
                 )
         if len(rows) > self.most_rows:
             raise DataError(
@@ -195,7 +197,7 @@ class JointTask:
     def counted(self, bits: Elements, rows: int) -> Elements:
         """Return shares of a dealer's cell counts, or of its sum, from shares of its bits."""
         width = self.bits if self.query == "sum" else rows.bit_length()
-        weights = np.array([1 << place for place in range(width)], dtype=np.int64)
+        weights = np.array([1 << bit_index for bit_index in range(width)], dtype=np.int64)
         numbers: Elements = (
             (bits.reshape(-1, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
             if bits.size

@@ -60,10 +60,10 @@ class WholeNoise:
         dp = opendp_core()
         domain = dp.vector_domain(dp.atom_domain(T="i64"))
         if self.currency == "rho":
-            made = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(self.scale))
+            mechanism = dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=float(self.scale))
         else:
-            made = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(self.scale))
-        return np.array(made(numbers.ravel().tolist()), dtype=np.int64).reshape(numbers.shape)
+            mechanism = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=float(self.scale))
+        return np.array(mechanism(numbers.ravel().tolist()), dtype=np.int64).reshape(numbers.shape)
 
     def _repeatable(self, source: np.random.Generator, count: int) -> NDArray[np.int64]:
         """Sample noise of the same distribution; beyond a scale of 10,000 a rounded Gaussian, which is indistinguishable in any figure."""
