@@ -165,8 +165,10 @@ def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
         if not groups.columns:
             shown_counts[0] += matching.height
             continue
-        counted = matching.group_by(groups.columns).len("#rows").join(numbered_groups, on=groups.columns, how="inner")
-        np.add.at(shown_counts, counted["#group"].to_numpy(), counted["#rows"].to_numpy())
+        group_counts = (
+            matching.group_by(groups.columns).len("#rows").join(numbered_groups, on=groups.columns, how="inner")
+        )
+        np.add.at(shown_counts, group_counts["#group"].to_numpy(), group_counts["#rows"].to_numpy())
     return shown_counts
 
 

@@ -71,8 +71,8 @@ def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, I
     for chunk in table.held.chunks([*columns, *([] if table.weight is None else [table.weight])]):
         multiplicity = pl.lit(1, pl.Int64) if table.weight is None else _whole_weights(chunk[table.weight])
         chunk = chunk.select(*columns, multiplicity.alias(rows))
-        counted = chunk.group_by(columns).agg(pl.col(rows).sum())
-        yield counted.select(columns), counted[rows].to_numpy()
+        distinct_rows = chunk.group_by(columns).agg(pl.col(rows).sum())
+        yield distinct_rows.select(columns), distinct_rows[rows].to_numpy()
 
 
 def _whole_weights(weights: pl.Series) -> pl.Series:

@@ -60,16 +60,16 @@ class DeclaredGroups:
     @classmethod
     def checked(cls, frame: pl.DataFrame) -> DeclaredGroups:
         """Build groups from their frame, sorted; each must occur once and be non-empty."""
-        by = [name for name in frame.columns if name not in (SIZE, GROUP_KEEP)]
+        group_columns = [name for name in frame.columns if name not in (SIZE, GROUP_KEEP)]
         if not frame.height:
             raise _wrong("groups", "is empty; declare the public size of every group")
         if frame.null_count().sum_horizontal().item():
             raise _wrong("groups", "has missing values")
         if frame[SIZE].min() < 1:  # type: ignore[operator]  # whole numbers that are there
             raise _wrong("groups", "has an empty group; remove it")
-        if frame.select(by).is_duplicated().any() if by else frame.height > 1:
+        if frame.select(group_columns).is_duplicated().any() if group_columns else frame.height > 1:
             raise _wrong("groups", "lists a group twice")
-        return cls(frame.sort(by) if by else frame)
+        return cls(frame.sort(group_columns) if group_columns else frame)
 
     @property
     def columns(self) -> list[str]:
@@ -373,12 +373,14 @@ def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
 
 
 def _read(source: Any, what: str) -> pl.DataFrame:
+    """Return a declaration as a frame; it is a file or a frame."""
     if isinstance(source, str | Path) or hasattr(source, "columns"):
         return people_of(source)
     raise _wrong(what, "must be a file, a frame or a mapping", source)
 
 
 def _whole(column: pl.Series, what: str) -> pl.Series:
+    """Return a column of group sizes as whole numbers; anything else is refused."""
     try:
         cast = column.cast(pl.Int64)
     except (pl.exceptions.PolarsError, TypeError):
@@ -389,4 +391,5 @@ def _whole(column: pl.Series, what: str) -> pl.Series:
 
 
 def _wrong(what: str, problem: str, value: Any = None) -> PolicyError:
+    """Return the error for an unusable declaration."""
     return PolicyError(f"Synthetic: {what} {problem}.", setting=(what,), value=value)

@@ -99,17 +99,17 @@ def audit_release(
     k = len(domain.values)
     owner = np.repeat(np.arange(len(counts.sizes)), np.diff(counts.ends, prepend=0))
     cells = owner * k + counts.codes
-    drawn = [group * k + code for group, code in SYNTHETIC.coded(public, groups, domain)]
-    shown, times = np.unique(np.concatenate(drawn), return_counts=True)
-    place = np.searchsorted(cells, shown).clip(0, len(cells) - 1)
-    own = np.where(cells[place] == shown, counts.times[place], 0)
+    published_cells = [group * k + code for group, code in SYNTHETIC.coded(public, groups, domain)]
+    shown, times = np.unique(np.concatenate(published_cells), return_counts=True)
+    nearest_cell = np.searchsorted(cells, shown).clip(0, len(cells) - 1)
+    people_with_value = np.where(cells[nearest_cell] == shown, counts.times[nearest_cell], 0)
     allowed, plan_of = np.empty(len(shown)), np.empty(len(groups.sizes), dtype=object)
-    for places, each in parts_of(plan, groups):
-        plan_of[places] = each
-        here = np.isin(shown // k, places)
-        allowed[here] = _allowed(each, groups, shown[here], own[here], limit)
+    for group_indexes, part_plan in parts_of(plan, groups):
+        plan_of[group_indexes] = part_plan
+        in_part = np.isin(shown // k, group_indexes)
+        allowed[in_part] = _allowed(part_plan, groups, shown[in_part], people_with_value[in_part], limit)
     suspects = np.unique((shown // k)[times >= allowed * (1 - _MARGIN)])
-    found = []
+    disclosing_groups = []
     for number, group in enumerate(suspects.tolist()):
         context.step("testing groups", number, len(suspects))
         inside = slice(*np.searchsorted(cells, [group * k, (group + 1) * k]))
@@ -119,11 +119,13 @@ def audit_release(
         alpha = plan_of[group].alpha[int(groups.sizes[group])]
         discloses, ratio = _tested(people, output, alpha, plan_of[group].prior, limit)
         if discloses:
-            found.append((groups.frame.select(groups.columns).row(group, named=True), ratio))
-    return DisclosureAudit(len(groups.sizes), limit, plan.delta, tuple(found))
+            disclosing_groups.append((groups.frame.select(groups.columns).row(group, named=True), ratio))
+    return DisclosureAudit(len(groups.sizes), limit, plan.delta, tuple(disclosing_groups))
 
 
-def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints, limit: Fraction) -> Floats:
+def _allowed(
+    plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, people_with_value: Ints, limit: Fraction
+) -> Floats:
     """Return how often each published value may occur such that its group's output is certainly not disclosing: it is
     representative for ``limit``.
     """
@@ -137,8 +139,8 @@ def _allowed(plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, own: Ints
         alpha = alpha * plan.prior.weights[shown % k]
     if plan.prior.kept is not None:
         keep = np.array([float(each.keep) for each in classes])[plan.prior.class_of[shown % k]]
-        ratio = np.where(own <= 1, ratio * keep, ratio)
-    return np.asarray((ratio - 1) * (alpha + np.maximum(own - 1, 0)))
+        ratio = np.where(people_with_value <= 1, ratio * keep, ratio)
+    return np.asarray((ratio - 1) * (alpha + np.maximum(people_with_value - 1, 0)))
 
 
 def _tested(

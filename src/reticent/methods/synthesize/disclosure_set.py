@@ -41,7 +41,9 @@ def disclosure(
                 "With keep, alpha must be one number; use the weights of the domain for different noise.",
                 setting=("alpha",),
             )
-        true, shown = ({prior.code(value): times for value, times in each.items()} for each in (people, drawn))
+        true, shown = (
+            {prior.code(value): times for value, times in count_of_value.items()} for count_of_value in (people, drawn)
+        )
         return DroppedOutput(true, shown, exact(alpha, "alpha", above=0), prior.keeping(keep)).discloses(limit)[0]
     ratio = worst_ratio(people, drawn, _Noise(alpha, prior), prior.size)
     return ratio is None or exceeds_exponential(ratio, limit)
@@ -87,14 +89,14 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
         )
     weights: dict[Any, Fraction] = {}
     for value in touched:
-        drawn, below = output.get(value, 0), counts.get(value, 0) + noise(value)
-        if drawn and not below:
+        drawn, weight_of_value = output.get(value, 0), counts.get(value, 0) + noise(value)
+        if drawn and not weight_of_value:
             raise PolicyError(
                 f"The output has the value {value!r}, which has neither people nor noise: this mechanism cannot produce it.",
                 setting=("output",),
                 value=value,
             )
-        weights[value] = 1 + (Fraction(drawn) / below if drawn else Fraction(0))
+        weights[value] = 1 + (Fraction(drawn) / weight_of_value if drawn else Fraction(0))
     ordered = sorted(weights.values())
     lowest, highest = ordered[:2], ordered[:-3:-1]
     if len(touched) < size:
@@ -103,20 +105,20 @@ def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fracti
     for value, people in counts.items():
         if not people:
             continue
-        drawn, below = output.get(value, 0), people - 1 + noise(value)
-        if drawn and not below:
+        drawn, weight_of_value = output.get(value, 0), people - 1 + noise(value)
+        if drawn and not weight_of_value:
             return None
-        own = weights[value]
-        left = 1 + (Fraction(drawn) / below if drawn else Fraction(0))
-        most = max([left, *_without(highest, own)])
-        least = min([left, *_without(lowest, own)])
-        worst = max(worst, most / least)
+        own_weight = weights[value]
+        without_person = 1 + (Fraction(drawn) / weight_of_value if drawn else Fraction(0))
+        largest = max([without_person, *_without(highest, own_weight)])
+        smallest = min([without_person, *_without(lowest, own_weight)])
+        worst = max(worst, largest / smallest)
     return worst
 
 
-def _without(ends: list[Fraction], own: Fraction) -> list[Fraction]:
-    """Return some of the extremes of all weights, without one that is ``own``."""
-    return [each for place, each in enumerate(ends) if each != own or place != ends.index(own)]
+def _without(ends: list[Fraction], own_weight: Fraction) -> list[Fraction]:
+    """Return some of the extremes of all weights, without one that is ``own_weight``."""
+    return [weight for index, weight in enumerate(ends) if weight != own_weight or index != ends.index(own_weight)]
 
 
 def checked_counts(counts: Counts, name: str) -> dict[Any, int]:

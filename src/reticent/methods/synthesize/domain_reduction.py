@@ -70,26 +70,28 @@ def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int
     for each in classes:
         # Values farther from the mean have a probability far below the margin.
         mean, reach = float(each.keep) * each.count, _DEVIATIONS * (math.sqrt(each.count) / 2 + 1)
-        times = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, each.count) + 1)
-        cells = times * each.weight // step
-        law = fftconvolve(law, np.bincount(cells - cells[0], weights=binom.pmf(times, each.count, float(each.keep))))
+        kept_counts = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, each.count) + 1)
+        cells = kept_counts * each.weight // step
+        law = fftconvolve(
+            law, np.bincount(cells - cells[0], weights=binom.pmf(kept_counts, each.count, float(each.keep)))
+        )
         start += int(cells[0])
-    below = np.concatenate([[0.0], np.cumsum(np.maximum(law, 0))])
-    found = int(np.searchsorted(below, float(chance) * (1 - _MARGIN) - _NOISE, side="right")) - 1
-    return max(start + found, 0) * step if found >= 0 else 0
+    cumulative = np.concatenate([[0.0], np.cumsum(np.maximum(law, 0))])
+    last_allowed = int(np.searchsorted(cumulative, float(chance) * (1 - _MARGIN) - _NOISE, side="right")) - 1
+    return max(start + last_allowed, 0) * step if last_allowed >= 0 else 0
 
 
 def absence_charge(size: int, drawn: int, classes: Sequence[WeightClass], scale: Fraction) -> Fraction | None:
     """Return T of the module's docstring for a group with this noise, rounded up; None if it exceeds every guarantee."""
-    found, n, m = 1.0, size + float(scale) * min(each.weight for each in classes), float(drawn)
+    largest_factor, n, m = 1.0, size + float(scale) * min(each.weight for each in classes), float(drawn)
     for each in classes:
         alpha = float(scale) * each.weight
         power = float(gammaln(n + m + alpha) - gammaln(n + alpha) - gammaln(n + m) + gammaln(n))
         if power > 2 * LARGEST_EPSILON:
             return None
         keep = float(each.keep)
-        found = max(found, keep + (1 - keep) * math.exp(power) * (1 + relative_error(n + m + alpha)))
-    return short(Fraction(found)) if found > 1 else Fraction(1)
+        largest_factor = max(largest_factor, keep + (1 - keep) * math.exp(power) * (1 + relative_error(n + m + alpha)))
+    return short(Fraction(largest_factor)) if largest_factor > 1 else Fraction(1)
 
 
 def dropping_need(
@@ -99,9 +101,9 @@ def dropping_need(
     charge = absence_charge(size, drawn, prior.classes, scale)
     if charge is None or ratio * min(each.keep for each in prior.classes) <= charge:
         return None
-    spare = delta / 10
-    least = least_kept_weight(prior.classes, spare)
-    return RequiredNoise(size, drawn, prior.classes, least, ratio, delta - spare, charge)
+    delta_of_dropping = delta / 10
+    least_weight = least_kept_weight(prior.classes, delta_of_dropping)
+    return RequiredNoise(size, drawn, prior.classes, least_weight, ratio, delta - delta_of_dropping, charge)
 
 
 def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], RequiredNoise | None]) -> list[Fraction]:
@@ -111,16 +113,18 @@ def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], Requi
     searched by secants from below; a feasible noise is then lowered as far as it stays feasible.
     """
     searches = {size: _Payment() for size in sizes}
-    open_ = list(searches.values())
+    open_searches = list(searches.values())
     for _ in range(_TURNS):
-        asked = [needs(size, each.paid) for size, each in searches.items() if not each.done]
-        if not all(asked):
+        requirements = [needs(size, each.paid) for size, each in searches.items() if not each.done]
+        if not all(requirements):
             break
-        found = least_scales([need for need in asked if need is not None], [each.low for each in open_])
-        for each, needed in zip(open_, found, strict=True):
-            each.pay(needed)
-        open_ = [each for each in open_ if not each.done]
-        if not open_:
+        least_noises = least_scales(
+            [need for need in requirements if need is not None], [each.low for each in open_searches]
+        )
+        for each, least_noise in zip(open_searches, least_noises, strict=True):
+            each.pay(least_noise)
+        open_searches = [each for each in open_searches if not each.done]
+        if not open_searches:
             return [searches[size].enough for size in sizes]
     raise Infeasible(
         "Dropping values spends ln(1/keep) of epsilon, and more for values absent from the output, which leaves too little for the noise. Keep more values, or "
@@ -194,27 +198,32 @@ def plan_dropping(
     """
     prior = PublicPrior.of(domain).keeping(keep)
     whole(size, "size", low=1)
-    total, allowed = exact(epsilon, "epsilon", above=0, high=LARGEST_EPSILON), exact(delta, "delta", above=0, below=1)
+    total, allowed_delta = (
+        exact(epsilon, "epsilon", above=0, high=LARGEST_EPSILON),
+        exact(delta, "delta", above=0, below=1),
+    )
     if variant not in ("safe", "thesis"):
         raise PolicyError(
             f"variant must be safe or thesis, but it is {variant!r}.", setting=("variant",), value=variant
         )
-    ratio, least = ratio_within(total), min(each.keep for each in prior.classes)
+    ratio, least_keep = ratio_within(total), min(each.keep for each in prior.classes)
     if variant == "safe":
-        alpha = dropping_scales([size], lambda n, scale: dropping_need(n, n, prior, ratio, allowed, scale))[0]
-        need = dropping_need(size, size, prior, ratio, allowed, alpha)
+        alpha = dropping_scales([size], lambda n, scale: dropping_need(n, n, prior, ratio, allowed_delta, scale))[0]
+        need = dropping_need(size, size, prior, ratio, allowed_delta, alpha)
         assert need is not None
-        absent, kept = float(need.charge), need.total
+        absence_factor, kept_weight = float(need.charge), need.total
     else:
         warnings.warn(
             "The theorem of the thesis is false: its delta is exceeded if few values are retained. Use variant='safe' to publish.",
             stacklevel=2,
         )
-        alpha, steps = _thesis_scale(size, PublicPrior(prior.size, None, prior.weights), ratio * least, allowed)
-        absent, kept = 2.0**steps, prior.total
-    spent = {"visible values": -math.log(least), "absent values": math.log(absent)}
+        alpha, steps = _thesis_scale(
+            size, PublicPrior(prior.size, None, prior.weights), ratio * least_keep, allowed_delta
+        )
+        absence_factor, kept_weight = 2.0**steps, prior.total
+    spent = {"visible values": -math.log(least_keep), "absent values": math.log(absence_factor)}
     charges = {"urn": math.log(ratio) - sum(spent.values()), **spent}
-    return DroppingPlan(size, alpha, total, allowed, charges, kept, prior.expected, variant)
+    return DroppingPlan(size, alpha, total, allowed_delta, charges, kept_weight, prior.expected, variant)
 
 
 def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fraction) -> tuple[Fraction, int]:
@@ -245,87 +254,101 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
     weight = np.array([each.weight for each in prior.classes], dtype=np.int64)
     cells, local = np.unique(groups * k + pools.codes, return_inverse=True)
     owner, value = cells // k, cells % k
-    own = np.zeros((len(pools.sizes), len(weight)), dtype=np.int64)
-    np.add.at(own, (owner, prior.class_of[value]), 1)
-    stay = np.stack(
-        [binomials(each.count - own[:, place], each.keep, words) for place, each in enumerate(prior.classes)], axis=1
+    people_by_class = np.zeros((len(pools.sizes), len(weight)), dtype=np.int64)
+    np.add.at(people_by_class, (owner, prior.class_of[value]), 1)
+    retained_by_class = np.stack(
+        [
+            binomials(each.count - people_by_class[:, class_index], each.keep, words)
+            for class_index, each in enumerate(prior.classes)
+        ],
+        axis=1,
     )
-    ends, held = np.cumsum(weight[prior.class_of[value]]), own @ weight
-    first = np.cumsum(held) - held
-    starts = ends - weight[prior.class_of[value]] - first[owner]
-    shown = draw_urns(Pools(starts[local], pools.sizes), alphas, drawn, (held + stay @ weight).tolist(), words)
-    at = np.repeat(np.arange(len(drawn)), drawn)
-    found = np.empty(len(shown), dtype=np.int64)
-    known = shown < held[at]
-    found[known] = value[np.searchsorted(ends, first[at[known]] + shown[known], side="right")]
-    hidden = np.flatnonzero(~known)
-    group, unit = at[hidden], shown[hidden] - held[at[hidden]]
-    edges = np.cumsum(stay * weight, axis=1)
-    which = (unit[:, None] >= edges[group]).sum(axis=1)
-    before = np.where(which > 0, edges[group, which - 1], 0)
-    number = (unit - before) // weight[which] + (np.cumsum(stay, axis=1) - stay)[group, which]
+    ends, people_weight = np.cumsum(weight[prior.class_of[value]]), people_by_class @ weight
+    first_unit = np.cumsum(people_weight) - people_weight
+    starts = ends - weight[prior.class_of[value]] - first_unit[owner]
+    drawn_unit = draw_urns(
+        Pools(starts[local], pools.sizes), alphas, drawn, (people_weight + retained_by_class @ weight).tolist(), words
+    )
+    group_of_draw = np.repeat(np.arange(len(drawn)), drawn)
+    drawn_values = np.empty(len(drawn_unit), dtype=np.int64)
+    is_people_value = drawn_unit < people_weight[group_of_draw]
+    drawn_values[is_people_value] = value[
+        np.searchsorted(ends, first_unit[group_of_draw[is_people_value]] + drawn_unit[is_people_value], side="right")
+    ]
+    hidden = np.flatnonzero(~is_people_value)
+    group, unit = group_of_draw[hidden], drawn_unit[hidden] - people_weight[group_of_draw[hidden]]
+    class_ends = np.cumsum(retained_by_class * weight, axis=1)
+    class_of_unit = (unit[:, None] >= class_ends[group]).sum(axis=1)
+    before = np.where(class_of_unit > 0, class_ends[group, class_of_unit - 1], 0)
+    placeholder = (unit - before) // weight[class_of_unit] + (np.cumsum(retained_by_class, axis=1) - retained_by_class)[
+        group, class_of_unit
+    ]
     # Every placeholder number of a group is one value: it gets its name once.
-    names, earliest, back = np.unique(group * (k + 1) + number, return_index=True, return_inverse=True)
-    found[hidden] = _named(names // (k + 1), which[earliest], prior, cells, words)[back]
-    return found
+    placeholders, earliest, name_of_draw = np.unique(
+        group * (k + 1) + placeholder, return_index=True, return_inverse=True
+    )
+    drawn_values[hidden] = _named(placeholders // (k + 1), class_of_unit[earliest], prior, cells, words)[name_of_draw]
+    return drawn_values
 
 
-def _named(group: Ints, which: Ints, prior: PublicPrior, taken: Ints, words: WordStream) -> Ints:
+def _named(group: Ints, class_of_placeholder: Ints, prior: PublicPrior, taken: Ints, words: WordStream) -> Ints:
     """Assign a value to each placeholder number of a group: uniform among those of its class that nobody has and no other placeholder uses."""
     k, order = prior.size, np.argsort(prior.class_of, kind="stable")
     sizes = np.array([each.count for each in prior.classes])
     starts = np.cumsum(sizes) - sizes
-    found, open_ = np.full(len(group), -1, dtype=np.int64), np.arange(len(group))
-    used = np.sort(taken)
-    while len(open_):
-        tried = uniform_below(sizes[which[open_]].astype(np.uint64), words).astype(np.int64)
-        cell = group[open_] * k + order[starts[which[open_]] + tried]
-        _, earliest = np.unique(cell, return_index=True)
-        fresh = np.zeros(len(open_), dtype=bool)
-        fresh[earliest] = True
-        near = np.searchsorted(used, cell).clip(0, max(len(used) - 1, 0))
-        fresh &= used[near] != cell if len(used) else True
-        found[open_[fresh]] = cell[fresh] % k
-        used = np.sort(np.concatenate([used, cell[fresh]]))
-        open_ = open_[~fresh]
-    return found
+    values, unnamed = np.full(len(group), -1, dtype=np.int64), np.arange(len(group))
+    used_cells = np.sort(taken)
+    while len(unnamed):
+        tried = uniform_below(sizes[class_of_placeholder[unnamed]].astype(np.uint64), words).astype(np.int64)
+        tried_cell = group[unnamed] * k + order[starts[class_of_placeholder[unnamed]] + tried]
+        _, earliest = np.unique(tried_cell, return_index=True)
+        is_fresh = np.zeros(len(unnamed), dtype=bool)
+        is_fresh[earliest] = True
+        nearest_used = np.searchsorted(used_cells, tried_cell).clip(0, max(len(used_cells) - 1, 0))
+        is_fresh &= used_cells[nearest_used] != tried_cell if len(used_cells) else True
+        values[unnamed[is_fresh]] = tried_cell[is_fresh] % k
+        used_cells = np.sort(np.concatenate([used_cells, tried_cell[is_fresh]]))
+        unnamed = unnamed[~is_fresh]
+    return values
 
 
 def binomials(trials: Ints, probability: Fraction, words: WordStream) -> Ints:
     """Sample binomial counts exactly: all trials are compared with the probability digit by digit, and half of the
     undecided ones are decided with every digit.
     """
-    successes, left, rest = np.zeros_like(trials), trials.copy(), probability
-    while 0 < rest < 1 and left.any():
-        rest *= 2
-        ones = _ones(left, words)
-        if rest >= 1:
-            rest -= 1
-            successes += left - ones
-            left = ones
+    successes, undecided, remaining_chance = np.zeros_like(trials), trials.copy(), probability
+    while 0 < remaining_chance < 1 and undecided.any():
+        remaining_chance *= 2
+        ones = _ones(undecided, words)
+        if remaining_chance >= 1:
+            remaining_chance -= 1
+            successes += undecided - ones
+            undecided = ones
         else:
-            left = left - ones
-    return successes + left if rest >= 1 else successes
+            undecided = undecided - ones
+    return successes + undecided if remaining_chance >= 1 else successes
 
 
 def _ones(bits: Ints, words: WordStream) -> Ints:
     """Return how many of this many random bits are ones, for each number of bits."""
-    found = np.zeros_like(bits)
-    used = -(-bits // 64)
+    one_counts = np.zeros_like(bits)
+    word_counts = -(-bits // 64)
     start = 0
     while start < len(bits):
-        ends = np.cumsum(used[start:])
+        ends = np.cumsum(word_counts[start:])
         stop = start + max(int(np.searchsorted(ends, _WORDS_AT_ONCE, side="right")), 1)
-        some = np.flatnonzero(used[start:stop]) + start
-        drawn = words(int(used[some].sum())).copy()
-        last = np.cumsum(used[some]) - 1
-        partial = bits[some] % 64
-        cut = partial > 0
-        drawn[last[cut]] &= (np.uint64(1) << partial[cut].astype(np.uint64)) - np.uint64(1)
-        if len(some):
-            found[some] = np.add.reduceat(np.bitwise_count(drawn).astype(np.int64), last - used[some] + 1)
+        with_bits = np.flatnonzero(word_counts[start:stop]) + start
+        drawn = words(int(word_counts[with_bits].sum())).copy()
+        last_word = np.cumsum(word_counts[with_bits]) - 1
+        bits_in_last = bits[with_bits] % 64
+        is_partial = bits_in_last > 0
+        drawn[last_word[is_partial]] &= (np.uint64(1) << bits_in_last[is_partial].astype(np.uint64)) - np.uint64(1)
+        if len(with_bits):
+            one_counts[with_bits] = np.add.reduceat(
+                np.bitwise_count(drawn).astype(np.int64), last_word - word_counts[with_bits] + 1
+            )
         start = stop
-    return found
+    return one_counts
 
 
 def sample_dropped(
@@ -344,5 +367,5 @@ def sample_dropped(
     prior, noise = PublicPrior.of(domain).keeping(keep), exact(alpha, "alpha", above=0)
     pools = Pools.of_counts(checked_counts(counts, "counts"), prior)
     drawn = np.array([whole(size, "size", low=0)], dtype=np.int64)
-    found = draw_dropped(pools, [noise], drawn, prior, Randomness(insecure_seed).words())
-    return tally(found, prior)
+    codes = draw_dropped(pools, [noise], drawn, prior, Randomness(insecure_seed).words())
+    return tally(codes, prior)

@@ -76,18 +76,21 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(
                 f"The tables groups and domain must have the columns {SIZE!r} and {value!r}; they were changed after they were published."
             )
-        others = set(domain.columns) - {value, WEIGHT, KEEP}
-        if any(not name.startswith(KEEP_OF) for name in others):
+        keep_columns = set(domain.columns) - {value, WEIGHT, KEEP}
+        if any(not name.startswith(KEEP_OF) for name in keep_columns):
             raise DataError("The table domain has unexpected columns.")
         weights, keeps = (domain[name].to_list() if name in domain.columns else None for name in (WEIGHT, KEEP))
         try:
-            by_group = named_keeps(domain.select(sorted(others)))
-            found = DeclaredGroups.checked(groups), DeclaredDomain.checked(domain[value], weights, keeps, by_group)
+            by_group = named_keeps(domain.select(sorted(keep_columns)))
+            declarations = (
+                DeclaredGroups.checked(groups),
+                DeclaredDomain.checked(domain[value], weights, keeps, by_group),
+            )
         except PolicyError as problem:
             raise DataError(f"The public tables are inconsistent. {problem}") from None
-        if not found[0].frame.equals(groups) or not found[1].table().equals(domain):
+        if not declarations[0].frame.equals(groups) or not declarations[1].table().equals(domain):
             raise DataError("The tables groups and domain are not sorted; they were changed after they were published.")
-        return found
+        return declarations
 
     def plan(self, public: PublicSide) -> AnyPlan:
         details, (groups, domain) = self.details(public), self.declared(public)
@@ -105,34 +108,34 @@ class SyntheticFormat(MechanismFormat):
         plan = self.plan(public)
         groups, domain = self.declared(public)
         drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()])
-        found = np.zeros(len(groups.sizes), dtype=np.int64)
-        before = -1
+        row_counts = np.zeros(len(groups.sizes), dtype=np.int64)
+        last_place = -1
         for group, code in self.coded(public, groups, domain):
             places = group * len(domain.values) + code
-            if len(places) and (places[0] < before or (np.diff(places) < 0).any()):
+            if len(places) and (places[0] < last_place or (np.diff(places) < 0).any()):
                 raise DataError(f"The rows of {FORMAT} are not sorted; they were changed after they were published.")
-            before = int(places[-1]) if len(places) else before
-            found += np.bincount(group, minlength=len(found))
-        wrong = np.flatnonzero(found != drawn)
-        if len(wrong):
-            first = int(wrong[0])
+            last_place = int(places[-1]) if len(places) else last_place
+            row_counts += np.bincount(group, minlength=len(row_counts))
+        wrong_groups = np.flatnonzero(row_counts != drawn)
+        if len(wrong_groups):
+            first = int(wrong_groups[0])
             raise DataError(
-                f"{len(wrong):,} groups do not have the planned number of synthetic rows: group {first + 1} has {int(found[first]):,} rows and should have "
+                f"{len(wrong_groups):,} groups do not have the planned number of synthetic rows: group {first + 1} has {int(row_counts[first]):,} rows and should have "
                 f"{int(drawn[first]):,}."
             )
 
     def coded(self, public: PublicSide, groups: DeclaredGroups, domain: DeclaredDomain) -> Iterator[tuple[Ints, Ints]]:
         """Yield the rows in parts, as group and value indexes; an unknown group or value raises a :class:`DataError`."""
-        value, by = domain.values.name, groups.columns
-        if set(public.rows[FORMAT].schema) != {*by, value}:
-            raise DataError(f"The table {FORMAT} must have the columns {', '.join([*by, value])}.")
+        value, group_columns = domain.values.name, groups.columns
+        if set(public.rows[FORMAT].schema) != {*group_columns, value}:
+            raise DataError(f"The table {FORMAT} must have the columns {', '.join([*group_columns, value])}.")
         for chunk in _batches(public.rows[FORMAT].chunks()):
-            group, code = _places(chunk, groups.frame.select(by)), _places(chunk, domain.values.to_frame())
-            for places, names, what in ((group, by, "a group"), (code, [value], "a value")):
+            group, code = _places(chunk, groups.frame.select(group_columns)), _places(chunk, domain.values.to_frame())
+            for places, column_names, kind in ((group, group_columns, "a group"), (code, [value], "a value")):
                 if places.null_count():
                     row = chunk.filter(places.is_null()).row(0, named=True)
-                    shown = ", ".join(f"{key} = {row[key]!r}" for key in names)
-                    raise DataError(f"A row of {FORMAT} has {what} that was not declared: {shown}.")
+                    described = ", ".join(f"{key} = {row[key]!r}" for key in column_names)
+                    raise DataError(f"A row of {FORMAT} has {kind} that was not declared: {described}.")
             yield group.to_numpy().astype(np.int64), code.to_numpy().astype(np.int64)
 
     def seen(
@@ -161,9 +164,9 @@ class SyntheticFormat(MechanismFormat):
             "Another draw from the same table is another release: epsilons and deltas add up, and averaging many draws shows the table.",
         ]
         if plan.options.delta_scope == "per_person" and plan.delta:
-            several = min(float(plan.delta * plan.groups), 1.0)
+            chance_of_any = min(float(plan.delta * plan.groups), 1.0)
             risks.append(
-                f"delta = {float(plan.delta):.3g} is the risk of each person; that anybody at all in {plan.groups:,} groups is disclosed has a chance of up to {several:.3g}."
+                f"delta = {float(plan.delta):.3g} is the risk of each person; that anybody at all in {plan.groups:,} groups is disclosed has a chance of up to {chance_of_any:.3g}."
             )
         if plan.real_share < 0.5:
             risks.append(
@@ -174,9 +177,9 @@ class SyntheticFormat(MechanismFormat):
                 "Values that nobody of a group has stayed in its domain with public probabilities only. Which stayed is secret and must remain so: a value that was dropped is "
                 "nobody's."
             )
-        for label, what in ((details.elsewhere, "is not in the domain"), (details.missing, "is missing")):
+        for label, reason in ((details.elsewhere, "is not in the domain"), (details.missing, "is missing")):
             if label is not None:
-                risks.append(f"The value {label!r} also stands for people whose value {what}.")
+                risks.append(f"The value {label!r} also stands for people whose value {reason}.")
         if plan.drawn:
             risks.append(
                 "Groups have another number of synthetic rows than of people; the table groups has the true sizes."
@@ -187,23 +190,26 @@ class SyntheticFormat(MechanismFormat):
         if estimator != "uniform":
             raise PolicyError(f"A synthetic release has a single estimator, not {estimator!r}.")
         groups, domain = self.declared(public)
-        asked = Condition.of(condition)
+        parsed_condition = Condition.of(condition)
         plan, rows = self.plan(public), public.rows[FORMAT]
         return added_up(
-            [count_rows(asked, each, groups.some(places), domain, rows) for places, each in parts_of(plan, groups)]
+            [
+                count_rows(parsed_condition, part_plan, groups.some(group_indexes), domain, rows)
+                for group_indexes, part_plan in parts_of(plan, groups)
+            ]
         )
 
 
 def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Yield rows in larger parts: each lookup builds an index of all declarations."""
-    held: list[pl.DataFrame] = []
+    collected: list[pl.DataFrame] = []
     for chunk in chunks:
-        held.append(chunk)
-        if sum(each.height for each in held) >= _ROWS_AT_ONCE:
-            yield pl.concat(held)
-            held = []
-    if held:
-        yield pl.concat(held)
+        collected.append(chunk)
+        if sum(each.height for each in collected) >= _ROWS_AT_ONCE:
+            yield pl.concat(collected)
+            collected = []
+    if collected:
+        yield pl.concat(collected)
 
 
 def _places(rows: pl.DataFrame, listed: pl.DataFrame) -> pl.Series:

@@ -129,10 +129,10 @@ def planned_by_group(
     if options.keep != BY_GROUP:
         return planned(sizes, domain.prior, promise, options, drawn_of(drawn, sizes))
     plans = {}
-    for name, places in groups.by_keep.items():
-        some = sizes_of(groups.sizes[places].tolist())
-        rows = {size: each for size, each in drawn_of(drawn, sizes).items() if size in some}
-        plans[name] = planned(some, domain.prior_of(name), promise, options, rows, len(groups.sizes))
+    for name, group_indexes in groups.by_keep.items():
+        sizes_in_part = sizes_of(groups.sizes[group_indexes].tolist())
+        rows_drawn = {size: each for size, each in drawn_of(drawn, sizes).items() if size in sizes_in_part}
+        plans[name] = planned(sizes_in_part, domain.prior_of(name), promise, options, rows_drawn, len(groups.sizes))
     return GroupwisePlan(plans, promise, options, drawn_of(drawn, sizes))
 
 
@@ -165,5 +165,5 @@ def parts_of(plan: AnyPlan, groups: DeclaredGroups) -> Iterator[tuple[NDArray[np
     if isinstance(plan, SynthesisPlan):
         yield np.arange(len(groups.sizes)), plan
         return
-    for name, places in groups.by_keep.items():
-        yield places, plan.plans[name]
+    for name, group_indexes in groups.by_keep.items():
+        yield group_indexes, plan.plans[name]

@@ -45,19 +45,23 @@ class KeptValues:
                 f"keep must have a probability for each of the {size:,} values of the domain.", setting=("keep",)
             )
         distinct = {each: _probability(each) for each in dict.fromkeys(keep)}
-        probabilities = {each: place for place, each in enumerate(dict.fromkeys(distinct.values()))}
+        probabilities = {each: index for index, each in enumerate(dict.fromkeys(distinct.values()))}
         if len(probabilities) > _MOST_DIFFERENT:
             raise PolicyError(
                 f"keep has {len(probabilities):,} different probabilities; at most {_MOST_DIFFERENT:,} are supported. Round them.",
                 setting=("keep",),
             )
-        return cls(tuple(probabilities), np.array([probabilities[distinct[each]] for each in keep], dtype=np.int64))
+        return cls(
+            tuple(probabilities),
+            np.array([probabilities[distinct[probability]] for probability in keep], dtype=np.int64),
+        )
 
     def texts(self) -> list[str]:
         """Return the probability of every value, as text that is parsed back exactly."""
-        written = [str(each) for each in self.probabilities]
-        return [written[place] for place in self.of.tolist()]
+        probability_texts = [str(probability) for probability in self.probabilities]
+        return [probability_texts[index] for index in self.of.tolist()]
 
 
-def _probability(given: Number | None) -> Fraction:
-    return exact(given, "keep", above=0, high=1)  # type: ignore[arg-type]  # what is no number is refused by name
+def _probability(probability: Number | None) -> Fraction:
+    """Return a retention probability as an exact fraction above 0 and up to 1."""
+    return exact(probability, "keep", above=0, high=1)  # type: ignore[arg-type]  # what is no number is refused by name

@@ -71,22 +71,22 @@ class _Search:
     def _step(self, active: NDArray[np.int64]) -> None:
         """Examine the leftmost interval of each: it is excluded, halved, or its left end is the result."""
         low, high = np.array([self.stacks[number].pop() for number in active]).T
-        anywhere, at_low, at_high = (
+        least_between, at_low, at_high = (
             self._between(active, low, high),
             self._at(active, low),
             self._at(active, high),
         )
         limit = self.limit[active]
-        for place, number in enumerate(active.tolist()):
-            left, right = float(low[place]), float(high[place])
-            if at_low[place] <= limit[place] and self._answers(number, left):
+        for index, number in enumerate(active.tolist()):
+            low_end, high_end = float(low[index]), float(high[index])
+            if at_low[index] <= limit[index] and self._answers(number, low_end):
                 self.stacks[number].clear()
                 continue
-            narrow = right <= left * (1 + PRECISION) and at_high[place] <= limit[place]
-            if anywhere[place] > limit[place] or narrow or right <= left * (1 + FINEST):
+            narrow = high_end <= low_end * (1 + PRECISION) and at_high[index] <= limit[index]
+            if least_between[index] > limit[index] or narrow or high_end <= low_end * (1 + FINEST):
                 continue
-            middle = self._middle(left, right, self.first[number] * self.one.weights)
-            self.stacks[number] += [(middle, right), (left, middle)]
+            middle = self._middle(low_end, high_end, self.first[number] * self.one.weights)
+            self.stacks[number] += [(middle, high_end), (low_end, middle)]
 
     def _answers(self, number: int, scale: float) -> bool:
         """True if this scale, rounded up, is certified; otherwise the missing number of people is added."""

@@ -167,12 +167,17 @@ class Synthetic:
             return "Rows of this table may belong to one person. Pass the maximum number of rows per person: Synthetic(rows_per_person=...)."
         if self.parts is not None and self.domain is not None:
             return "With parts=, the parts are the domain. Remove domain."
-        for name, given in (("groups", self.groups), ("domain", self.domain if self.parts is None else self.parts)):
-            if given is None:
+        for name, declaration in (
+            ("groups", self.groups),
+            ("domain", self.domain if self.parts is None else self.parts),
+        ):
+            if declaration is None:
                 return f"Synthetic needs {name}: declare them from public sources, not from the rows."
-        taken = [name for name in table.schema if name in (SIZE, WEIGHT, KEEP, GROUP_KEEP) or name.startswith(KEEP_OF)]
-        if taken:
-            return f"A synthetic release reserves the column name {taken[0]!r}. Rename the column of the table."
+        reserved = [
+            name for name in table.schema if name in (SIZE, WEIGHT, KEEP, GROUP_KEEP) or name.startswith(KEEP_OF)
+        ]
+        if reserved:
+            return f"A synthetic release reserves the column name {reserved[0]!r}. Rename the column of the table."
         return None
 
     def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:
@@ -241,13 +246,15 @@ class Synthetic:
         drawn = (
             {str(size): rows for size, rows in self.drawn.items()} if isinstance(self.drawn, Mapping) else self.drawn
         )
-        chosen = {"elsewhere": self.elsewhere, "missing": self.missing, "public": self.public, "drawn": drawn}
+        parameters = {"elsewhere": self.elsewhere, "missing": self.missing, "public": self.public, "drawn": drawn}
         return {
             "name": "Synthetic",
             **self.options.as_json(),
             **({"parts": True} if self.parts is not None else {}),
             **{
-                name: each if isinstance(each, dict) else str(each) for name, each in chosen.items() if each is not None
+                name: parameter if isinstance(parameter, dict) else str(parameter)
+                for name, parameter in parameters.items()
+                if parameter is not None
             },
         }
 
@@ -257,9 +264,10 @@ class Synthetic:
         return PrivacyCost("a synthetic release", {"replace": LossBound(plan.epsilon, plan.delta)}, unit)
 
 
-def _is_input(given: Any) -> bool:
-    return isinstance(given, int | str | Path | Mapping | list | tuple | pl.Series | np.ndarray) or hasattr(
-        given, "columns"
+def _is_input(declaration: Any) -> bool:
+    """Return whether a declaration is a file, a mapping, a list, or a frame."""
+    return isinstance(declaration, int | str | Path | Mapping | list | tuple | pl.Series | np.ndarray) or hasattr(
+        declaration, "columns"
     )
 
 
@@ -267,8 +275,8 @@ def _drawn(
     counts: GroupedCounts, plan: AnyPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
 ) -> Rows:
     """Return the rows, sampled in ranges of groups; many are sampled while they are written."""
-    by = groups.frame.select(groups.columns)
-    schema = pl.Schema({**by.schema, domain.values.name: domain.values.dtype})
+    group_frame = groups.frame.select(groups.columns)
+    schema = pl.Schema({**group_frame.schema, domain.values.name: domain.values.dtype})
 
     def chunks() -> Iterator[pl.DataFrame]:
         words = context.randomness.words()
@@ -278,8 +286,10 @@ def _drawn(
             codes = _of_stretch(counts.pools(start, stop), plan, groups, start, drawn, words)
             rows = np.repeat(np.arange(start, stop), drawn)
             # Sorted within groups, so that the sampling order discloses nothing.
-            order = np.lexsort((codes, rows))
-            yield pl.DataFrame([*(column.gather(rows) for column in by), domain.values.gather(codes[order])])
+            draw_order = np.lexsort((codes, rows))
+            yield pl.DataFrame(
+                [*(column.gather(rows) for column in group_frame), domain.values.gather(codes[draw_order])]
+            )
 
     if plan.synthetic_rows <= _HELD:
         return FrameRows(pl.concat(chunks()))
@@ -292,13 +302,15 @@ def _of_stretch(
     """Sample ``drawn`` values for the groups from ``start`` on, by plan, in the order of the groups."""
     if isinstance(plan, SynthesisPlan):
         return _values(pools, plan, drawn, words)
-    found = np.empty(int(drawn.sum()), dtype=np.int64)
-    first = np.cumsum(drawn) - drawn
-    for places, each in parts_of(plan, groups):
-        here = places[(places >= start) & (places < start + len(drawn))] - start
-        if len(here):
-            found[places_in(first[here], drawn[here])] = _values(pools.some(here), each, drawn[here], words)
-    return found
+    drawn_values = np.empty(int(drawn.sum()), dtype=np.int64)
+    first_draw = np.cumsum(drawn) - drawn
+    for group_indexes, part_plan in parts_of(plan, groups):
+        indexes_here = group_indexes[(group_indexes >= start) & (group_indexes < start + len(drawn))] - start
+        if len(indexes_here):
+            drawn_values[places_in(first_draw[indexes_here], drawn[indexes_here])] = _values(
+                pools.some(indexes_here), part_plan, drawn[indexes_here], words
+            )
+    return drawn_values
 
 
 def _values(pools: Pools, plan: SynthesisPlan, drawn: Ints, words: WordStream) -> Ints:

@@ -69,9 +69,9 @@ class DroppedOutput:
         in fractions; in a domain too large for these, a ratio within 1e-9 of the limit counts as exceeding it.
         """
         worst = float(self.worst(self.near_mean))
-        apart = np.log(worst) - float(epsilon)
-        if abs(apart) > _MARGIN:
-            return bool(apart > 0), worst
+        log_distance = np.log(worst) - float(epsilon)
+        if abs(log_distance) > _MARGIN:
+            return bool(log_distance > 0), worst
         if math.prod(free + 2 for free in self.free) * (self.drawn + 1) > _MOST_TERMS:
             return True, worst
         return exceeds_exponential(Fraction(self.worst(self.exact_mean)), epsilon), worst
@@ -82,51 +82,51 @@ class DroppedOutput:
         of another must be retained.
         """
         mean = cache(mean)
-        one: Ratio = mean(None, None)
-        found = one
+        unchanged: Ratio = mean(None, None)
+        largest = unchanged
         for leaving in self.leaving:
             for value in leaving.values:
                 # A person with this value moves elsewhere, or stays.
-                listed = [
+                ratios = [
                     leaving.factor * coming.factor * mean(leaving.kind, coming.kind)
                     for coming in self.coming
                     if coming.some_other(value)
                 ]
-                found = max(found, _spread([one, *listed]))
+                largest = max(largest, _spread([unchanged, *ratios]))
         for coming in self.coming:
             for value in coming.values:
                 # A person joins this value, from anywhere else.
-                listed = [
+                ratios = [
                     leaving.factor * mean(leaving.kind, coming.kind)
                     for leaving in self.leaving
                     if leaving.some_other(value)
                 ]
-                found = max(found, _spread(listed or [one]))
-        return found
+                largest = max(largest, _spread(ratios or [unchanged]))
+        return largest
 
     @cached_property
     def leaving(self) -> list[_Moves]:
         """Return the values that a person can leave."""
-        found: dict[tuple[Fraction, int | None], _Moves] = {}
+        moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, people in self.counts.items():
             kind, shown = self.classes[value], self.output.get(value, 0)
-            below = people - 1 + self.alphas[kind]
-            factor = below / (below + shown) * (self.keeps[kind] if people == 1 and shown else 1)
-            _listed(found, factor, kind if people == 1 and not shown else None, value)
-        return list(found.values())
+            weight_after = people - 1 + self.alphas[kind]
+            factor = weight_after / (weight_after + shown) * (self.keeps[kind] if people == 1 and shown else 1)
+            _listed(moves, factor, kind if people == 1 and not shown else None, value)
+        return list(moves.values())
 
     @cached_property
     def coming(self) -> list[_Moves]:
         """Return the values that a person can join."""
-        found: dict[tuple[Fraction, int | None], _Moves] = {}
+        moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, kind in self.classes.items():
             people, shown = self.counts.get(value, 0), self.output.get(value, 0)
-            below = people + self.alphas[kind]
-            _listed(found, (below + shown) / below / (1 if people else self.keeps[kind]), None, value)
+            weight_before = people + self.alphas[kind]
+            _listed(moves, (weight_before + shown) / weight_before / (1 if people else self.keeps[kind]), None, value)
         for kind, free in enumerate(self.free):
             if free:
-                _listed(found, Fraction(1), kind, None)
-        return list(found.values())
+                _listed(moves, Fraction(1), kind, None)
+        return list(moves.values())
 
     def exact_mean(self, dropped: int | None, added: int | None) -> Fraction:
         """Return the mean of G over retained values, relative to that of the true table, in fractions."""
@@ -136,19 +136,20 @@ class DroppedOutput:
         """Return the same mean in floats. G(Z) is the integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a factor, so means
         over retained values are integrals of products over values.
         """
-        density, more = self._density
-        found = density
+        density, drop_factors = self._density
+        integrand = density
         if dropped is not None:
-            found = found * more[dropped]
+            integrand = integrand * drop_factors[dropped]
         if added is not None:
-            found = found / more[added]
-        return float(found.sum())
+            integrand = integrand / drop_factors[added]
+        return float(integrand.sum())
 
     @cached_property
     def _whole_mean(self) -> Fraction:
         return self._exact(None, None)
 
     def _exact(self, dropped: int | None, added: int | None) -> Fraction:
+        """Return the mean over retained values, exactly, if a value of class ``dropped`` may be dropped and one of ``added`` must be retained."""
         free, sure = list(self.free), self.sure
         if dropped is not None:
             free[dropped] += 1
@@ -157,22 +158,33 @@ class DroppedOutput:
             free[added] -= 1
             sure += self.alphas[added]
         total = Fraction(0)
-        for kept in product(
-            *(range(each + 1) if keep < 1 else (each,) for each, keep in zip(free, self.keeps, strict=True))
+        for retained_counts in product(
+            *(
+                range(free_count + 1) if keep < 1 else (free_count,)
+                for free_count, keep in zip(free, self.keeps, strict=True)
+            )
         ):
             chance = math.prod(
                 (
-                    math.comb(each, stay) * keep**stay * (1 - keep) ** (each - stay)
-                    for each, stay, keep in zip(free, kept, self.keeps, strict=True)
+                    math.comb(free_count, retained_count)
+                    * keep**retained_count
+                    * (1 - keep) ** (free_count - retained_count)
+                    for free_count, retained_count, keep in zip(free, retained_counts, self.keeps, strict=True)
                 ),
                 start=Fraction(1),
             )
-            start = (
+            urn_weight = (
                 self.size
                 + sure
-                + sum((stay * alpha for stay, alpha in zip(kept, self.alphas, strict=True)), Fraction(0))
+                + sum(
+                    (
+                        retained_count * alpha
+                        for retained_count, alpha in zip(retained_counts, self.alphas, strict=True)
+                    ),
+                    Fraction(0),
+                )
             )
-            total += chance / math.prod((start + j for j in range(self.drawn)), start=Fraction(1))
+            total += chance / math.prod((urn_weight + j for j in range(self.drawn)), start=Fraction(1))
         return total
 
     @cached_property
@@ -182,14 +194,16 @@ class DroppedOutput:
 
         The integrand is smooth and decays exponentially on both sides, so that halving the step converges quickly.
         """
-        step, found = self._width / 4, self._nodes(self._width / 4)
+        step, nodes = self._width / 4, self._nodes(self._width / 4)
         for _ in range(_HALVINGS):
             finer = self._nodes(step := step / 2)
-            before, after = ([float((density * each).sum()) for each in more] for density, more in (found, finer))
-            found = finer
-            if np.allclose(before, after, rtol=_AGREE, atol=0):
+            coarse_means, finer_means = (
+                [float((density * factor).sum()) for factor in drop_factors] for density, drop_factors in (nodes, finer)
+            )
+            nodes = finer
+            if np.allclose(coarse_means, finer_means, rtol=_AGREE, atol=0):
                 break
-        return found
+        return nodes
 
     @cached_property
     def _width(self) -> float:
@@ -200,43 +214,47 @@ class DroppedOutput:
 
     @cached_property
     def _mode(self) -> float:
+        """Return the logit of t at which the integrand is largest, by ternary search."""
         low, high = -60.0, 60.0
         for _ in range(200):
             third = (high - low) / 3
-            ones = self._logarithm(np.array([low + third, high - third]))
-            low, high = (low + third, high) if ones[0] < ones[1] else (low, high - third)
+            heights = self._logarithm(np.array([low + third, high - third]))
+            low, high = (low + third, high) if heights[0] < heights[1] else (low, high - third)
         return (low + high) / 2
 
     def _nodes(self, step: float) -> tuple[Floats, list[Floats]]:
+        """Return the shares of the integral at nodes ``step`` apart, and for each class the factors of dropping a value."""
         top = float(self._logarithm(np.array([self._mode]))[0])
         ends = []
-        for side in (-1, 1):
+        for direction in (-1, 1):
             reach = step
-            while self._highest(self._mode + side * reach) > top - _DROP:
+            while self._highest(self._mode + direction * reach) > top - _DROP:
                 reach *= 1.5
             ends.append(int(reach / step) + 1)
         x = self._mode + step * np.arange(-ends[0], ends[1] + 1, dtype=np.float64)
         logs = self._logarithm(x)
         density = np.exp(logs - logs.max())
-        more = [
+        drop_factors = [
             keep + (1 - keep) * np.exp(-float(alpha) * _log_share(x))
             for alpha, keep in zip(self.alphas, map(float, self.keeps), strict=True)
         ]
-        return density / density.sum(), more
+        return density / density.sum(), drop_factors
 
     def _highest(self, x: float) -> float:
         """Return the log of the integrand at a point, times the largest factor of dropping a value."""
-        at = np.array([x])
-        most = max((float(self.alphas[each.kind]) for each in self.leaving if each.kind is not None), default=0.0)
-        return float((self._logarithm(at) - most * _log_share(at))[0])
+        points = np.array([x])
+        largest_alpha = max(
+            (float(self.alphas[move.kind]) for move in self.leaving if move.kind is not None), default=0.0
+        )
+        return float((self._logarithm(points) - largest_alpha * _log_share(points))[0])
 
     def _logarithm(self, x: Floats) -> Floats:
         """Return the log of the integrand at the logit ``x`` of t."""
         log_t, log_rest = _log_share(x), _log_share(-x)
-        found = (self.size + float(self.sure)) * log_t + self.drawn * log_rest
+        logarithm = (self.size + float(self.sure)) * log_t + self.drawn * log_rest
         for free, alpha, keep in zip(self.free, map(float, self.alphas), map(float, self.keeps), strict=True):
-            found = found + free * (alpha * log_t if keep == 1 else np.log1p(keep * np.expm1(alpha * log_t)))
-        return np.asarray(found)
+            logarithm = logarithm + free * (alpha * log_t if keep == 1 else np.log1p(keep * np.expm1(alpha * log_t)))
+        return np.asarray(logarithm)
 
 
 def _log_share(x: Floats) -> Floats:
@@ -244,8 +262,11 @@ def _log_share(x: Floats) -> Floats:
     return np.asarray(-np.logaddexp(0.0, -x))
 
 
-def _listed(found: dict[tuple[Fraction, int | None], _Moves], factor: Fraction, kind: int | None, value: Any) -> None:
-    moves = found.setdefault((factor, kind), _Moves(factor, kind))
+def _listed(
+    moves_by_effect: dict[tuple[Fraction, int | None], _Moves], factor: Fraction, kind: int | None, value: Any
+) -> None:
+    """Add a value to the moves with this effect; two values per effect suffice."""
+    moves = moves_by_effect.setdefault((factor, kind), _Moves(factor, kind))
     if len(moves.values) < 2:
         moves.values.append(value)
 

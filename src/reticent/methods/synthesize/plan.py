@@ -216,20 +216,20 @@ class SynthesisPlan(PromisedNoise):
     @property
     def warnings(self) -> list[str]:
         """Return warnings for the steward before choosing this plan."""
-        found = []
+        warning_lines = []
         if self.real_share < _FEW_REAL:
-            found.append(
+            warning_lines.append(
                 f"About {self.real_share:.1%} of the rows would repeat real ones; the others are noise. Promise less, merge groups, or use a smaller public domain."
             )
         if self.epsilon > _LARGE_EPSILON:
-            found.append(
+            warning_lines.append(
                 f"epsilon = {float(self.epsilon):g} lets somebody with even odds become {certainty(self.epsilon)} sure."
             )
         if self.options.delta_scope == "per_person" and self.delta:
-            found.append(
+            warning_lines.append(
                 f"delta is the risk of each person; that somebody in one of {self.groups:,} groups is disclosed has a chance of up to {min(float(self.delta * self.groups), 1.0):.3g}."
             )
-        return found
+        return warning_lines
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data: the ledger of its promise."""
@@ -267,8 +267,8 @@ class SynthesisPlan(PromisedNoise):
     def _dropping(self) -> tuple[float, float]:
         """Return the maximum epsilon spent by dropping values: for those in the output, and for the others."""
         needs = [need for size in self.sizes if (need := self.need(size)) is not None]
-        least = min(each.keep for each in self.prior.classes)
-        return -math.log(least), math.log(max((need.charge for need in needs), default=Fraction(1)))
+        least_keep = min(each.keep for each in self.prior.classes)
+        return -math.log(least_keep), math.log(max((need.charge for need in needs), default=Fraction(1)))
 
     def card(self) -> Card:
         """Summarise for display: guarantee and cost; some of many group sizes."""
@@ -361,10 +361,10 @@ class GroupPromise:
 
     def charges(self, dropping: tuple[float, float] | None) -> list[dict[str, Any]]:
         """Return what each step spends of the guarantee; ``dropping`` is the epsilon spent by dropping values."""
-        found: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
+        steps: list[dict[str, Any]] = [{"step": "urn", "epsilon": math.log(self.ratio), "delta": float(self.delta)}]
         if self.options.screen:
-            found[0]["epsilon"] += math.log(1 - self.delta)
-            found.append(
+            steps[0]["epsilon"] += math.log(1 - self.delta)
+            steps.append(
                 {
                     "step": "screening",
                     "epsilon": -math.log(1 - self.delta),
@@ -372,24 +372,24 @@ class GroupPromise:
                 }
             )
         if dropping is not None:
-            found[0] = {
+            steps[0] = {
                 "step": "urn",
                 "epsilon": math.log(self.ratio) - sum(dropping),
                 "delta": float(self.delta) * 0.9,
             }
-            found += [
+            steps += [
                 {"step": "values that show", "epsilon": dropping[0], "delta": float(self.delta) / 10},
                 {"step": "values that do not show", "epsilon": dropping[1], "delta": 0.0},
             ]
         if self.options.rows_per_person > 1:
-            found.append(
+            steps.append(
                 {
                     "step": "rows a person",
                     "times_epsilon": self.options.rows_per_person,
                     "times_delta": float(self.times),
                 }
             )
-        return found
+        return steps
 
 
 def plan(
@@ -438,13 +438,13 @@ def planned(
     return SynthesisPlan(sizes, prior, dict(zip(sizes, scales, strict=True)), promise, options, drawn or {}, whole)
 
 
-def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> dict[int, int]:
+def drawn_of(drawn: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> dict[int, int]:
     """Return how many rows are sampled for groups of each size if that differs: a public share of the size, rounded up, or a mapping from sizes."""
-    if given is None:
+    if drawn is None:
         return {}
-    if isinstance(given, Mapping):
-        listed = {int(size): each for size, each in given.items()}
-        unknown = set(listed) - set(sizes)
+    if isinstance(drawn, Mapping):
+        rows_by_size = {int(size): rows for size, rows in drawn.items()}
+        unknown = set(rows_by_size) - set(sizes)
         if unknown:
             raise PolicyError(
                 f"drawn names the group size {min(unknown)}, which no group has.",
@@ -452,21 +452,21 @@ def drawn_of(given: Number | Mapping[int, int] | None, sizes: Iterable[int]) -> 
                 value=min(unknown),
             )
     else:
-        share = exact(given, "drawn", above=0)
-        listed = {size: math.ceil(size * share) for size in sizes}
+        share = exact(drawn, "drawn", above=0)
+        rows_by_size = {size: math.ceil(size * share) for size in sizes}
     return {
-        size: whole(each, f"drawn: {size}", low=1, high=_LARGEST_GROUP)
-        for size, each in sorted(listed.items())
-        if each != size
+        size: whole(rows, f"drawn: {size}", low=1, high=_LARGEST_GROUP)
+        for size, rows in sorted(rows_by_size.items())
+        if rows != size
     }
 
 
 def sizes_of(groups: Iterable[int] | Mapping[Any, int]) -> dict[int, int]:
     """Return the distinct group sizes with the number of groups of each, smallest first."""
-    listed = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
-    if not listed:
+    all_sizes = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+    if not all_sizes:
         raise PolicyError("groups is empty: give the public size of every group.", setting=("groups",))
-    found = Counter(listed)
-    for size in found:
+    groups_by_size = Counter(all_sizes)
+    for size in groups_by_size:
         whole(int(size) if is_integer(size) else size, "groups", low=1, high=_LARGEST_GROUP)
-    return {int(size): found[size] for size in sorted(found)}
+    return {int(size): groups_by_size[size] for size in sorted(groups_by_size)}

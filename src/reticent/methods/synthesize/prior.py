@@ -66,22 +66,23 @@ class PublicPrior:
 
     @classmethod
     def _weighted(cls, weights: Mapping[Any, Any]) -> PublicPrior:
+        """Return the prior of a mapping from values to relative weights, as the smallest whole numbers in these proportions."""
         values = tuple(weights)
-        exactly = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
-        if not exactly:
+        exact_weights = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
+        if not exact_weights:
             raise PolicyError("domain has no values.", setting=("domain",))
-        common = math.lcm(*(each.denominator for each in exactly))
-        scaled = [int(each * common) for each in exactly]
-        shared = math.gcd(*scaled)
-        listed = [each // shared for each in scaled]
-        if max(listed) > _LARGEST_WEIGHT:
+        common_denominator = math.lcm(*(each.denominator for each in exact_weights))
+        scaled = [int(each * common_denominator) for each in exact_weights]
+        common_divisor = math.gcd(*scaled)
+        whole_weights = [each // common_divisor for each in scaled]
+        if max(whole_weights) > _LARGEST_WEIGHT:
             raise PolicyError(
-                f"The weights of the domain, as whole numbers, reach {max(listed):,}; they may be at most {_LARGEST_WEIGHT:,}. Round them.",
+                f"The weights of the domain, as whole numbers, reach {max(whole_weights):,}; they may be at most {_LARGEST_WEIGHT:,}. Round them.",
                 setting=("domain",),
             )
-        if len(set(listed)) == 1:
+        if len(set(whole_weights)) == 1:
             return cls(len(values), values)
-        return cls(len(values), values, np.array(listed, dtype=np.int64))
+        return cls(len(values), values, np.array(whole_weights, dtype=np.int64))
 
     def keeping(self, keep: Keep) -> PublicPrior:
         """Return the prior with one retention probability, or one for each value: by value, or in the order of the domain."""
@@ -129,18 +130,31 @@ class PublicPrior:
 
     @cached_property
     def _classified(self) -> tuple[tuple[WeightClass, ...], NDArray[np.int64]]:
-        one = np.ones(self.size, dtype=np.int64)
-        kept = KeptValues.everywhere(1, self.size) if self.kept is None else self.kept
-        weights, times = one if self.weights is None else self.weights, len(kept.probabilities)
-        found, of, counts = np.unique(weights * times + kept.of, return_inverse=True, return_counts=True)
-        if len(found) > _MOST_CLASSES and self.kept is not None:
+        """Return the classes of values with the same weight and retention probability, and the class of each value."""
+        uniform_weights = np.ones(self.size, dtype=np.int64)
+        kept_values = KeptValues.everywhere(1, self.size) if self.kept is None else self.kept
+        weights, probability_count = (
+            uniform_weights if self.weights is None else self.weights,
+            len(kept_values.probabilities),
+        )
+        distinct_pairs, pair_of_value, counts = np.unique(
+            weights * probability_count + kept_values.of, return_inverse=True, return_counts=True
+        )
+        if len(distinct_pairs) > _MOST_CLASSES and self.kept is not None:
             raise PolicyError(
-                f"The domain has {len(found):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are supported. Round them.",
+                f"The domain has {len(distinct_pairs):,} different pairs of a weight and a keep probability; at most {_MOST_CLASSES:,} are supported. Round them.",
                 setting=("keep",),
             )
-        listed = zip((found // times).tolist(), counts.tolist(), (found % times).tolist(), strict=True)
-        classes = tuple(WeightClass(weight, count, kept.probabilities[place]) for weight, count, place in listed)
-        return classes, of.reshape(-1)
+        triples = zip(
+            (distinct_pairs // probability_count).tolist(),
+            counts.tolist(),
+            (distinct_pairs % probability_count).tolist(),
+            strict=True,
+        )
+        classes = tuple(
+            WeightClass(weight, count, kept_values.probabilities[index]) for weight, count, index in triples
+        )
+        return classes, pair_of_value.reshape(-1)
 
     @cached_property
     def codes(self) -> Mapping[Any, int]:
@@ -179,7 +193,8 @@ class PublicPrior:
 
 
 def _check_distinct(values: Sequence[Any]) -> None:
-    seen = Counter(values)
-    twice = [value for value, times in seen.items() if times > 1]
-    if twice:
-        raise PolicyError(f"The domain lists {twice[0]!r} twice.", setting=("domain",), value=twice[0])
+    """Refuse a domain that lists a value twice."""
+    occurrences = Counter(values)
+    repeated = [value for value, times in occurrences.items() if times > 1]
+    if repeated:
+        raise PolicyError(f"The domain lists {repeated[0]!r} twice.", setting=("domain",), value=repeated[0])

@@ -34,8 +34,8 @@ def thesis_scale(need: RequiredNoise) -> Fraction:
         )
     if need.size == 1 or not need.delta:
         return need.enough
-    found = _reference_scale(need)
-    return found if need.holds(found) else least_scales([need], [found])[0]
+    reference = _reference_scale(need)
+    return reference if need.holds(reference) else least_scales([need], [reference])[0]
 
 
 def _reference_scale(need: RequiredNoise) -> Fraction:

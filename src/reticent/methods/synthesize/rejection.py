@@ -43,20 +43,22 @@ def is_good(
     counts: Mapping[Any, int], output: Mapping[Any, int], noise: Callable[[Any], Fraction], gamma: Fraction
 ) -> bool:
     """True if ``output`` is representative for some table within one row of ``counts``: no value occurs more often than gamma (alpha + [n - 1]+)."""
-    above = [
+    too_frequent = [
         value for value, drawn in output.items() if drawn > gamma * (noise(value) + max(counts.get(value, 0) - 1, 0))
     ]
-    if not above:
+    if not too_frequent:
         return True
-    if len(above) > 1:
+    if len(too_frequent) > 1:
         return False
-    (only,) = above
+    (only,) = too_frequent
     people = counts.get(only, 0)
     if not people or output[only] > gamma * (noise(only) + people):
         return False
     return any(
-        each and value != only and output.get(value, 0) <= gamma * (noise(value) + max(each - 2, 0))
-        for value, each in counts.items()
+        people_with_value
+        and value != only
+        and output.get(value, 0) <= gamma * (noise(value) + max(people_with_value - 2, 0))
+        for value, people_with_value in counts.items()
     )
 
 
@@ -65,20 +67,29 @@ def draw_screened(
 ) -> Ints:
     """Sample ``drawn`` values for each group, rejecting samples that are not good, at most :data:`ATTEMPTS` times, then from the prior alone."""
     totals = [prior.total] * len(drawn)
-    found = draw_urns(pools, alphas, drawn, totals, words, prior.weights)
+    drawn_values = draw_urns(pools, alphas, drawn, totals, words, prior.weights)
     ends = np.cumsum(drawn)
-    bad = np.flatnonzero(_rejected(pools, found, drawn, alphas, gamma, prior))
+    rejected_groups = np.flatnonzero(_rejected(pools, drawn_values, drawn, alphas, gamma, prior))
     for attempt in range(1, ATTEMPTS + 1):
-        if not len(bad):
+        if not len(rejected_groups):
             break
-        some, own = pools.some(bad), [alphas[each] for each in bad.tolist()]
-        people = some if attempt < ATTEMPTS else Pools(np.empty(0, dtype=np.int64), np.zeros(len(bad), dtype=np.int64))
-        again = draw_urns(people, own, drawn[bad], totals[: len(bad)], words, prior.weights)
-        sizes = drawn[bad]
-        found[places_in(ends[bad] - sizes, sizes)] = again
-        still = _rejected(some, again, sizes, own, gamma, prior)
-        bad = bad[still] if attempt < ATTEMPTS else bad[:0]
-    return found
+        rejected_pools, rejected_alphas = (
+            pools.some(rejected_groups),
+            [alphas[group_index] for group_index in rejected_groups.tolist()],
+        )
+        people = (
+            rejected_pools
+            if attempt < ATTEMPTS
+            else Pools(np.empty(0, dtype=np.int64), np.zeros(len(rejected_groups), dtype=np.int64))
+        )
+        new_values = draw_urns(
+            people, rejected_alphas, drawn[rejected_groups], totals[: len(rejected_groups)], words, prior.weights
+        )
+        sizes = drawn[rejected_groups]
+        drawn_values[places_in(ends[rejected_groups] - sizes, sizes)] = new_values
+        rejected_again = _rejected(rejected_pools, new_values, sizes, rejected_alphas, gamma, prior)
+        rejected_groups = rejected_groups[rejected_again] if attempt < ATTEMPTS else rejected_groups[:0]
+    return drawn_values
 
 
 def _rejected(
@@ -86,21 +97,27 @@ def _rejected(
 ) -> NDArray[np.bool_]:
     """Mask the groups whose samples are not good. Floats rule out what is far from a threshold; the rest is decided in fractions."""
     k = prior.size
-    people, counted = np.unique(
+    people, people_counts = np.unique(
         np.repeat(np.arange(len(pools.sizes)), pools.sizes) * k + pools.codes, return_counts=True
     )
-    shown, times = np.unique(np.repeat(np.arange(len(sizes)), sizes) * k + drawn, return_counts=True)
-    place = np.searchsorted(people, shown).clip(0, max(len(people) - 1, 0))
-    own = np.where(people[place] == shown, counted[place], 0) if len(people) else np.zeros(len(shown), dtype=np.int64)
-    group, code = shown // k, shown % k
+    drawn_cells, times = np.unique(np.repeat(np.arange(len(sizes)), sizes) * k + drawn, return_counts=True)
+    nearest_cell = np.searchsorted(people, drawn_cells).clip(0, max(len(people) - 1, 0))
+    people_with_value = (
+        np.where(people[nearest_cell] == drawn_cells, people_counts[nearest_cell], 0)
+        if len(people)
+        else np.zeros(len(drawn_cells), dtype=np.int64)
+    )
+    group, code = drawn_cells // k, drawn_cells % k
     weights = 1.0 if prior.weights is None else prior.weights[code].astype(np.float64)
-    allowed = float(gamma) * (np.array([float(each) for each in alphas])[group] * weights + np.maximum(own - 1, 0))
-    suspects = np.unique(group[times >= allowed * (1 - _MARGIN)])
-    found = np.zeros(len(sizes), dtype=bool)
-    for each in suspects.tolist():
-        inside = slice(*np.searchsorted(people, [each * k, (each + 1) * k]))
-        outside = slice(*np.searchsorted(shown, [each * k, (each + 1) * k]))
-        counts = dict(zip((people[inside] % k).tolist(), counted[inside].tolist(), strict=True))
+    allowed_times = float(gamma) * (
+        np.array([float(alpha) for alpha in alphas])[group] * weights + np.maximum(people_with_value - 1, 0)
+    )
+    suspects = np.unique(group[times >= allowed_times * (1 - _MARGIN)])
+    is_rejected = np.zeros(len(sizes), dtype=bool)
+    for alpha in suspects.tolist():
+        inside = slice(*np.searchsorted(people, [alpha * k, (alpha + 1) * k]))
+        outside = slice(*np.searchsorted(drawn_cells, [alpha * k, (alpha + 1) * k]))
+        counts = dict(zip((people[inside] % k).tolist(), people_counts[inside].tolist(), strict=True))
         output = dict(zip(code[outside].tolist(), times[outside].tolist(), strict=True))
-        found[each] = not is_good(counts, output, partial(prior.noise, alphas[each]), gamma)
-    return found
+        is_rejected[alpha] = not is_good(counts, output, partial(prior.noise, alphas[alpha]), gamma)
+    return is_rejected

@@ -114,33 +114,38 @@ class RequiredNoise:
         A value that nobody has occurs only if it is retained.
         """
         at_zero = tails[..., 0] * self.keeps
-        some = tails[..., 1:]
-        by_person = (some / people[..., None, 1:]).max(axis=(-2, -1), initial=0)
-        apart = np.maximum(at_zero, some.max(axis=-1, initial=0))
-        return np.asarray(np.minimum(apart @ self.counts, at_zero @ self.counts + size * by_person))
+        with_people = tails[..., 1:]
+        by_person = (with_people / people[..., None, 1:]).max(axis=(-2, -1), initial=0)
+        one_value = np.maximum(at_zero, with_people.max(axis=-1, initial=0))
+        return np.asarray(np.minimum(one_value @ self.counts, at_zero @ self.counts + size * by_person))
 
     def _error(self, scale: Fraction) -> float:
         return relative_error(self.size + self.drawn + float(scale) * self.total)
 
     def _tails(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
+        """Return the numbers of people and, by class, the chances that a value occurs more often than is representative."""
         people, thresholds = self._thresholds(scale)
         inside = people + float(scale) * self.weights[:, None]
         outside = np.maximum(self.size + float(scale) * self.totals[:, None] - inside, 1e-300)
         drawn = np.full(inside.shape, self.drawn)
-        few = slice(0, _FEW_PEOPLE)
+        few_people = slice(0, _FEW_PEOPLE)
         tails = np.zeros(inside.shape)
-        tails[:, few] = tails_of(drawn[:, few], inside[:, few], outside[:, few], thresholds[:, few])
+        tails[:, few_people] = tails_of(
+            drawn[:, few_people], inside[:, few_people], outside[:, few_people], thresholds[:, few_people]
+        )
         if len(people) > _FEW_PEOPLE:
             # With many people of one value tails are small; only those that may be the largest, by tail or by person,
             # are summed.
-            rest = slice(_FEW_PEOPLE, None)
-            ceilings = tail_ceilings(drawn[:, rest], inside[:, rest], outside[:, rest], thresholds[:, rest])
+            many_people = slice(_FEW_PEOPLE, None)
+            ceilings = tail_ceilings(
+                drawn[:, many_people], inside[:, many_people], outside[:, many_people], thresholds[:, many_people]
+            )
             by_person = tails[:, 1:_FEW_PEOPLE] / people[1:_FEW_PEOPLE]
-            matters = (ceilings > tails.max(axis=1)[:, None]) | (ceilings / people[rest] > by_person.max())
-            kind, place = np.nonzero(matters)
-            place = place + _FEW_PEOPLE
-            tails[kind, place] = tails_of(
-                drawn[kind, place], inside[kind, place], outside[kind, place], thresholds[kind, place]
+            matters = (ceilings > tails.max(axis=1)[:, None]) | (ceilings / people[many_people] > by_person.max())
+            kind, position = np.nonzero(matters)
+            position = position + _FEW_PEOPLE
+            tails[kind, position] = tails_of(
+                drawn[kind, position], inside[kind, position], outside[kind, position], thresholds[kind, position]
             )
         return people, tails
 
@@ -149,34 +154,37 @@ class RequiredNoise:
 
         Numbers of people for which every output is representative are omitted.
         """
-        least = scale * min(each.weight for each in self.classes)
-        most = min(self.size, max(1, math.ceil(self.drawn / self.excess - least + 1)))
-        people = np.arange(most + 1)
+        least_alpha = scale * min(weight_class.weight for weight_class in self.classes)
+        most_people = min(self.size, max(1, math.ceil(self.drawn / self.excess - least_alpha + 1)))
+        people = np.arange(most_people + 1)
         others = np.maximum(people - 1, 0)
         c, rows = float(self.excess), []
-        for each, first in zip(self.classes, self.excesses, strict=True):
-            alpha = scale * each.weight
+        for weight_class, first_excess in zip(self.classes, self.excesses, strict=True):
+            alpha = scale * weight_class.weight
             roughly = c * (float(alpha) + others)
-            found = np.floor(roughly)
+            class_thresholds = np.floor(roughly)
             # Floats decide unless they are close to an integer.
-            near = np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly))
+            near_integer = np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly))
             zero, step = self.excess * alpha, self.excess
-            below = math.lcm(zero.denominator, step.denominator)
-            zero_units, step_units = int(zero * below), int(step * below)
-            found[near] = [(zero_units + step_units * other) // below for other in others[near].tolist()]
-            found[:2] = math.floor(first * alpha)
-            rows.append(found)
+            denominator = math.lcm(zero.denominator, step.denominator)
+            zero_units, step_units = int(zero * denominator), int(step * denominator)
+            class_thresholds[near_integer] = [
+                (zero_units + step_units * other_people) // denominator
+                for other_people in others[near_integer].tolist()
+            ]
+            class_thresholds[:2] = math.floor(first_excess * alpha)
+            rows.append(class_thresholds)
         return people, np.array(rows)
 
 
 def tails_of(drawn: NDArray[np.int64], inside: Floats, outside: Floats, thresholds: Floats) -> Floats:
     """Return upper tails of arrays of any shape, in chunks."""
     flat = [
-        np.ascontiguousarray(np.broadcast_to(each, thresholds.shape), dtype=np.float64).ravel()
-        for each in (drawn, inside, np.maximum(outside, 1e-300), thresholds)
+        np.ascontiguousarray(np.broadcast_to(array, thresholds.shape), dtype=np.float64).ravel()
+        for array in (drawn, inside, np.maximum(outside, 1e-300), thresholds)
     ]
     parts = [
-        upper_tails(*(each[start : start + _PROBLEMS_AT_ONCE] for each in flat))
+        upper_tails(*(array[start : start + _PROBLEMS_AT_ONCE] for array in flat))
         for start in range(0, max(len(flat[0]), 1), _PROBLEMS_AT_ONCE)
     ]
     return np.concatenate(parts).reshape(thresholds.shape)

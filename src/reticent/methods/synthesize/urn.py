@@ -63,23 +63,23 @@ def draw_urns(
     Cost: O(draws), a few dozen bytes each.
     """
     groups = np.repeat(np.arange(len(drawn)), drawn)
-    first = np.cumsum(drawn) - drawn
-    turn = np.arange(len(groups)) - first[groups]
+    first_draw = np.cumsum(drawn) - drawn
+    turn = np.arange(len(groups)) - first_draw[groups]
     from_prior, ball = _balls(pools.sizes, alphas, groups, turn, totals, words)
     starts = np.cumsum(pools.sizes) - pools.sizes
-    found = np.empty(len(groups), dtype=np.int64)
-    found[from_prior] = ball[from_prior] if weights is None else _chosen(ball[from_prior], weights)
-    person = ~from_prior & (ball < pools.sizes[groups])
-    found[person] = pools.codes[starts[groups[person]] + ball[person]]
-    earlier = np.flatnonzero(~from_prior & ~person)
+    drawn_values = np.empty(len(groups), dtype=np.int64)
+    drawn_values[from_prior] = ball[from_prior] if weights is None else _chosen(ball[from_prior], weights)
+    is_person = ~from_prior & (ball < pools.sizes[groups])
+    drawn_values[is_person] = pools.codes[starts[groups[is_person]] + ball[is_person]]
+    repeats = np.flatnonzero(~from_prior & ~is_person)
     # A draw that repeats another points to it; pointer doubling until all point to a draw with its own value.
-    points = np.arange(len(groups))
-    points[earlier] = first[groups[earlier]] + ball[earlier] - pools.sizes[groups[earlier]]
-    while len(earlier):
-        points[earlier] = points[points[earlier]]
-        settled = points[earlier] == points[points[earlier]]
-        earlier = earlier[~settled]
-    return found[points]
+    source_draw = np.arange(len(groups))
+    source_draw[repeats] = first_draw[groups[repeats]] + ball[repeats] - pools.sizes[groups[repeats]]
+    while len(repeats):
+        source_draw[repeats] = source_draw[source_draw[repeats]]
+        settled = source_draw[repeats] == source_draw[source_draw[repeats]]
+        repeats = repeats[~settled]
+    return drawn_values[source_draw]
 
 
 def _balls(
@@ -90,17 +90,17 @@ def _balls(
     parts = [
         (each.numerator * total, each.numerator, each.denominator) for each, total in zip(alphas, totals, strict=True)
     ]
-    last = np.zeros(len(sizes), dtype=np.int64)
-    np.maximum.at(last, groups, turn + 1)
-    fits = np.array(
+    last_turn = np.zeros(len(sizes), dtype=np.int64)
+    np.maximum.at(last_turn, groups, turn + 1)
+    fits_machine = np.array(
         [
             noise + q * (n + t) <= _MACHINE
-            for (noise, _, q), n, t in zip(parts, sizes.tolist(), last.tolist(), strict=True)
+            for (noise, _, q), n, t in zip(parts, sizes.tolist(), last_turn.tolist(), strict=True)
         ],
         dtype=bool,
     )
-    small = np.flatnonzero(fits[groups])
-    safe = [part if fit else (1, 1, 1) for part, fit in zip(parts, fits, strict=True)]
+    small = np.flatnonzero(fits_machine[groups])
+    safe = [part if fit else (1, 1, 1) for part, fit in zip(parts, fits_machine, strict=True)]
     noise, p, q = np.array(safe, dtype=np.uint64).reshape(-1, 3)[groups[small]].T
     u = uniform_below(noise + q * (sizes[groups[small]] + turn[small]).astype(np.uint64), words)
     from_prior = np.zeros(len(groups), dtype=bool)
@@ -108,11 +108,11 @@ def _balls(
     from_prior[small] = u < noise
     # Below the noise the difference wraps around; it is not used there.
     ball[small] = np.where(u < noise, u // p, (u - noise) // q).astype(np.int64)
-    for place in np.flatnonzero(~fits[groups]).tolist():
-        bound, large_p, large_q = parts[groups[place]]
-        v = whole_below(bound + large_q * int(sizes[groups[place]] + turn[place]), words)
-        from_prior[place] = v < bound
-        ball[place] = v // large_p if v < bound else (v - bound) // large_q
+    for draw_index in np.flatnonzero(~fits_machine[groups]).tolist():
+        bound, large_p, large_q = parts[groups[draw_index]]
+        v = whole_below(bound + large_q * int(sizes[groups[draw_index]] + turn[draw_index]), words)
+        from_prior[draw_index] = v < bound
+        ball[draw_index] = v // large_p if v < bound else (v - bound) // large_q
     return from_prior, ball
 
 
@@ -136,8 +136,8 @@ def sample(
     prior, noise = PublicPrior.of(domain), exact(alpha, "alpha", above=0)
     pools = Pools.of_counts(checked_counts(counts, "counts"), prior)
     drawn = np.array([whole(size, "size", low=0, high=_MOST_DRAWN)], dtype=np.int64)
-    found = draw_urns(pools, [noise], drawn, [prior.total], Randomness(insecure_seed).words(), prior.weights)
-    return tally(found, prior)
+    codes = draw_urns(pools, [noise], drawn, [prior.total], Randomness(insecure_seed).words(), prior.weights)
+    return tally(codes, prior)
 
 
 def tally(codes: Ints, prior: PublicPrior) -> dict[Any, int]:
