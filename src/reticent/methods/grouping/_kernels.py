@@ -16,16 +16,16 @@ from reticent.base.compiled import compiled
 @compiled
 def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found: Any) -> None:
     """For every group ``g`` marked ``fresh``, fill ``found[j, :, g]`` with the number of distinct ranks in column ``j``, the lowest and the highest (ignoring the rank ``nulls[j]``), and whether ``nulls[j]`` occurs."""
-    seen = np.full(np.max(leaves), -1, dtype=np.int64)
+    last_group = np.full(np.max(leaves), -1, dtype=np.int64)
     for j in range(len(leaves)):
-        seen[:] = -1
+        last_group[:] = -1
         for group in range(len(starts) - 1):
             if fresh[group]:
-                count, low, high, missing = 0, len(seen), -1, 0
+                count, low, high, missing = 0, len(last_group), -1, 0
                 for unit in range(starts[group], starts[group + 1]):
                     rank = int(ranks[j, unit])
-                    if seen[rank] != group:
-                        seen[rank] = group
+                    if last_group[rank] != group:
+                        last_group[rank] = group
                         count += 1
                         if rank == nulls[j]:
                             missing = 1
@@ -38,18 +38,18 @@ def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found:
 @compiled
 def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, found: Any) -> None:
     """Fill ``found[j, :, 2 * g]`` and ``found[j, :, 2 * g + 1]`` as :func:`extents` does, for the left and the ``right`` half of group ``g``."""
-    seen = np.full((2, np.max(leaves)), -1, dtype=np.int64)
+    last_group = np.full((2, np.max(leaves)), -1, dtype=np.int64)
     for j in range(len(leaves)):
-        seen[:] = -1
+        last_group[:] = -1
         for group in range(len(starts) - 1):
             for side in range(2):
                 half = 2 * group + side
-                found[j, 0, half], found[j, 1, half] = 0, seen.shape[1]
+                found[j, 0, half], found[j, 1, half] = 0, last_group.shape[1]
                 found[j, 2, half], found[j, 3, half] = -1, 0
             for unit in range(starts[group], starts[group + 1]):
                 rank, side = int(ranks[j, unit]), int(right[unit])
-                if seen[side, rank] != group:
-                    seen[side, rank] = group
+                if last_group[side, rank] != group:
+                    last_group[side, rank] = group
                     half = 2 * group + side
                     found[j, 0, half] += 1
                     if rank == nulls[j]:
@@ -60,14 +60,14 @@ def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, f
 
 
 @compiled
-def tallied(ranks: Any, sizes: Any, first: int, last: int, held: Any, there: Any, values: Any) -> int:
-    """Return the number of distinct ranks of the units ``first:last``. The ranks are written to the start of ``values`` in ascending order, the rows of each to ``held``; ``there`` marks them."""
+def tallied(ranks: Any, sizes: Any, first: int, last: int, rows_of_rank: Any, is_present: Any, values: Any) -> int:
+    """Return the number of distinct ranks of the units ``first:last``. The ranks are written to the start of ``values`` in ascending order, the rows of each to ``rows_of_rank``; ``is_present`` marks them."""
     count = 0
     for unit in range(first, last):
         rank = int(ranks[unit])
-        held[rank] += sizes[unit]
-        if not there[rank]:
-            there[rank] = True
+        rows_of_rank[rank] += sizes[unit]
+        if not is_present[rank]:
+            is_present[rank] = True
             values[count] = rank
             count += 1
     values[:count].sort()
@@ -92,30 +92,30 @@ def cuts(
     ``barriers[j, r]`` is the number of hierarchy levels that separate the ranks ``r`` and ``r + 1`` of column ``j`` (an array without columns: no hierarchy); splits
     with more levels are preferred. Fills ``left[g]`` with the rows left of the split (0: no split), and ``right[u]`` with whether unit ``u`` is on the right.
     """
-    held, there = np.zeros(np.max(leaves), dtype=np.int64), np.zeros(np.max(leaves), dtype=np.bool_)
+    rows_of_rank, is_present = np.zeros(np.max(leaves), dtype=np.int64), np.zeros(np.max(leaves), dtype=np.bool_)
     values = np.empty(np.max(leaves), dtype=np.int64)
     tall = barriers.shape[1] > 0
     for group in range(len(starts) - 1):
         j, first, last = column[group], starts[group], starts[group + 1]
-        count = tallied(ranks[j], sizes, first, last, held, there, values)
-        total, before = rows[group], 0
-        nearest, highest, chosen, kept = -1, -1, -1, 0
-        for place in range(count - 1):
-            before += held[values[place]]
-            if before >= least and total - before >= least:
-                height = 0
+        count = tallied(ranks[j], sizes, first, last, rows_of_rank, is_present, values)
+        total, left_rows = rows[group], 0
+        nearest, highest, cut_rank, left_rows_at_cut = -1, -1, -1, 0
+        for index in range(count - 1):
+            left_rows += rows_of_rank[values[index]]
+            if left_rows >= least and total - left_rows >= least:
+                barrier = 0
                 if tall:
-                    for rank in range(values[place], values[place + 1]):
-                        height = max(height, barriers[j, rank])
-                distance = abs(2 * before - total)
-                if height > highest or (height == highest and distance < nearest):
-                    nearest, highest, chosen, kept = distance, height, values[place], before
-        for place in range(count):
-            held[values[place]] = 0
-            there[values[place]] = False
-        left[group] = kept
+                    for rank in range(values[index], values[index + 1]):
+                        barrier = max(barrier, barriers[j, rank])
+                distance = abs(2 * left_rows - total)
+                if barrier > highest or (barrier == highest and distance < nearest):
+                    nearest, highest, cut_rank, left_rows_at_cut = distance, barrier, values[index], left_rows
+        for index in range(count):
+            rows_of_rank[values[index]] = 0
+            is_present[values[index]] = False
+        left[group] = left_rows_at_cut
         for unit in range(first, last):
-            right[unit] = chosen >= 0 and ranks[j, unit] > chosen
+            right[unit] = cut_rank >= 0 and ranks[j, unit] > cut_rank
 
 
 @compiled

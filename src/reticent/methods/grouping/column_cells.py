@@ -60,9 +60,9 @@ class ColumnCells:
         """The column of a recoding, with the cells that at least one group has."""
         is_shown = np.zeros(len(self.labels), dtype=bool)
         is_shown[self.of_group] = True
-        places = np.flatnonzero(is_shown).tolist()
-        shown = pl.Series(bound.column, [self.labels[place] for place in places], dtype=pl.String)
-        meanings = tuple(self.meanings[place] for place in places)
+        cell_indexes = np.flatnonzero(is_shown).tolist()
+        shown = pl.Series(bound.column, [self.labels[index] for index in cell_indexes], dtype=pl.String)
+        meanings = tuple(self.meanings[index] for index in cell_indexes)
         of_group = (np.cumsum(is_shown) - 1)[self.of_group]
         return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group, self.typical)
 
@@ -148,17 +148,17 @@ class CutOrder:
     @cached_property
     def named(self) -> dict[tuple[int, int], str]:
         """Labels of the nodes of a categorical hierarchy by their half-open range of ranks; if nodes of several levels coincide, the label of the lowest."""
-        found: dict[tuple[int, int], str] = {}
-        for number in range(1, self.hierarchy.height + 1):
-            level = self.hierarchy.levels[number]
+        labels_of_ranges: dict[tuple[int, int], str] = {}
+        for level_index in range(1, self.hierarchy.height + 1):
+            level = self.hierarchy.levels[level_index]
             # The leaves of a node have consecutive ranks.
             first = np.full(level.size, len(self.leaf_at))
             np.minimum.at(first, level.parts, self.place_of)
-            runs = zip(first.tolist(), (first + self.hierarchy.cover(number)).tolist(), strict=True)
+            runs = zip(first.tolist(), (first + self.hierarchy.cover(level_index)).tolist(), strict=True)
             for label, meaning, run in zip(level.labels, level.meanings, runs, strict=True):
                 if isinstance(meaning, Values):
-                    found.setdefault(run, label)
-        return found
+                    labels_of_ranges.setdefault(run, label)
+        return labels_of_ranges
 
     def runs(self, starts: Ids, stops: Ids) -> tuple[list[str], list[Meaning], Ids]:
         """For half-open ranges of category ranks, the distinct labels with their meanings and the index of each range's label; the same labels as those of :func:`column_cells` with ``ranges``."""
@@ -166,7 +166,7 @@ class CutOrder:
         of_run = [numbers.setdefault(run, len(numbers)) for run in zip(starts.tolist(), stops.tolist(), strict=True)]
         labels: list[str] = []
         meanings: list[Meaning] = []
-        given = Counter[str]()
+        use_counts = Counter[str]()
         for low, high in numbers:
             length = high - low
             if length == 1:
@@ -178,19 +178,19 @@ class CutOrder:
                 if length <= _MOST_LISTED:
                     text = f"{{{', '.join(self.texts[low:high])}}}"
                 if not text or len(text) > _LONGEST:
-                    text = _numbered(self._short(low, high, range(low, high)), given)
+                    text = _numbered(self._short(low, high, range(low, high)), use_counts)
             labels.append(text)
             meanings.append(meaning)
-        return _told_apart(labels), meanings, np.array(of_run, dtype=np.int64)
+        return _distinct(labels), meanings, np.array(of_run, dtype=np.int64)
 
     def _short(self, low: int, high: int, places: Sequence[int]) -> str:
         """A short label for a set of ranks within ``low:high``: the name of the hierarchy node with exactly these values, or the first values and the number of the others."""
         if high - low == len(places) and (low, high) in self.named:
             return self.named[low, high]
-        shown = [self.texts[place] for place in places[:_LISTED]]
-        while len(shown) > 1 and len(", ".join(shown)) > _LONGEST - len(" and 1000 more"):
-            shown.pop()
-        return f"{{{', '.join(shown)} and {len(places) - len(shown)} more}}"
+        first_texts = [self.texts[place] for place in places[:_LISTED]]
+        while len(first_texts) > 1 and len(", ".join(first_texts)) > _LONGEST - len(" and 1000 more"):
+            first_texts.pop()
+        return f"{{{', '.join(first_texts)} and {len(places) - len(first_texts)} more}}"
 
     def shortened(self, cells: ColumnCells) -> ColumnCells:
         """The cells with short labels for long sets: the name of the hierarchy node with exactly these values, or the first values and the number of the others.
@@ -198,15 +198,15 @@ class CutOrder:
         Meanings are unchanged: they list every value of the set.
         """
         lengths = cells.leaves.covered()
-        labels, given = list(cells.labels), Counter[str]()
-        starts, places = starts_of(lengths).tolist(), cells.leaves.starts.tolist()
+        labels, use_counts = list(cells.labels), Counter[str]()
+        starts, ranks = starts_of(lengths).tolist(), cells.leaves.starts.tolist()
         # Every segment of a set is a single rank here, in split order.
         for cell in np.flatnonzero(lengths > 1).tolist():
-            mine = places[starts[cell] : starts[cell + 1]]
-            is_long = len(mine) > _MOST_LISTED or len(labels[cell]) > _LONGEST
+            set_ranks = ranks[starts[cell] : starts[cell + 1]]
+            is_long = len(set_ranks) > _MOST_LISTED or len(labels[cell]) > _LONGEST
             if is_long and isinstance(cells.meanings[cell], Values):
-                labels[cell] = _numbered(self._short(mine[0], mine[-1] + 1, mine), given)
-        return replace(cells, labels=_told_apart(labels))
+                labels[cell] = _numbered(self._short(set_ranks[0], set_ranks[-1] + 1, set_ranks), use_counts)
+        return replace(cells, labels=_distinct(labels))
 
     def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
         """Cells labelled with the exact set of values."""
@@ -216,15 +216,13 @@ class CutOrder:
         joined = listed.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"].to_list()
         labels = [text if length == 1 else f"{{{text}}}" for text, length in zip(joined, lengths.tolist(), strict=True)]
         members = places.tolist()
-        held = tuple(map(self.values.__getitem__, members))
-        meanings: list[Meaning] = [Values(held[low:high]) for low, high in pairwise(offsets.tolist())]
+        values = tuple(map(self.values.__getitem__, members))
+        meanings: list[Meaning] = [Values(values[low:high]) for low, high in pairwise(offsets.tolist())]
         for cell in np.flatnonzero(lengths == 1).tolist():
             meanings[cell] = self.meanings[members[offsets[cell]]]
         for cell in np.flatnonzero((lengths == len(self.leaf_at)) & (lengths > 1)).tolist():
             labels[cell], meanings[cell] = SUPPRESSED, Anything()
-        return ColumnCells(
-            _told_apart(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group
-        )
+        return ColumnCells(_distinct(labels), meanings, self._runs(places, places + 1, owners, len(lengths)), of_group)
 
     def _runs(self, starts: Ids, stops: Ids, owners: Ids, count: int) -> LeafSets:
         """Sets of leaves as ranges of ranks; ``owners`` is the cell of each range."""
@@ -232,33 +230,35 @@ class CutOrder:
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
         """Cells labelled with the range from the lowest to the highest value, plus the missing value if it occurs; a single value (with or without a missing one) remains a set."""
-        known = np.flatnonzero(places != self.null_place)
-        first, last = np.searchsorted(known, offsets[:-1]), np.searchsorted(known, offsets[1:]) - 1
-        exact = last <= first
-        lowest, highest = places[known[first[~exact]]], places[known[last[~exact]]]
+        not_missing = np.flatnonzero(places != self.null_place)
+        first, last = np.searchsorted(not_missing, offsets[:-1]), np.searchsorted(not_missing, offsets[1:]) - 1
+        is_single = last <= first
+        lowest, highest = places[not_missing[first[~is_single]]], places[not_missing[last[~is_single]]]
         lengths = np.diff(offsets)
-        missing = (lengths - (last - first + 1))[~exact]
+        missing = (lengths - (last - first + 1))[~is_single]
         ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
-        apart = self.sets(places[np.repeat(exact, lengths)], starts_of(lengths[exact]), of_group)
+        sets = self.sets(places[np.repeat(is_single, lengths)], starts_of(lengths[is_single]), of_group)
         labels, meanings = [], []
         for start, stop, miss in ends.tolist():
-            (low, begin), (high, end) = self._end(start, upper=False), self._end(stop, upper=True)
+            (low, low_text), (high, high_text) = self._end(start, upper=False), self._end(stop, upper=True)
             between = Interval(low, high, "both")
-            labels.append(f"[{begin}, {end}]{OR_MISSING if miss else ''}")
+            labels.append(f"[{low_text}, {high_text}]{OR_MISSING if miss else ''}")
             meanings.append(OrMissing(between) if miss else between)
-        cell = np.empty(len(lengths), dtype=np.int64)
-        cell[exact] = np.arange(len(apart.labels))
-        cell[~exact] = len(apart.labels) + spans.ravel()
+        cell_of_set = np.empty(len(lengths), dtype=np.int64)
+        cell_of_set[is_single] = np.arange(len(sets.labels))
+        cell_of_set[~is_single] = len(sets.labels) + spans.ravel()
 
-        single, own = apart.leaves, len(apart.labels) + np.arange(len(ends))
-        nulls = own[ends[:, 2] > 0]
+        single, range_cells = sets.leaves, len(sets.labels) + np.arange(len(ends))
+        nulls = range_cells[ends[:, 2] > 0]
         leaves = self._runs(
             np.concatenate([single.starts, ends[:, 0], np.full(len(nulls), self.null_place)]),
             np.concatenate([single.stops, ends[:, 1] + 1, np.full(len(nulls), self.null_place + 1)]),
-            np.concatenate([single.owners, own, nulls]),
-            len(apart.labels) + len(ends),
+            np.concatenate([single.owners, range_cells, nulls]),
+            len(sets.labels) + len(ends),
         )
-        return ColumnCells(_told_apart([*apart.labels, *labels]), [*apart.meanings, *meanings], leaves, cell[of_group])
+        return ColumnCells(
+            _distinct([*sets.labels, *labels]), [*sets.meanings, *meanings], leaves, cell_of_set[of_group]
+        )
 
     def _end(self, place: int, *, upper: bool) -> tuple[Any, str]:
         """The end of a range at a rank, rounded outward where possible, and its text."""
@@ -297,7 +297,7 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
     lengths = np.array([len(each) for each in members], dtype=np.int64)
     owners, cells = np.repeat(np.arange(len(members)), lengths), np.arange(len(members))
     leaves_of = LeafSets.of_pairs(hierarchy, np.concatenate(members), owners, len(members), cells)
-    return ColumnCells(_told_apart(labels), meanings, leaves_of, of_group.ravel())
+    return ColumnCells(_distinct(labels), meanings, leaves_of, of_group.ravel())
 
 
 def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:
@@ -306,41 +306,41 @@ def _values_or_stars(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count:
     first[group] = codes
     differing = np.zeros(count, dtype=bool)
     differing[group[codes != first[group]]] = True
-    shown, of_group = np.unique(np.where(differing, hierarchy.size, first), return_inverse=True)
+    shown_codes, of_group = np.unique(np.where(differing, hierarchy.size, first), return_inverse=True)
     level = hierarchy.levels[0]
-    labels = [level.labels[leaf] if leaf < hierarchy.size else SUPPRESSED for leaf in shown.tolist()]
-    meanings = [level.meanings[leaf] if leaf < hierarchy.size else Anything() for leaf in shown.tolist()]
-    starred = bool(len(shown)) and int(shown[-1]) == hierarchy.size
-    lengths = np.ones(len(shown), dtype=np.int64)
-    lengths[len(shown) - 1 :] = hierarchy.size if starred else 1
-    leaves = np.concatenate([shown[:-1], np.arange(hierarchy.size)]) if starred else shown
-    cells = np.arange(len(shown))
-    held = LeafSets.of_pairs(hierarchy, leaves, np.repeat(cells, lengths), len(cells), cells)
-    return ColumnCells(_told_apart(labels), meanings, held, of_group.ravel())
+    labels = [level.labels[leaf] if leaf < hierarchy.size else SUPPRESSED for leaf in shown_codes.tolist()]
+    meanings = [level.meanings[leaf] if leaf < hierarchy.size else Anything() for leaf in shown_codes.tolist()]
+    starred = bool(len(shown_codes)) and int(shown_codes[-1]) == hierarchy.size
+    lengths = np.ones(len(shown_codes), dtype=np.int64)
+    lengths[len(shown_codes) - 1 :] = hierarchy.size if starred else 1
+    leaves = np.concatenate([shown_codes[:-1], np.arange(hierarchy.size)]) if starred else shown_codes
+    cells = np.arange(len(shown_codes))
+    leaf_sets = LeafSets.of_pairs(hierarchy, leaves, np.repeat(cells, lengths), len(cells), cells)
+    return ColumnCells(_distinct(labels), meanings, leaf_sets, of_group.ravel())
 
 
-def _numbered(text: str, given: Counter[str]) -> str:
+def _numbered(text: str, use_counts: Counter[str]) -> str:
     """The text, with a numeric suffix if it was used before."""
-    given[text] += 1
-    return text if given[text] == 1 else f"{text} #{given[text]}"
+    use_counts[text] += 1
+    return text if use_counts[text] == 1 else f"{text} #{use_counts[text]}"
 
 
-def _told_apart(labels: list[str]) -> list[str]:
+def _distinct(labels: list[str]) -> list[str]:
     """Make the labels unique: a value may be spelled like a set of others, or like the label for all values."""
     if len(set(labels)) == len(labels):
         return labels
-    taken: dict[str, None] = {}
+    unique_labels: dict[str, None] = {}
     for label in labels:
-        taken[unused(label, taken)] = None
-    return list(taken)
+        unique_labels[unused(label, unique_labels)] = None
+    return list(unique_labels)
 
 
 def covered(codes: Sequence[Codes], counts: NDArray[np.int64], columns: Sequence[ColumnCells]) -> NDArray[np.int64]:
     """The number of people whose quasi values are covered by each group's cells, given the leaves and the people of every point; cells may overlap, so a person may count for several groups."""
-    there = np.flatnonzero(counts)
+    occupied = np.flatnonzero(counts)
     people = np.zeros(len(columns[0].of_group), dtype=np.int64)
-    for groups, fits in _fitting([leaves[there] for leaves in codes], columns):
-        people[groups] = counts[there] @ fits
+    for groups, fits in _fitting([leaves[occupied] for leaves in codes], columns):
+        people[groups] = counts[occupied] @ fits
     return people
 
 
@@ -352,8 +352,10 @@ def most_fitting(codes: Sequence[Codes], owners: Owners, columns: Sequence[Colum
     for groups, fits in _fitting(codes, columns):
         if isinstance(owners, OwnerRows):
             cells = owners.by_owner
-            held = csr_array((cells.counts, cells.values, cells.offsets), shape=(len(fits), int(owners.owner[-1]) + 1))
-            most[groups] = (held.T @ fits.astype(np.int64)).max(axis=0, initial=0)
+            rows_by_owner = csr_array(
+                (cells.counts, cells.values, cells.offsets), shape=(len(fits), int(owners.owner[-1]) + 1)
+            )
+            most[groups] = (rows_by_owner.T @ fits.astype(np.int64)).max(axis=0, initial=0)
         else:
             # All rows of an owner are at one point.
             most[groups] = np.where(fits, owners.most_rows[:, None], 0).max(axis=0, initial=0)

@@ -28,20 +28,20 @@ def local_grouping(
     order: Ids | None = None,
 ) -> Grouping:
     """The grouping of the published groups, without the suppressed ones; ``order`` lists the rows that were split one by one, where ties were divided."""
-    units, kept = shown.units, ~left_out.mask
-    group = np.where(kept, np.cumsum(kept) - 1, -1)[shown.group]
-    columns = [cells.of_groups(np.flatnonzero(kept)) for cells in shown.columns]
+    units, is_published = shown.units, ~left_out.mask
+    group = np.where(is_published, np.cumsum(is_published) - 1, -1)[shown.group]
+    columns = [cells.of_groups(np.flatnonzero(is_published)) for cells in shown.columns]
     if columns[0].typical is not None:
         columns, group = _in_order(columns, group)
     if getattr(run.method, "values", None) == "drawn":
-        columns = [_drawn(run, *each) for each in zip(units.hierarchies, columns, strict=True)]
+        columns = [_drawn(run, *column_cells) for column_cells in zip(units.hierarchies, columns, strict=True)]
     recoding = _recoding(run.table, units, group, columns, order)
     return Grouping(
         units,
         recoding,
         published.evidence(left_out),
         partial(cells_of, group, columns),
-        {"groups": int(kept.sum()), "columns": list(run.table.quasi)},
+        {"groups": int(is_published.sum()), "columns": list(run.table.quasi)},
         recoding.meanings,
     )
 
@@ -71,6 +71,6 @@ def _drawn(run: GroupRun, hierarchy: BoundHierarchy, cells: ColumnCells) -> Colu
 def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:
     """Sort groups by their labels: return the cells of each column and the group of every unit in the new order."""
     order = by_labels([(pl.Series(cells.labels, dtype=pl.String), cells.of_group) for cells in columns])
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return [cells.of_groups(order) for cells in columns], np.where(group >= 0, place[group], -1)
+    new_index = np.empty(len(order), dtype=np.int64)
+    new_index[order] = np.arange(len(order))
+    return [cells.of_groups(order) for cells in columns], np.where(group >= 0, new_index[group], -1)

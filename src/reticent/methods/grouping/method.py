@@ -78,16 +78,16 @@ class GroupRun:
     def of(cls, method: GroupMethod, table: Table, definition: Definition, context: Context | None = None) -> GroupRun:
         """The run of a method; raises :class:`PolicyError` if the method refuses the table or the definition."""
         name = type(method).__name__
-        wanted = of_groups(definition, name)
-        reason = method.refusal(table, wanted)
-        if reason is None and wanted.needs_raw and not (method.judges_columns or method.knows_raw_values):
-            part = next(part for part in wanted.parts() if part.needs_raw)
+        group_definition = of_groups(definition, name)
+        reason = method.refusal(table, group_definition)
+        if reason is None and group_definition.needs_raw and not (method.judges_columns or method.knows_raw_values):
+            part = next(part for part in group_definition.parts() if part.needs_raw)
             reason = f"{name} does not keep the raw values of its groups, which {part} judges. Use Lattice or Mondrian."
         if reason is not None:
             raise PolicyError(reason)
-        kept = wanted if method.judges_columns else wanted.in_each_group()
+        judged = group_definition if method.judges_columns else group_definition.in_each_group()
         sets = adversary_sets(table)
-        return cls(method, kept.prepare(table), kept, definition, sets, context or Context())
+        return cls(method, judged.prepare(table), judged, definition, sets, context or Context())
 
 
 @dataclass(frozen=True)

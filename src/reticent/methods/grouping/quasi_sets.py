@@ -22,19 +22,19 @@ def adversary_sets(table: Table) -> list[Columns]:
         raise PolicyError(
             "The table has no quasi columns, so there is nothing to generalize. Declare some with quasi=."
         )
-    places = {name: place for place, name in enumerate(table.quasi)}
-    return [tuple(dict.fromkeys(places[name] for name in names)) for names in named_sets(table)]
+    indexes = {name: index for index, name in enumerate(table.quasi)}
+    return [tuple(dict.fromkeys(indexes[name] for name in names)) for names in named_sets(table)]
 
 
 def judged_sets(table: Table, definition: GroupDefinition) -> list[JudgedSet]:
     """The sets of columns to judge, each with the definition to satisfy: the sets of the table, and those that parts of the definition name."""
-    places = {name: place for place, name in enumerate(table.quasi)}
-    for name in (each for columns in own_sets(definition) for each in columns):
-        if name not in places:
-            raise PolicyError(f"{definition} names {name!r}, which is not a quasi column.{did_you_mean(name, places)}")
+    indexes = {name: index for index, name in enumerate(table.quasi)}
+    for name in (column for columns in own_sets(definition) for column in columns):
+        if name not in indexes:
+            raise PolicyError(f"{definition} names {name!r}, which is not a quasi column.{did_you_mean(name, indexes)}")
     return [
-        JudgedSet(names, tuple(dict.fromkeys(places[name] for name in names)), wanted)
-        for names, wanted in by_set(definition, named_sets(table))
+        JudgedSet(names, tuple(dict.fromkeys(indexes[name] for name in names)), required)
+        for names, required in by_set(definition, named_sets(table))
     ]
 
 
@@ -60,15 +60,25 @@ def seen_as(
     Returns the merged group of each group, a mask of the ids in use, and the merged groups. Suppressed rows are not counted in them, but all people of a
     population who match a group are, whether rows are suppressed or not.
     """
-    there = np.bincount(ids[kept], minlength=count) > 0
-    number = int(there.sum())
-    mine = (np.cumsum(there) - 1)[ids[kept]]
-    part = groups.select(kept)
-    extras = {name: sum_by(mine, counts, number) for name, counts in part.extras.items()}
+    is_used = np.bincount(ids[kept], minlength=count) > 0
+    used_count = int(is_used.sum())
+    merged_group = (np.cumsum(is_used) - 1)[ids[kept]]
+    kept_groups = groups.select(kept)
+    extras = {name: sum_by(merged_group, counts, used_count) for name, counts in kept_groups.extras.items()}
     if POPULATION in extras:
-        extras[POPULATION] = sum_by(ids, groups.extras[POPULATION], count)[there]
-    sizes, histograms = sum_by(mine, part.sizes, number), part.histograms.merge(mine, number)
-    labels, owners = part.labels, tuple(each.merged(mine, number) for each in part.owners)
+        extras[POPULATION] = sum_by(ids, groups.extras[POPULATION], count)[is_used]
+    sizes, histograms = (
+        sum_by(merged_group, kept_groups.sizes, used_count),
+        kept_groups.histograms.merge(merged_group, used_count),
+    )
+    labels, owners = (
+        kept_groups.labels,
+        tuple(owner_rows.merged(merged_group, used_count) for owner_rows in kept_groups.owners),
+    )
     if labels is not None:
-        labels = labels.seen_by(columns, mine, number)
-    return mine, there, Groups(sizes, histograms, part.reference, part.domain, extras, labels, owners)
+        labels = labels.seen_by(columns, merged_group, used_count)
+    return (
+        merged_group,
+        is_used,
+        Groups(sizes, histograms, kept_groups.reference, kept_groups.domain, extras, labels, owners),
+    )

@@ -46,17 +46,17 @@ class Allocation(Regions):
         shapes: tuple[Shape, ...] = (),
     ) -> Self:
         """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are not boxes."""
-        points = [pl.Series(f"point {place}", each) for place, each in enumerate(codes)]
-        secrets = [table.frame[name].alias(f"secret {place}") for place, name in enumerate(table.sensitive)]
-        held = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
-        counted = held.group_by(held.columns, maintain_order=True).len(_COUNT)
+        points = [pl.Series(f"point {index}", codes_of_column) for index, codes_of_column in enumerate(codes)]
+        secrets = [table.frame[name].alias(f"secret {index}") for index, name in enumerate(table.sensitive)]
+        keyed_rows = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
+        entries = keyed_rows.group_by(keyed_rows.columns, maintain_order=True).len(_COUNT)
         return cls(
             columns,
-            tuple(counted[f"point {place}"].to_numpy() for place in range(len(codes))),
-            counted[_GROUP].to_numpy(),
+            tuple(entries[f"point {index}"].to_numpy() for index in range(len(codes))),
+            entries[_GROUP].to_numpy(),
             table.carried,
-            counted[_COUNT].to_numpy().astype(np.int64),
-            counted.select(pl.col(f"secret {place}").alias(name) for place, name in enumerate(table.sensitive)),
+            entries[_COUNT].to_numpy().astype(np.int64),
+            entries.select(pl.col(f"secret {index}").alias(name) for index, name in enumerate(table.sensitive)),
             rows,
             numbered=numbered,
             shapes=shapes,
@@ -73,33 +73,33 @@ class Allocation(Regions):
 
     def points_of(self, codes: Sequence[Codes]) -> Ids:
         """The index of every row's point among the distinct points."""
-        ones = self._dealing[0]
+        first_entries = self._dealing[0]
         sizes = [len(column.leaves) for column in self.columns]
-        return positions([each[ones] for each in self.points], codes, sizes)
+        return positions([codes_of_column[first_entries] for codes_of_column in self.points], codes, sizes)
 
     def _groups_at(self, point: Ids, rows: pl.DataFrame) -> Ids:
         """The group of every row: rows are assigned in order to the entries of their point and sensitive values. Rows beyond the counts get a group only if all these entries have the same one."""
-        ones, ids, keys = self._dealing
-        low, high = np.full(len(ones), np.iinfo(np.int64).max), np.full(len(ones), -2)
+        first_entries, ids, keys = self._dealing
+        low, high = np.full(len(first_entries), np.iinfo(np.int64).max), np.full(len(first_entries), -2)
         np.minimum.at(low, ids, self.group)
         np.maximum.at(high, ids, self.group)
-        only = np.where(low == high, low, -1)
-        group = np.where(point >= 0, only[point], -1)
+        only_group = np.where(low == high, low, -1)
+        group = np.where(point >= 0, only_group[point], -1)
         if not set(self.secrets.columns) <= set(rows.columns):
             return group
         kinds = keys.unique(maintain_order=True).with_row_index("key")
         entry_key = row_numbers(keys, kinds)
-        asked = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
-        key = row_numbers(_keyed(point, pl.DataFrame(asked)), kinds)
+        given_secrets = [plain(rows[name]).cast(dtype, strict=False) for name, dtype in self.secrets.schema.items()]
+        key = row_numbers(_keyed(point, pl.DataFrame(given_secrets)), kinds)
         order = np.argsort(entry_key, kind="stable")
         ends = np.cumsum(self.counts[order])
         totals = np.bincount(entry_key, weights=self.counts, minlength=kinds.height).astype(np.int64)
         starts = np.cumsum(totals) - totals
-        dealt = np.flatnonzero((key >= 0) & (point >= 0))
-        rank = ranks_among_equal(key[dealt])
-        within = rank < totals[key[dealt]]
-        dealt, rank = dealt[within], rank[within]
-        group[dealt] = self.group[order[np.searchsorted(ends, starts[key[dealt]] + rank, side="right")]]
+        dealt_rows = np.flatnonzero((key >= 0) & (point >= 0))
+        rank = ranks_among_equal(key[dealt_rows])
+        is_within = rank < totals[key[dealt_rows]]
+        dealt_rows, rank = dealt_rows[is_within], rank[is_within]
+        group[dealt_rows] = self.group[order[np.searchsorted(ends, starts[key[dealt_rows]] + rank, side="right")]]
         return group
 
     def stored(self) -> pl.DataFrame:
@@ -131,5 +131,5 @@ class Allocation(Regions):
 
 def _keyed(point: Ids, secrets: pl.DataFrame) -> pl.DataFrame:
     """A frame of points and sensitive values under internal column names, as join keys."""
-    named = [secrets[name].alias(f"secret {place}") for place, name in enumerate(secrets.columns)]
-    return pl.DataFrame([pl.Series("point", point), *named])
+    secret_columns = [secrets[name].alias(f"secret {index}") for index, name in enumerate(secrets.columns)]
+    return pl.DataFrame([pl.Series("point", point), *secret_columns])

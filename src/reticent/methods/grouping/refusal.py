@@ -13,9 +13,9 @@ def rows_of_people(method: str, table: Table, *, counts_people: bool = False) ->
             "Panel, which hides a person's rows together among those of others."
         )
     if table.several_rows and not counts_people:
-        whose = next(iter(table.owners.values()))
+        owner_column = next(iter(table.owners.values()))
         return (
-            f"{method} treats every row as a different person, but some people have several rows (by {whose!r}). Use Mondrian or Lattice, which count people, or keep one row of each with "
+            f"{method} treats every row as a different person, but some people have several rows (by {owner_column!r}). Use Mondrian or Lattice, which count people, or keep one row of each with "
             "rows_per_person=1."
         )
     return None

@@ -49,11 +49,13 @@ class Scale:
             place_of = np.argsort(np.argsort(firsts))[hierarchy.levels[hierarchy.lowest].parts]
         places, leaf_at = np.unique(place_of, return_index=True)
         numbers = range(hierarchy.lowest, hierarchy.height + 1) if by_node else ()
-        shape = (len(numbers), len(places))
-        parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(shape)
-        covers = np.array([np.bincount(own)[own] for own in parts], dtype=np.int64)
-        null = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
-        return cls(place_of, values in RANGED and hierarchy.is_numeric, null, parts, covers.reshape(shape))
+        table_shape = (len(numbers), len(places))
+        parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(
+            table_shape
+        )
+        covers = np.array([np.bincount(node_of_rank)[node_of_rank] for node_of_rank in parts], dtype=np.int64)
+        null_place = -1 if hierarchy.null_leaf is None else int(place_of[hierarchy.null_leaf])
+        return cls(place_of, values in RANGED and hierarchy.is_numeric, null_place, parts, covers.reshape(table_shape))
 
     @property
     def size(self) -> int:
@@ -109,16 +111,18 @@ def order_of(hierarchy: BoundHierarchy, *, along_tree: bool) -> Ids:
     With ``along_tree`` the leaves of every hierarchy node are consecutive, and nodes are ordered by their first leaves: related values are
     separated last, and the lowest node that covers two values covers all values between them.
     """
-    first = hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
-    plain = np.empty(hierarchy.size, dtype=np.int64)
-    plain[first] = np.arange(hierarchy.size)
+    leaves_in_order = (
+        hierarchy.leaves.arg_sort(nulls_last=True).to_numpy() if hierarchy.is_numeric else np.arange(hierarchy.size)
+    )
+    listed_order = np.empty(hierarchy.size, dtype=np.int64)
+    listed_order[leaves_in_order] = np.arange(hierarchy.size)
     if not along_tree:
-        return plain
-    keys = [plain]
+        return listed_order
+    keys = [listed_order]
     for level in hierarchy.levels[1:]:
-        start = np.full(level.size, hierarchy.size)
-        np.minimum.at(start, level.parts, plain)
-        keys.append(start[level.parts])
+        first_of_node = np.full(level.size, hierarchy.size)
+        np.minimum.at(first_of_node, level.parts, listed_order)
+        keys.append(first_of_node[level.parts])
     places = np.empty(hierarchy.size, dtype=np.int64)
     places[np.lexsort(keys)] = np.arange(hierarchy.size)
     return places

@@ -24,10 +24,12 @@ def short_end(values: Sequence[Any], place: int, *, upper: bool) -> float | None
         return None
     next_place = place + 1 if upper else place - 1
     middle = _middle(end, values[next_place] if 0 <= next_place < len(values) else None)
-    for kept in range(digits):
-        found = float(end.quantize(Decimal(1).scaleb(-kept), ROUND_CEILING if upper else ROUND_FLOOR, _EXACT)) + 0.0
-        if middle is None or (Decimal(found) < middle if upper else Decimal(found) > middle):
-            return found
+    for digits_kept in range(digits):
+        rounded = (
+            float(end.quantize(Decimal(1).scaleb(-digits_kept), ROUND_CEILING if upper else ROUND_FLOOR, _EXACT)) + 0.0
+        )
+        if middle is None or (Decimal(rounded) < middle if upper else Decimal(rounded) > middle):
+            return rounded
     return None
 
 

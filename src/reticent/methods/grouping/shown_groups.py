@@ -19,11 +19,13 @@ from reticent.methods.typical import typical_values
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
     """Merge sets of columns that share a column; each of the resulting disjoint sets can be recoded independently."""
-    found: list[set[int]] = []
+    merged: list[set[int]] = []
     for columns in sets:
-        touched = [each for each in found if not each.isdisjoint(columns)]
-        found = [each for each in found if each not in touched] + [set(columns).union(*touched)]
-    return [tuple(sorted(each)) for each in found]
+        overlapping = [disjoint_set for disjoint_set in merged if not disjoint_set.isdisjoint(columns)]
+        merged = [disjoint_set for disjoint_set in merged if disjoint_set not in overlapping] + [
+            set(columns).union(*overlapping)
+        ]
+    return [tuple(sorted(disjoint_set)) for disjoint_set in merged]
 
 
 def narrowed(units: FrequencySet, columns: Columns, *, single: bool) -> tuple[FrequencySet, Ids]:
@@ -58,23 +60,30 @@ class ShownGroups:
     @classmethod
     def of(cls, units: FrequencySet, parts: Sequence[tuple[Columns, Ids]], values: ShownStyle) -> ShownGroups:
         """The groups of units whose columns were recoded in disjoint sets, each set with its own group of every unit."""
-        counts = [int(found.max(initial=-1)) + 1 for _, found in parts]
-        together, count = number(*pack([found for _, found in parts], counts, len(units)))
-        firsts = first_rows(together, count)
+        counts = [int(group_of_unit.max(initial=-1)) + 1 for _, group_of_unit in parts]
+        joint_group, count = number(*pack([group_of_unit for _, group_of_unit in parts], counts, len(units)))
+        firsts = first_rows(joint_group, count)
         cells: dict[int, ColumnCells] = {}
-        for (columns, found), groups in zip(parts, counts, strict=True):
-            own = [column_cells(units.hierarchies[j], units.codes[j], found, groups, values) for j in columns]
+        for (columns, group_of_unit), groups in zip(parts, counts, strict=True):
+            own_cells = [
+                column_cells(units.hierarchies[j], units.codes[j], group_of_unit, groups, values) for j in columns
+            ]
             if values == "typical":
-                own = _with_typical(units, columns, own, found)
-            for j, each in zip(columns, own, strict=True):
-                cells[j] = each.of_groups(found[firsts])
+                own_cells = _with_typical(units, columns, own_cells, group_of_unit)
+            for j, column_cells_of in zip(columns, own_cells, strict=True):
+                cells[j] = column_cells_of.of_groups(group_of_unit[firsts])
         ordered = [cells[j] for j in range(len(cells))]
         # Groups with the same cells in every column are one equivalence class.
-        alike, count = _numbered(ordered)
-        ones = first_rows(alike, count)
-        wide = [style_of(hierarchy, values) in ("hierarchy", "stars") for hierarchy in units.hierarchies]
-        known = tuple(columns for columns, _ in parts if not any(wide[j] for j in columns))
-        return cls(units, alike[together], tuple(each.of_groups(ones) for each in ordered), known)
+        group_of_joint, count = _numbered(ordered)
+        first_joint = first_rows(group_of_joint, count)
+        shows_more = [style_of(hierarchy, values) in ("hierarchy", "stars") for hierarchy in units.hierarchies]
+        exact_sets = tuple(columns for columns, _ in parts if not any(shows_more[j] for j in columns))
+        return cls(
+            units,
+            group_of_joint[joint_group],
+            tuple(column_cells_of.of_groups(first_joint) for column_cells_of in ordered),
+            exact_sets,
+        )
 
     def __len__(self) -> int:
         return len(self.columns[0].of_group)
@@ -87,41 +96,42 @@ class ShownGroups:
         return replace(merged, labels=GroupLabels(self._labels, fitting=fitting))
 
     def _labels(self) -> list[LabelColumn]:
+        """Return the label of every group, column by column."""
         return [
             LabelColumn(
                 hierarchy.column,
                 cells.of_group,
                 cells.labels,
-                self.units.raw_values(place, lambda: self.group, len(self)),
+                self.units.raw_values(index, lambda: self.group, len(self)),
             )
-            for place, (hierarchy, cells) in enumerate(zip(self.units.hierarchies, self.columns, strict=True))
+            for index, (hierarchy, cells) in enumerate(zip(self.units.hierarchies, self.columns, strict=True))
         ]
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
         """The groups under ``kept`` as observed by an adversary who knows some columns: the merged group of each, and the merged groups."""
         if len(columns) == len(self.columns):
-            ids, count, there = np.arange(len(self)), len(self), kept
-            mine, groups = np.arange(int(kept.sum())), self.groups.select(kept)
+            ids, count, is_used = np.arange(len(self)), len(self), kept
+            merged_group, groups = np.arange(int(kept.sum())), self.groups.select(kept)
         else:
             ids, count = _numbered([self.columns[j] for j in columns])
-            mine, there, groups = seen_as(self.groups, columns, ids, count, kept)
+            merged_group, is_used, groups = seen_as(self.groups, columns, ids, count, kept)
         if groups.owners and not self._counts_people(columns):
             # If labels overlap, rows of a person match groups that they do not belong to, and an adversary who knows these rows is considered too.
-            fitting = self._fitting(columns, first_rows(ids, count)[there])
+            fitting = self._fitting(columns, first_rows(ids, count)[is_used])
             owners = tuple(FittingOwners(*each) for each in zip(groups.owners, fitting, strict=True))
             groups = replace(groups, owners=owners)
         if POPULATION in groups.extras and not self._counts_people(columns):
-            people = self._people(columns, first_rows(ids, count)[there])
+            people = self._people(columns, first_rows(ids, count)[is_used])
             groups = replace(groups, extras={**groups.extras, POPULATION: people})
-        return mine, groups
+        return merged_group, groups
 
     def _most_fitting(self, names: Sequence[str], groups: Ids) -> list[Ids]:
         """The maximum number of rows of one person that match the labels of some groups in some columns; all rows of a person if no column is known."""
-        places = [hierarchy.column for hierarchy in self.units.hierarchies]
+        column_names = [hierarchy.column for hierarchy in self.units.hierarchies]
         if names:
-            return self._fitting(tuple(places.index(name) for name in names), groups)
-        everything = np.zeros(len(self.units), dtype=np.int64)
-        return [np.repeat(each.merged(everything, 1).most_rows, len(groups)) for each in self.units.owners]
+            return self._fitting(tuple(column_names.index(name) for name in names), groups)
+        one_group = np.zeros(len(self.units), dtype=np.int64)
+        return [np.repeat(owner_rows.merged(one_group, 1).most_rows, len(groups)) for owner_rows in self.units.owners]
 
     def _fitting(self, columns: Columns, groups: Ids) -> list[Ids]:
         cells, codes = [self.columns[j].of_groups(groups) for j in columns], [self.units.codes[j] for j in columns]
@@ -131,30 +141,32 @@ class ShownGroups:
         """Whether the people of the population that were split with the groups are exactly those who match the cells in some columns."""
         return sum(len(each) for each in self.exact if set(each) <= set(columns)) == len(columns)
 
-    def _people(self, columns: Columns, ones: Ids) -> Ids:
+    def _people(self, columns: Columns, first_groups: Ids) -> Ids:
         """The number of people of the population who match the cells of some groups."""
-        cells = [self.columns[j].of_groups(ones) for j in columns]
+        cells = [self.columns[j].of_groups(first_groups) for j in columns]
         return covered([self.units.codes[j] for j in columns], self.units.extras[POPULATION], cells)
 
 
-def _with_typical(units: FrequencySet, columns: Columns, cells: Sequence[ColumnCells], found: Ids) -> list[ColumnCells]:
+def _with_typical(
+    units: FrequencySet, columns: Columns, cells: Sequence[ColumnCells], group_of_unit: Ids
+) -> list[ColumnCells]:
     """The cells of columns that were split together, with the typical values of their groups; groups with the same cells are merged."""
-    alike, count = _numbered(cells)
-    ones = first_rows(alike, count)
+    group_of_cells, count = _numbered(cells)
+    first_groups = first_rows(group_of_cells, count)
     return [
         replace(
-            own,
+            own_cells,
             typical=typical_values(
                 units.hierarchies[j],
                 units.codes[j],
                 units.sizes,
-                alike[found],
-                own.meanings,
-                own.of_group[ones],
+                group_of_cells[group_of_unit],
+                own_cells.meanings,
+                own_cells.of_group[first_groups],
                 listed=style_of(units.hierarchies[j], "typical") != "hierarchy",
-            ).gather(alike),
+            ).gather(group_of_cells),
         )
-        for j, own in zip(columns, cells, strict=True)
+        for j, own_cells in zip(columns, cells, strict=True)
     ]
 
 

@@ -66,9 +66,11 @@ class Stage:
             [scale.place_of.astype(dtype).take(codes) for scale, codes in zip(scales, units.codes, strict=True)]
         )
         along_trees = any(len(scale.parts) > 0 for scale in scales)
-        few = not along_trees or max(scale.size for scale in scales) <= _COMPILED_LEAVES
-        many = len(units) * len(scales) ** 2 >= _COMPILED_WORK if measured else len(units) >= COMPILED_FROM
-        return cls(np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]), few and many)
+        few_leaves = not along_trees or max(scale.size for scale in scales) <= _COMPILED_LEAVES
+        much_work = len(units) * len(scales) ** 2 >= _COMPILED_WORK if measured else len(units) >= COMPILED_FROM
+        return cls(
+            np.arange(len(units)), units.sizes, ranks, scales, np.array([0, len(units)]), few_leaves and much_work
+        )
 
     def __len__(self) -> int:
         """The number of open groups."""
@@ -95,11 +97,11 @@ class Stage:
             return self.widths_of(self.owners, len(self))
         from reticent.methods.grouping import _kernels
 
-        found = np.empty((len(self.scales), 4, len(self)), dtype=np.int64)
-        _kernels.extents(self.starts, self.ranks, self.leaves, self._nulls, fresh, found)
+        extents_found = np.empty((len(self.scales), 4, len(self)), dtype=np.int64)
+        _kernels.extents(self.starts, self.ranks, self.leaves, self._nulls, fresh, extents_found)
         widths = known.copy()
         for j, scale in enumerate(self.scales):
-            widths[fresh, j] = scale.covered(*found[j][:, fresh])
+            widths[fresh, j] = scale.covered(*extents_found[j][:, fresh])
         return widths
 
     def half_widths(self, right: Mask) -> Ids:
@@ -108,11 +110,11 @@ class Stage:
             return self.widths_of(2 * self.owners + right, 2 * len(self))
         from reticent.methods.grouping import _kernels
 
-        found = np.empty((len(self.scales), 4, 2 * len(self)), dtype=np.int64)
-        _kernels.half_extents(self.starts, self.ranks, self.leaves, self._nulls, right, found)
+        extents_found = np.empty((len(self.scales), 4, 2 * len(self)), dtype=np.int64)
+        _kernels.half_extents(self.starts, self.ranks, self.leaves, self._nulls, right, extents_found)
         # A half without a value has a lowest rank above its highest one.
-        found[:, 1][found[:, 2] < 0] = 0
-        return np.stack([scale.covered(*found[j]) for j, scale in enumerate(self.scales)], axis=1)
+        extents_found[:, 1][extents_found[:, 2] < 0] = 0
+        return np.stack([scale.covered(*extents_found[j]) for j, scale in enumerate(self.scales)], axis=1)
 
     def losses_left(
         self, rows: Ids, least: int, weights: NDArray[np.float64], *, between_equal: bool = False
@@ -151,15 +153,15 @@ class Stage:
         """The number of leaves that the units of each id cover in each column; undefined for ids without units."""
         widths = np.empty((count, len(self.scales)), dtype=np.int64)
         for j, scale in enumerate(self.scales):
-            there = rising(ids * scale.size + self.ranks[j], count * scale.size)
-            bounds = np.searchsorted(there, scale.size * np.arange(count + 1))
+            occupied = rising(ids * scale.size + self.ranks[j], count * scale.size)
+            bounds = np.searchsorted(occupied, scale.size * np.arange(count + 1))
             widths[:, j] = np.diff(bounds)
             if scale.needs_ends:
-                places = there % scale.size
-                known = np.flatnonzero(places != scale.apart_null)
-                begins, ends = np.searchsorted(known, bounds[:-1]), np.searchsorted(known, bounds[1:]) - 1
-                some, places = ends >= begins, np.append(places[known], 0)
-                low, high = np.where(some, places[begins], 0), np.where(some, places[ends], -1)
+                ranks = occupied % scale.size
+                not_missing = np.flatnonzero(ranks != scale.apart_null)
+                begins, ends = np.searchsorted(not_missing, bounds[:-1]), np.searchsorted(not_missing, bounds[1:]) - 1
+                has_value, ranks = ends >= begins, np.append(ranks[not_missing], 0)
+                low, high = np.where(has_value, ranks[begins], 0), np.where(has_value, ranks[ends], -1)
                 widths[:, j] = scale.covered(widths[:, j], low, high, widths[:, j] - (ends - begins + 1))
         return widths
 
@@ -182,32 +184,32 @@ class Stage:
         widest = int(self.leaves.max())
         order, _ = sort_equal(owners * widest + ranks, len(self) * widest)
         values = ranks.take(order)
-        before = np.cumsum(self.sizes.take(order))
-        before -= (before - self.sizes.take(order)).take(self.starts[:-1]).take(owners)
+        rows_before = np.cumsum(self.sizes.take(order))
+        rows_before -= (rows_before - self.sizes.take(order)).take(self.starts[:-1]).take(owners)
         total = rows.take(owners)
-        edge = np.zeros(len(order), dtype=bool)
-        edge[:-1] = (owners[1:] == owners[:-1]) & ((values[1:] != values[:-1]) | between_equal)
-        edge &= (before >= least) & (total - before >= least)
+        is_edge = np.zeros(len(order), dtype=bool)
+        is_edge[:-1] = (owners[1:] == owners[:-1]) & ((values[1:] != values[:-1]) | between_equal)
+        is_edge &= (rows_before >= least) & (total - rows_before >= least)
         if not between_equal:
-            edge &= self._highest(edge, column, values)
-        distance = np.where(edge, np.abs(2 * before - total), _FARTHEST)
+            is_edge &= self._highest(is_edge, column, values)
+        distance = np.where(is_edge, np.abs(2 * rows_before - total), _FARTHEST)
         nearest = np.minimum.reduceat(distance, self.starts[:-1])
-        chosen = np.flatnonzero(edge & (distance == nearest.take(owners)))
-        place = np.full(len(self), len(order))
-        place[owners.take(chosen)[::-1]] = chosen[::-1]
-        left = np.where(place < len(order), before.take(np.minimum(place, len(order) - 1)), 0)
+        nearest_edges = np.flatnonzero(is_edge & (distance == nearest.take(owners)))
+        last_left = np.full(len(self), len(order))
+        last_left[owners.take(nearest_edges)[::-1]] = nearest_edges[::-1]
+        left = np.where(last_left < len(order), rows_before.take(np.minimum(last_left, len(order) - 1)), 0)
         right = np.empty(len(order), dtype=bool)
-        right[order] = places > place.take(owners)
+        right[order] = places > last_left.take(owners)
         return Cut(left, right)
 
     def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:
         """Restrict the candidate splits (``edge``) of each group to those between nodes of the highest level."""
-        apart = np.where(edge, 0, -1)
+        barrier = np.where(edge, 0, -1)
         for j, scale in enumerate(self.scales):
             if len(scale.parts):
-                places = np.flatnonzero(edge & (column == j).take(self.owners))
-                apart[places] = scale.apart(values[places], values[places + 1])
-        highest: Mask = apart == np.maximum.reduceat(apart, self.starts[:-1]).take(self.owners)
+                edges = np.flatnonzero(edge & (column == j).take(self.owners))
+                barrier[edges] = scale.apart(values[edges], values[edges + 1])
+        highest: Mask = barrier == np.maximum.reduceat(barrier, self.starts[:-1]).take(self.owners)
         return highest
 
     @property
@@ -222,14 +224,15 @@ class Stage:
     def _along_trees(self) -> bool:
         return any(len(scale.parts) > 0 for scale in self.scales)
 
-    def halved(self, right: Mask, made: Mask) -> Stage:
-        """The stage with every group under ``made`` split into its left and ``right`` half; other groups are unchanged."""
-        order, lefts = self._halves_apart(right & np.repeat(made, self.lengths))
+    def halved(self, right: Mask, is_split: Mask) -> Stage:
+        """The stage with every group under ``is_split`` split into its left and ``right`` half; other groups are unchanged."""
+        order, lefts = self._halves_apart(right & np.repeat(is_split, self.lengths))
         starts = np.stack([self.starts[:-1], self.starts[:-1] + lefts], axis=1)
-        there = np.stack([np.ones_like(made), made], axis=1)
-        return self.at(order, np.append(starts[there], self.starts[-1]))
+        is_start = np.stack([np.ones_like(is_split), is_split], axis=1)
+        return self.at(order, np.append(starts[is_start], self.starts[-1]))
 
     def _halves_apart(self, right: Mask) -> tuple[Ids, Ids]:
+        """Return the units sorted by group and then by side, left first, and the number on the left of each group."""
         order, lefts = np.empty(len(right), dtype=np.int64), np.empty(len(self), dtype=np.int64)
         if self.compiled:
             from reticent.methods.grouping import _kernels
@@ -238,11 +241,13 @@ class Stage:
             return order, lefts
         rights = np.concatenate([[0], np.cumsum(right)])
         lefts = self.lengths - (rights[self.starts[1:]] - rights[self.starts[:-1]])
-        before = self.starts[:-1]
-        passed = rights[:-1] - rights[before].take(self.owners)
-        first = before.take(self.owners)
-        places = np.arange(len(right))
-        order[np.where(right, first + lefts.take(self.owners) + passed, places - passed)] = places
+        first_units = self.starts[:-1]
+        rights_before = rights[:-1] - rights[first_units].take(self.owners)
+        first_of_group = first_units.take(self.owners)
+        unit_indexes = np.arange(len(right))
+        order[
+            np.where(right, first_of_group + lefts.take(self.owners) + rights_before, unit_indexes - rights_before)
+        ] = unit_indexes
         return order, lefts
 
     def only(self, groups: Mask) -> Stage:

@@ -82,26 +82,26 @@ class PublishedGroups:
         if not self.definition.needs_reference or not self.groups.sizes[mask].any():
             yield SuppressedGroups(mask)
             return
-        for found in (self._among_published(mask), self._with_more(mask)):
-            if found is not None:
-                yield found
+        for suppressed in (self._among_published(mask), self._with_more(mask)):
+            if suppressed is not None:
+                yield suppressed
 
     def evidence(self, left_out: SuppressedGroups) -> Evidence:
         """The published groups in the view of each adversary, and the histograms that are disclosed about suppressed records."""
-        kept = ~left_out.mask
+        is_published = ~left_out.mask
 
         def seen(names: Sequence[str]) -> Groups:
             places = tuple(dict.fromkeys(self.quasi.index(name) for name in names))
-            return self._compared(self.seen(places, kept)[1], left_out)
+            return self._compared(self.seen(places, is_published)[1], left_out)
 
         finest, sensitive = seen(self.quasi), [column.name for column in self.groups.domain.columns]
-        alone = self.adversaries == (self.quasi,)
+        knows_all = self.adversaries == (self.quasi,)
         return Evidence(
-            {self.quasi: finest} if alone else {names: seen(names) for names in self.adversaries},
+            {self.quasi: finest} if knows_all else {names: seen(names) for names in self.adversaries},
             {names: seen(names) for names in own_sets(self.definition)},
             remainder=remainder_of(finest, columns_compared(self.definition, sensitive)),
             compared_with=left_out.compared_with,
-            finest=None if alone else finest,
+            finest=None if knows_all else finest,
         )
 
     def _compared(self, groups: Groups, left_out: SuppressedGroups) -> Groups:
@@ -117,15 +117,17 @@ class PublishedGroups:
         """Suppress groups that fail in comparison with the published rows, which changes these, until no group fails; None if too many rows are lost."""
         mask = start.copy()
         while not self._too_many(mask):
-            before = int(mask.sum())
-            for each in self.sets:
-                mine, groups = self.seen(each.places, ~mask)
+            count_before = int(mask.sum())
+            for judged_set in self.sets:
+                group_of_class, groups = self.seen(judged_set.places, ~mask)
                 compared = groups.compared_with_published(self.stays)
-                failing = failing_groups(each.definition, compared, np.zeros(len(groups), dtype=bool), self.allowed)
-                mask[np.flatnonzero(~mask)[failing[mine]]] = True
+                failing = failing_groups(
+                    judged_set.definition, compared, np.zeros(len(groups), dtype=bool), self.allowed
+                )
+                mask[np.flatnonzero(~mask)[failing[group_of_class]]] = True
                 if self._too_many(mask):
                     return None
-            if int(mask.sum()) == before:
+            if int(mask.sum()) == count_before:
                 return SuppressedGroups(mask, "published rows")
         return None
 
@@ -136,30 +138,30 @@ class PublishedGroups:
         if self.groups.owners or not all(tells_about(part, self.groups.domain) for part in parts):
             return None
         mask, columns = start.copy(), {name: _SensitiveHistograms.of(self.groups, name) for name in compared}
-        wanted = {name: self._judging(name) for name in compared}
+        required = {name: self._judging(name) for name in compared}
         for _ in range(_MOST_ADDED):
             if self._too_many(mask):
                 return None
-            if all(column.passing(wanted[name], column.lost(mask)[None])[0] for name, column in columns.items()):
+            if all(column.passing(required[name], column.lost(mask)[None])[0] for name, column in columns.items()):
                 return SuppressedGroups(mask) if self._holds(mask) else None
-            chosen = self._next(mask, columns, wanted)
-            if chosen is None:
+            next_group = self._next(mask, columns, required)
+            if next_group is None:
                 return None
-            mask[chosen] = True
+            mask[next_group] = True
         return None
 
     def _judging(self, name: str) -> GroupDefinition:
         """The parts of the definition that apply to records of which one column's histogram is disclosed."""
-        found = about_column(self.definition, name)
-        assert found is not None, "The definition compares this column with the whole table."
-        return found
+        part_about_column = about_column(self.definition, name)
+        assert part_about_column is not None, "The definition compares this column with the whole table."
+        return part_about_column
 
     def _next(
-        self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], wanted: Mapping[str, GroupDefinition]
+        self, mask: Mask, columns: Mapping[str, _SensitiveHistograms], required: Mapping[str, GroupDefinition]
     ) -> int | None:
         """The group to suppress next: the smallest with which the suppressed records pass, else the one that brings their histogram nearest to the whole table's."""
-        room = self.allowed - self._lost(mask)
-        candidates = np.flatnonzero(~mask & (self.groups.sizes > 0) & (self.groups.sizes <= room))
+        rows_left = self.allowed - self._lost(mask)
+        candidates = np.flatnonzero(~mask & (self.groups.sizes > 0) & (self.groups.sizes <= rows_left))
         candidates = candidates[np.argsort(self.groups.sizes[candidates], kind="stable")]
         widest = max((len(column.reference) for column in columns.values()), default=1)
         candidates = candidates[: max(_MOST_CELLS // max(widest, 1), 1)]
@@ -168,7 +170,7 @@ class PublishedGroups:
         passing, distance = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates))
         for name, column in columns.items():
             rows = column.lost(mask) + column.dense(candidates)
-            passing &= column.passing(wanted[name], rows)
+            passing &= column.passing(required[name], rows)
             distance += column.distance(rows)
         best = int(np.argmax(passing)) if passing.any() else int(np.argmin(distance))
         return int(candidates[best])

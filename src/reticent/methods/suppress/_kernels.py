@@ -34,98 +34,98 @@ def sweep(
     as long as there is a net saving.
     """
     units, classes = len(of_unit), len(price)
-    wanted, taking = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    wanted_count, lost_count = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
     givers, homes = np.empty(classes, dtype=np.int64), np.empty(units, dtype=np.int64)
-    needed, mine = np.zeros(classes, dtype=np.bool_), np.zeros(units, dtype=np.bool_)
+    must_stay, in_taker = np.zeros(classes, dtype=np.bool_), np.zeros(units, dtype=np.bool_)
     saved = 0
     for taker in order:
         start, end = member_starts[taker], member_starts[taker + 1]
-        count = settled = 0
-        for place in range(start, end):
-            mine[members[place]] = True
-            giver = of_unit[members[place]]
+        count = home_count = 0
+        for index in range(start, end):
+            in_taker[members[index]] = True
+            giver = of_unit[members[index]]
             if giver != taker:
-                if wanted[giver] == 0:
+                if wanted_count[giver] == 0:
                     givers[count] = giver
                     count += 1
-                wanted[giver] += 1
-        gain, taken = 0, size[taker]
+                wanted_count[giver] += 1
+        saving, new_size = 0, size[taker]
         for number in range(count):
             giver = givers[number]
-            step = price[giver] - price[taker]
-            free = min(wanted[giver], size[giver] - least)
-            taking[giver] = free if step > 0 else 0
-            if step > 0 and wanted[giver] > free and not needed[giver]:
-                worth, homeless = wanted[giver] * step, settled
-                for place in range(member_starts[giver], member_starts[giver + 1]):
-                    unit = members[place]
-                    if of_unit[unit] == giver and not mine[unit]:
+            unit_saving = price[giver] - price[taker]
+            sparable = min(wanted_count[giver], size[giver] - least)
+            lost_count[giver] = sparable if unit_saving > 0 else 0
+            if unit_saving > 0 and wanted_count[giver] > sparable and not must_stay[giver]:
+                closing_saving, new_home_count = wanted_count[giver] * unit_saving, home_count
+                for index in range(member_starts[giver], member_starts[giver + 1]):
+                    unit = members[index]
+                    if of_unit[unit] == giver and not in_taker[unit]:
                         home = -1
                         for choice in range(choice_starts[unit], choice_starts[unit + 1]):
-                            other = choices[choice]
-                            if other != giver and size[other] >= least and taking[other] >= 0:
-                                home = other
+                            candidate = choices[choice]
+                            if candidate != giver and size[candidate] >= least and lost_count[candidate] >= 0:
+                                home = candidate
                                 break
-                        worth = worth + price[giver] - price[home] if home >= 0 else 0
-                        if worth <= free * step:
+                        closing_saving = closing_saving + price[giver] - price[home] if home >= 0 else 0
+                        if closing_saving <= sparable * unit_saving:
                             break
-                        homes[homeless] = home
-                        homeless += 1
-                if worth > free * step:
+                        homes[new_home_count] = home
+                        new_home_count += 1
+                if closing_saving > sparable * unit_saving:
                     # The remaining units of a closed class have moved to a class that must now stay open.
-                    taking[giver] = -1
-                    gain += worth
-                    taken += wanted[giver]
-                    for place in range(settled, homeless):
-                        needed[homes[place]] = True
-                    settled = homeless
-            if taking[giver] > 0:
-                gain += free * step
-                taken += free
-        while taken < least and gain > 0:
+                    lost_count[giver] = -1
+                    saving += closing_saving
+                    new_size += wanted_count[giver]
+                    for index in range(home_count, new_home_count):
+                        must_stay[homes[index]] = True
+                    home_count = new_home_count
+            if lost_count[giver] > 0:
+                saving += sparable * unit_saving
+                new_size += sparable
+        while new_size < least and saving > 0:
             cheapest = -1
             for number in range(count):
                 giver = givers[number]
-                spare = price[giver] <= price[taker] and taking[giver] == 0 and size[giver] > least
-                if spare and (cheapest < 0 or price[giver] > price[cheapest]):
+                can_spare = price[giver] <= price[taker] and lost_count[giver] == 0 and size[giver] > least
+                if can_spare and (cheapest < 0 or price[giver] > price[cheapest]):
                     cheapest = giver
             if cheapest < 0:
                 break
-            some = min(min(wanted[cheapest], size[cheapest] - least), least - taken)
-            taking[cheapest] = some
-            taken += some
-            gain -= some * (price[taker] - price[cheapest])
-        if gain > 0 and taken >= least:
-            saved += gain
-            for place in range(start, end):
-                unit = members[place]
+            extra = min(min(wanted_count[cheapest], size[cheapest] - least), least - new_size)
+            lost_count[cheapest] = extra
+            new_size += extra
+            saving -= extra * (price[taker] - price[cheapest])
+        if saving > 0 and new_size >= least:
+            saved += saving
+            for index in range(start, end):
+                unit = members[index]
                 giver = of_unit[unit]
-                if giver != taker and taking[giver] != 0:
-                    if taking[giver] > 0:
-                        taking[giver] -= 1
+                if giver != taker and lost_count[giver] != 0:
+                    if lost_count[giver] > 0:
+                        lost_count[giver] -= 1
                     size[giver] -= 1
                     of_unit[unit] = taker
                     size[taker] += 1
             for number in range(count):
                 giver = givers[number]
-                if taking[giver] == -1 and size[giver] > 0:
-                    for place in range(member_starts[giver], member_starts[giver + 1]):
-                        unit = members[place]
+                if lost_count[giver] == -1 and size[giver] > 0:
+                    for index in range(member_starts[giver], member_starts[giver + 1]):
+                        unit = members[index]
                         if of_unit[unit] == giver:
                             for choice in range(choice_starts[unit], choice_starts[unit + 1]):
-                                other = choices[choice]
-                                if size[other] >= least and taking[other] >= 0 and other != taker:
-                                    of_unit[unit] = other
-                                    size[other] += 1
+                                candidate = choices[choice]
+                                if size[candidate] >= least and lost_count[candidate] >= 0 and candidate != taker:
+                                    of_unit[unit] = candidate
+                                    size[candidate] += 1
                                     break
                     size[giver] = 0
         for number in range(count):
-            wanted[givers[number]] = 0
-            taking[givers[number]] = 0
-        for place in range(settled):
-            needed[homes[place]] = False
-        for place in range(start, end):
-            mine[members[place]] = False
+            wanted_count[givers[number]] = 0
+            lost_count[givers[number]] = 0
+        for index in range(home_count):
+            must_stay[homes[index]] = False
+        for index in range(start, end):
+            in_taker[members[index]] = False
     return saved
 
 

@@ -61,15 +61,15 @@ def _lots(units: Units, group: Ids, movable: Ids) -> Iterator[Ids]:
         return
     few_first = sorted(range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True)
     count = int(group.max()) + 1
-    one = np.zeros(count, dtype=np.int64)
-    one[group[movable]] = movable
+    unit_of_class = np.zeros(count, dtype=np.int64)
+    unit_of_class[group[movable]] = movable
     rank = np.empty(count, dtype=np.int64)
-    rank[np.lexsort([units.codes[column][one] for column in few_first])] = np.arange(count)
+    rank[np.lexsort([units.codes[column][unit_of_class] for column in few_first])] = np.arange(count)
     ordered = movable[np.argsort(rank[group[movable]], kind="stable")]
     classes = group[ordered]
-    edges = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
+    class_starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
     start = 0
-    for edge in [*edges.tolist(), len(ordered)]:
+    for edge in [*class_starts.tolist(), len(ordered)]:
         if edge - start >= _MOST_IN_A_LOT or edge == len(ordered):
             yield ordered[start:edge]
             start = edge

@@ -131,18 +131,18 @@ class Units:
     def priced(self, rungs: NDArray[np.int64]) -> Ids:
         """Return the cost of a row that shows these rungs, one row of rungs for each group."""
         tables = [np.array(ladder.costs) for ladder in self.ladders]
-        found: Ids = np.zeros(len(rungs), dtype=np.int64)
+        cost_of_group: Ids = np.zeros(len(rungs), dtype=np.int64)
         for column, table in enumerate(tables):
-            found += table[rungs[:, column]]
-        return found
+            cost_of_group += table[rungs[:, column]]
+        return cost_of_group
 
     def cost(self, group: Ids) -> int:
         """Return the cost of a partition: the cells of all rows. A suppressed unit (-1) costs all its cells."""
-        kept = group >= 0
+        is_placed = group >= 0
         count = int(group.max(initial=-1)) + 1
-        prices = self.select(kept).prices(group[kept], count)
-        rows = sum_by(group[kept], self.rows[kept], count)
-        return int(prices @ rows) + int(self.rows[~kept].sum()) * self.full
+        prices = self.select(is_placed).prices(group[is_placed], count)
+        rows = sum_by(group[is_placed], self.rows[is_placed], count)
+        return int(prices @ rows) + int(self.rows[~is_placed].sum()) * self.full
 
     @property
     def full(self) -> int:
@@ -156,10 +156,10 @@ class Units:
 
     def distances(self, some: Ids, others: Ids) -> NDArray[np.int64]:
         """Return the cost of a row in a class of two, for each of some units (rows) with each of others (columns)."""
-        found = np.zeros((len(some), len(others)), dtype=np.int64)
+        total = np.zeros((len(some), len(others)), dtype=np.int64)
         for ladder, codes in zip(self.ladders, self.codes, strict=True):
             steps = np.diff(ladder.costs)
             for rung, step in enumerate(steps.tolist()):
                 parts = ladder.parts[rung].take(codes)
-                found += step * (parts[some][:, None] != parts[others][None, :])
-        return found
+                total += step * (parts[some][:, None] != parts[others][None, :])
+        return total

@@ -22,13 +22,13 @@ def settled(units: Units, group: Ids, passing: Passing, context: Context) -> Ids
     """
     group = group.copy()
     block, blocks = units.apart
-    for each in np.unique(block[group < 0]).tolist():
+    for block_index in np.unique(block[group < 0]).tolist():
         context.check("placing the last rows")
-        inside = np.flatnonzero(block == each) if blocks > 1 else np.arange(len(units))
-        part = _Unplaced(units, inside, group, passing)
-        ways = [way for way in (part.filled(), part.absorbing(), part.joining()) if way is not None]
-        if ways:
-            group = min(ways, key=units.cost)
+        block_units = np.flatnonzero(block == block_index) if blocks > 1 else np.arange(len(units))
+        part = _Unplaced(units, block_units, group, passing)
+        partitions = [way for way in (part.filled(), part.absorbing(), part.joining()) if way is not None]
+        if partitions:
+            group = min(partitions, key=units.cost)
     return group
 
 
@@ -47,9 +47,9 @@ class _Unplaced:
 
     def _renumbered(self, chosen: Ids) -> Ids:
         """Return the partition in which some units form a class of their own."""
-        found = self._group.copy()
-        found[chosen] = int(found.max()) + 1
-        return found
+        partition = self._group.copy()
+        partition[chosen] = int(partition.max()) + 1
+        return partition
 
     def filled(self) -> Ids | None:
         """Let classes with surplus units give single ones, most expensive first; for definitions on size alone."""
@@ -58,16 +58,16 @@ class _Unplaced:
         if missing <= 0 or (units.people != 1).any():
             return None
         sizes = np.bincount(self._of, minlength=len(self._classes))
-        order = np.lexsort((self._of, -self._prices[self._of]))
-        spare = order[(ranks_among_equal(self._of) < sizes[self._of] - least)[order]][:missing]
-        chosen = np.concatenate([self._rest, self._placed[spare]])
-        if len(spare) < missing or not self._passes(chosen):
+        by_price = np.lexsort((self._of, -self._prices[self._of]))
+        given = by_price[(ranks_among_equal(self._of) < sizes[self._of] - least)[by_price]][:missing]
+        chosen = np.concatenate([self._rest, self._placed[given]])
+        if len(given) < missing or not self._passes(chosen):
             return None
-        found = self._renumbered(chosen)
+        partition = self._renumbered(chosen)
         # A class that lost units must still pass; by size alone it does.
-        touched = np.flatnonzero(np.isin(found, np.unique(self._group[self._placed[spare]])))
-        ids = np.unique(found[touched], return_inverse=True)[1]
-        return found if self._passing(touched, ids, int(ids.max(initial=-1)) + 1).all() else None
+        units_to_check = np.flatnonzero(np.isin(partition, np.unique(self._group[self._placed[given]])))
+        ids = np.unique(partition[units_to_check], return_inverse=True)[1]
+        return partition if self._passing(units_to_check, ids, int(ids.max(initial=-1)) + 1).all() else None
 
     def absorbing(self) -> Ids | None:
         """Let whole classes join, those with the smallest loss first, until all together pass; at the end the whole block is one class."""
@@ -86,31 +86,34 @@ class _Unplaced:
         """Let each unit join the class with the smallest increase of cost among those that still pass."""
         if len(self._rest) > _MOST_JOINING or not len(self._classes):
             return None
-        found = self._group.copy()
+        partition = self._group.copy()
         for unit in self._rest.tolist():
-            home = self._home(unit, found)
+            home = self._home(unit, partition)
             if home is None:
                 return None
-            found[unit] = home
-        return found
+            partition[unit] = home
+        return partition
 
     def _home(self, unit: int, group: Ids) -> int | None:
+        """Return the class that a unit can join with the smallest increase of cost; None if none still passes."""
         units = self._units
-        held = np.concatenate([self._placed, self._rest[group[self._rest] >= 0]])
-        classes, of = np.unique(group[held], return_inverse=True)
+        placed_units = np.concatenate([self._placed, self._rest[group[self._rest] >= 0]])
+        classes, class_of = np.unique(group[placed_units], return_inverse=True)
         count = len(classes)
-        own = units.select(held)
-        before = own.rungs(of, count)
-        one = held[first_rows(of, count)]
-        after = before.copy()
+        placed = units.select(placed_units)
+        rungs_before = placed.rungs(class_of, count)
+        first_units = placed_units[first_rows(class_of, count)]
+        rungs_after = rungs_before.copy()
         for column, (ladder, codes) in enumerate(zip(units.ladders, units.codes, strict=True)):
             for rung in range(ladder.top + 1):
                 parts = ladder.parts[rung]
-                differs = parts[codes[one]] != parts[codes[unit]]
-                after[:, column] = np.where(differs & (after[:, column] <= rung), rung + 1, after[:, column])
-        rows = sum_by(of, own.rows, count)
-        dearer = units.priced(after) * (rows + units.rows[unit]) - units.priced(before) * rows
-        for place in np.argsort(dearer, kind="stable").tolist()[:_TRIED_AT_ONCE]:
-            if self._passes(np.append(held[of == place], unit)):
-                return int(classes[place])
+                differs = parts[codes[first_units]] != parts[codes[unit]]
+                rungs_after[:, column] = np.where(
+                    differs & (rungs_after[:, column] <= rung), rung + 1, rungs_after[:, column]
+                )
+        rows = sum_by(class_of, placed.rows, count)
+        added_cost = units.priced(rungs_after) * (rows + units.rows[unit]) - units.priced(rungs_before) * rows
+        for index in np.argsort(added_cost, kind="stable").tolist()[:_TRIED_AT_ONCE]:
+            if self._passes(np.append(placed_units[class_of == index], unit)):
+                return int(classes[index])
         return None

@@ -99,11 +99,11 @@ class Suppress(GroupMethod):
     def __post_init__(self) -> None:
         if self.k is not None:
             whole(self.k, "Suppress: k", low=1)
-        for name, known in (
+        for name, choices in (
             ("algorithm", ("auto", "forest", "factor", "patterns")),
             ("hiding", ("stars", "hierarchy")),
         ):
-            one_of(getattr(self, name), f"Suppress: {name}", known)
+            one_of(getattr(self, name), f"Suppress: {name}", choices)
         if self.reading != OWN_SYMBOL:
             raise PolicyError(
                 f"Suppress: reading must be {OWN_SYMBOL!r}, but it is {self.reading!r}. {WILDCARD}",
@@ -126,11 +126,11 @@ class Suppress(GroupMethod):
     def grouped(self, run: GroupRun) -> Grouping:
         """Return classes of suppressed rows that satisfy the definition, for every set of columns that an adversary may know."""
         work = self._work(run)
-        made = local_grouping(run, work.shown, work.published, work.left_out, work.order)
-        search = {**made.search, "suppression": work.told(), "figures": work.figures()}
+        grouping = local_grouping(run, work.shown, work.published, work.left_out, work.order)
+        search = {**grouping.search, "suppression": work.told(), "figures": work.figures()}
         if self.hiding == "hierarchy":
-            return replace(made, search=search)
-        return replace(made, search=search, format="cells", details={"reading": OWN_SYMBOL})
+            return replace(grouping, search=search)
+        return replace(grouping, search=search, format="cells", details={"reading": OWN_SYMBOL})
 
     @property
     def limit(self) -> Fraction:
@@ -139,23 +139,23 @@ class Suppress(GroupMethod):
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
-        several = rows_of_people("Suppress", table)
-        if several is not None:
-            return several
-        for what, names in (("weights", self.weights), ("keep", self.keep)):
+        several_rows_reason = rows_of_people("Suppress", table)
+        if several_rows_reason is not None:
+            return several_rows_reason
+        for setting, names in (("weights", self.weights), ("keep", self.keep)):
             for name in names:
                 if name not in table.quasi:
-                    return f"Suppress: {what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}"
-        limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
-        if self.hiding == "stars" and limited:
+                    return f"Suppress: {setting} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}"
+        limited_columns = [name for name, hierarchy in table.quasi.items() if hierarchy.unlimited is not hierarchy]
+        if self.hiding == "stars" and limited_columns:
             return (
-                f"Suppress: the hierarchy of column {limited[0]!r} limits the levels that may be published, which stars and exact values do not respect. Use "
+                f"Suppress: the hierarchy of column {limited_columns[0]!r} limits the levels that may be published, which stars and exact values do not respect. Use "
                 "hiding='hierarchy', or drop min_level and max_level."
             )
         if (self.exact or self.algorithm in ("forest", "factor")) and not self.divides(table, definition):
-            what = "exact=True" if self.exact else f"algorithm={self.algorithm!r}"
+            setting = "exact=True" if self.exact else f"algorithm={self.algorithm!r}"
             return (
-                f"Suppress: {what} needs single rows in memory, one per person, and supports only k-anonymity. "
+                f"Suppress: {setting} needs single rows in memory, one per person, and supports only k-anonymity. "
                 "Publish without it; the greedy supports every group definition."
             )
         if self.algorithm == "factor" and self._least(definition) not in (2, 3):
@@ -168,27 +168,30 @@ class Suppress(GroupMethod):
         return by_size and not table.streamed
 
     def _least(self, definition: Definition) -> int:
-        asked = definition.least_rows() if isinstance(definition, GroupDefinition) else 1
-        return max(self.k or 1, asked)
+        """Return the least number of people in a class, by the definition and by ``k``."""
+        asked_least = definition.least_rows() if isinstance(definition, GroupDefinition) else 1
+        return max(self.k or 1, asked_least)
 
     def _work(self, run: GroupRun) -> _Work:
+        """Return the classes of suppressed rows for the table of a run."""
         run.context.step("counting rows")
         order = None
         if self.divides(run.table, run.definition):
             order = run.context.randomness.order(run.table.rows)
             rows = engine_of(run.table, run.context).single_rows
-            counted = rows(run.table, order)
+            frequencies = rows(run.table, order)
             # Ties are broken by content; among people with equal values at random.
-            sizes = [hierarchy.size for hierarchy in counted.hierarchies]
-            order = order[np.argsort(number(*pack(counted.codes, sizes, len(counted)))[0], kind="stable")]
-            counted = rows(run.table, order)
+            sizes = [hierarchy.size for hierarchy in frequencies.hierarchies]
+            order = order[np.argsort(number(*pack(frequencies.codes, sizes, len(frequencies)))[0], kind="stable")]
+            frequencies = rows(run.table, order)
         else:
-            counted = count_table(run.table, run.context)
-        _require_people(counted, self._least(run.definition))
-        return _Work.of(self, run, counted, order)
+            frequencies = count_table(run.table, run.context)
+        _require_people(frequencies, self._least(run.definition))
+        return _Work.of(self, run, frequencies, order)
 
 
 def _require_people(frequencies: FrequencySet, least: int) -> None:
+    """Refuse a table with fewer people than one class needs."""
     people = int(frequencies.groups().people.sum())
     if people < least:
         raise Infeasible(
@@ -214,21 +217,24 @@ class _Work:
 
     @classmethod
     def of(cls, method: Suppress, run: GroupRun, frequencies: FrequencySet, order: Ids | None) -> _Work:
+        """Partition the units for every set of columns, and choose the rows that are left out."""
         weights = {name: exact(weight, name) for name, weight in method.weights.items()}
         ladders, unit = ladders_of(frequencies.hierarchies, weights, method.keep, method.hiding)
         solver = SetSolver(frequencies, ladders, method.algorithm, method.exact, order is not None, run.context)
-        demands = tuple(Demand.of(each, method.k or 1) for each in judged_sets(run.table, run.definition))
+        demands = tuple(Demand.of(judged, method.k or 1) for judged in judged_sets(run.table, run.definition))
         classes = solver.run(demands)
         shown = ShownGroups.of(
-            frequencies, [(each.columns, _numbered(each.solved.group)) for each in classes], method.hiding
+            frequencies,
+            [(partition.columns, _numbered(partition.solved.group)) for partition in classes],
+            method.hiding,
         )
         allowed = int(method.limit * frequencies.rows)
         published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, allowed)
         mask = _failing(shown, published, method)
-        ways = list(published.ways(mask))
-        if not ways:
+        suppressions = list(published.ways(mask))
+        if not suppressions:
             raise Infeasible(discloses_too_much(run.definition, int(shown.groups.sizes[mask].sum())))
-        left_out = min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+        left_out = min(suppressions, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
         return cls(method, run, frequencies, order, solver, unit, demands, classes, shown, published, left_out)
 
     @cached_property
@@ -308,38 +314,39 @@ def _failing(shown: ShownGroups, leaving: PublishedGroups, method: Suppress) -> 
     mask: Mask = sizes == 0
     rows, allowed = int(sizes.sum()), leaving.allowed
     while True:
-        before = int(mask.sum())
-        for each in leaving.sets:
-            mine, groups = shown.seen(each.places, ~mask)
-            failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), rows)
-            mask[np.flatnonzero(~mask)[failing[mine]]] = True
-        lost = int(sizes[mask].sum())
-        if lost > allowed or lost == rows:
+        failing_before = int(mask.sum())
+        for judged_set in leaving.sets:
+            group_of_class, groups = shown.seen(judged_set.places, ~mask)
+            failing = failing_groups(judged_set.definition, groups, np.zeros(len(groups), dtype=bool), rows)
+            mask[np.flatnonzero(~mask)[failing[group_of_class]]] = True
+        lost_rows = int(sizes[mask].sum())
+        if lost_rows > allowed or lost_rows == rows:
             require_feasible(shown.groups.select(sizes > 0), leaving.definition)
-            raise Infeasible(_unplaced(lost, rows, leaving.definition, method))
-        if int(mask.sum()) == before:
+            raise Infeasible(_unplaced(lost_rows, rows, leaving.definition, method))
+        if int(mask.sum()) == failing_before:
             break
-    nothing = np.logical_and.reduce([_is_star(cells) for cells in shown.columns])
-    if allowed and lost + int(sizes[nothing & ~mask].sum()) <= allowed and (~(mask | nothing)).any():
-        mask |= nothing
+    shows_nothing = np.logical_and.reduce([_is_star(cells) for cells in shown.columns])
+    if allowed and lost_rows + int(sizes[shows_nothing & ~mask].sum()) <= allowed and (~(mask | shows_nothing)).any():
+        mask |= shows_nothing
     return mask
 
 
 def _is_star(cells: ColumnCells) -> Mask:
     """Mask the groups that show nothing of a column."""
     stars = np.array([isinstance(meaning, Anything) for meaning in cells.meanings], dtype=bool)
-    found: Mask = stars[cells.of_group]
-    return found
+    mask: Mask = stars[cells.of_group]
+    return mask
 
 
 def _unplaced(lost: int, rows: int, definition: GroupDefinition, method: Suppress) -> str:
-    kept = f" with {', '.join(method.keep)} kept" if method.keep else ""
-    ways = ["allow suppressed rows with suppression=", "weaken the definition"]
+    """Return the message for rows that no class takes."""
+    kept_text = f" with {', '.join(method.keep)} kept" if method.keep else ""
+    remedies = ["allow suppressed rows with suppression=", "weaken the definition"]
     if method.keep:
-        ways.insert(0, "allow suppressing these columns")
+        remedies.insert(0, "allow suppressing these columns")
     return (
-        f"{lost} of {rows} rows are in no class that satisfies {definition}{kept}, however many cells are suppressed, but at most {method.limit} of the rows may be "
-        f"suppressed. You can {', '.join(ways[:-1])} or {ways[-1]}."
+        f"{lost} of {rows} rows are in no class that satisfies {definition}{kept_text}, however many cells are suppressed, but at most {method.limit} of the rows may be "
+        f"suppressed. You can {', '.join(remedies[:-1])} or {remedies[-1]}."
     )
 
 
@@ -356,16 +363,16 @@ class SuppressionFit(ShownAsCard):
     def labels(self) -> NDArray[np.int64]:
         """The class of every row of the table, in order; -1 if the row is suppressed. Equal numbers have equal labels."""
         work = self._work
-        kept = ~work.left_out.mask
-        classes = np.where(kept, np.cumsum(kept) - 1, -1)[work.shown.group]
+        is_kept = ~work.left_out.mask
+        classes = np.where(is_kept, np.cumsum(is_kept) - 1, -1)[work.shown.group]
         if work.order is None:
             table = work.run.table
             points = np.concatenate(list(engine_of(table).points(table, work.frequencies)))
             of_points: NDArray[np.int64] = classes[points]
             return of_points
-        found = np.empty(len(classes), dtype=np.int64)
-        found[work.order] = classes
-        return found
+        class_of_row = np.empty(len(classes), dtype=np.int64)
+        class_of_row[work.order] = classes
+        return class_of_row
 
     @property
     def cost(self) -> int | Fraction:
@@ -416,12 +423,12 @@ class SuppressionFit(ShownAsCard):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings before use."""
-        found = []
+        lines = []
         if int((~self._work.left_out.mask).sum()) == 1:
-            found.append("All rows are in one class and cannot be distinguished.")
+            lines.append("All rows are in one class and cannot be distinguished.")
         if self.parts > 1:
-            found.append(f"The table was solved in {self.parts} parts; a proven factor holds for each part by itself.")
-        return tuple(found)
+            lines.append(f"The table was solved in {self.parts} parts; a proven factor holds for each part by itself.")
+        return tuple(lines)
 
     def card(self) -> Card:
         """Summarise for display: the cost with its bounds."""

@@ -32,22 +32,22 @@ def nearest_prices(points: Units, context: Context) -> Ids | None:
 def _by_pairs(points: Units, context: Context) -> Ids:
     """Count the points within each distance, pair by pair. Points that can never share a class are farther apart than any others."""
     count, full = len(points), points.full
-    everybody, block = np.arange(count), points.apart[0]
-    found: Ids = np.empty(count, dtype=np.int64)
+    all_points, block = np.arange(count), points.apart[0]
+    distances: Ids = np.empty(count, dtype=np.int64)
     # Every point has at least one person, so no more points are needed than people.
     wanted = min(points.least, count)
     step = max(_PAIRS_AT_ONCE // max(count, 1), 1)
     for start in range(0, count, step):
         context.step("bounding the cost", start, count)
-        some = everybody[start : start + step]
-        away = points.distances(some, everybody)
-        away[block[some][:, None] != block[None, :]] = full + 1
+        batch = all_points[start : start + step]
+        distances_of_batch = points.distances(batch, all_points)
+        distances_of_batch[block[batch][:, None] != block[None, :]] = full + 1
         # Distance and index in one number.
-        keys = np.sort(np.partition(away * count + everybody, wanted - 1, axis=1)[:, :wanted], axis=1)
+        keys = np.sort(np.partition(distances_of_batch * count + all_points, wanted - 1, axis=1)[:, :wanted], axis=1)
         within = np.cumsum(points.people[keys % count], axis=1) >= points.least
-        reached = keys[np.arange(len(some)), np.argmax(within, axis=1)] // count
-        found[some] = np.where(within[:, -1], np.minimum(reached, full), full)
-    return found
+        reached = keys[np.arange(len(batch)), np.argmax(within, axis=1)] // count
+        distances[batch] = np.where(within[:, -1], np.minimum(reached, full), full)
+    return distances
 
 
 def _by_patterns(points: Units, context: Context) -> Ids:
@@ -58,26 +58,26 @@ def _by_patterns(points: Units, context: Context) -> Ids:
     in some column.
     """
     patterns = list(product(*(range(ladder.top + 1) for ladder in points.ladders)))
-    everybody = np.arange(len(points))
+    all_points = np.arange(len(points))
     shape = tuple(ladder.top + 1 for ladder in points.ladders)
     counts = np.empty((len(patterns), len(points)), dtype=np.int32)
-    for place, pattern in enumerate(patterns):
-        context.step("bounding the cost", place, len(patterns))
-        ids, count = points.alike(pattern, everybody)
-        counts[place] = sum_by(ids, points.people, count)[ids]
+    for pattern_index, pattern in enumerate(patterns):
+        context.step("bounding the cost", pattern_index, len(patterns))
+        ids, count = points.alike(pattern, all_points)
+        counts[pattern_index] = sum_by(ids, points.people, count)[ids]
     for axis in range(len(shape)):
         # From "at most this rung" to "exactly this rung", column by column, the highest rung first.
         rungs = np.moveaxis(counts.reshape(*shape, len(points)), axis, 0)
         for rung in range(shape[axis] - 1, 0, -1):
             rungs[rung] -= rungs[rung - 1]
     costs = points.priced(np.array(patterns))
-    found: Ids = np.full(len(points), points.full, dtype=np.int64)
+    distances: Ids = np.full(len(points), points.full, dtype=np.int64)
     within = np.zeros(len(points), dtype=np.int64)
-    open_still = np.ones(len(points), dtype=bool)
+    is_open = np.ones(len(points), dtype=bool)
     for cost in np.unique(costs):
-        for place in np.flatnonzero(costs == cost).tolist():
-            within += counts[place]
-        reached = open_still & (within >= points.least)
-        found[reached] = cost
-        open_still &= ~reached
-    return found
+        for pattern_index in np.flatnonzero(costs == cost).tolist():
+            within += counts[pattern_index]
+        reached = is_open & (within >= points.least)
+        distances[reached] = cost
+        is_open &= ~reached
+    return distances

@@ -45,10 +45,10 @@ class Demand:
 
     def with_others(self, others: Sequence[Demand]) -> Demand:
         """Return the demand for several sets against an adversary who knows all their columns: it implies each of them if monotone."""
-        everything = (self, *others)
-        columns = tuple(sorted({column for each in everything for column in each.columns}))
-        parts = tuple(dict.fromkeys(part for each in everything for part in each.definition.parts()))
-        return Demand(columns, all_of(parts), max(each.least for each in everything))
+        demands = (self, *others)
+        columns = tuple(sorted({column for demand in demands for column in demand.columns}))
+        parts = tuple(dict.fromkeys(part for demand in demands for part in demand.definition.parts()))
+        return Demand(columns, all_of(parts), max(demand.least for demand in demands))
 
 
 @dataclass(frozen=True)
@@ -72,24 +72,24 @@ class SetSolver:
 
     def run(self, demands: Sequence[Demand]) -> tuple[ColumnClasses, ...]:
         """Return partitions that together cover every column; columns in no set are shown unchanged."""
-        pending = sorted(demands, key=lambda each: (-each.least, -len(each.columns), each.columns))
-        done: list[tuple[Demand, ColumnClasses]] = []
+        pending = sorted(demands, key=lambda wanted: (-wanted.least, -len(wanted.columns), wanted.columns))
+        settled: list[tuple[Demand, ColumnClasses]] = []
         while pending:
             demand, *pending = pending
-            earlier = [each for each, _ in done if not set(each.columns).isdisjoint(demand.columns)]
-            found = self._solved(demand, [partition for _, partition in done])
-            if earlier and (found.solved.group[self._filled] < 0).any():
-                done = [(each, partition) for each, partition in done if each not in earlier]
-                pending = [demand.with_others(earlier), *pending]
+            overlapping = [each for each, _ in settled if not set(each.columns).isdisjoint(demand.columns)]
+            partition_found = self._solved(demand, [partition for _, partition in settled])
+            if overlapping and (partition_found.solved.group[self._filled] < 0).any():
+                settled = [(each, partition) for each, partition in settled if each not in overlapping]
+                pending = [demand.with_others(overlapping), *pending]
             else:
-                done.append((demand, found))
-        covered = {column for _, partition in done for column in partition.columns}
-        free = [column for column in range(len(self.ladders)) if column not in covered]
-        alone = [
+                settled.append((demand, partition_found))
+        covered = {column for _, partition in settled for column in partition.columns}
+        free_columns = [column for column in range(len(self.ladders)) if column not in covered]
+        unchanged = [
             ColumnClasses((column,), PartitionResult(self.frequencies.codes[column].astype(np.int64)))
-            for column in free
+            for column in free_columns
         ]
-        return (*(partition for _, partition in done if partition.columns), *alone)
+        return (*(partition for _, partition in settled if partition.columns), *unchanged)
 
     @property
     def _filled(self) -> Mask:
@@ -108,32 +108,35 @@ class SetSolver:
             least,
         )
 
-    def _solved(self, demand: Demand, done: Sequence[ColumnClasses]) -> ColumnClasses:
-        settled = {column: partition for partition in done for column in partition.columns}
+    def _solved(self, demand: Demand, partitions: Sequence[ColumnClasses]) -> ColumnClasses:
+        """Return a partition for one demand; columns of earlier partitions show the labels of these."""
+        partition_of_column = {column: partition for partition in partitions for column in partition.columns}
         units = self.units(demand.columns, demand.least)
-        fixed = [place for place, column in enumerate(demand.columns) if column in settled]
-        for place in fixed:
-            units = _shown_as(units, place, settled[demand.columns[place]].solved.group[self._filled])
-        found = self._grown(units, demand)
+        settled_columns = [index for index, column in enumerate(demand.columns) if column in partition_of_column]
+        for index in settled_columns:
+            units = _shown_as(units, index, partition_of_column[demand.columns[index]].solved.group[self._filled])
+        result = self._grown(units, demand)
         group = np.full(len(self.frequencies), -1, dtype=np.int64)
-        group[self._filled] = found.group
-        own = tuple(column for column in demand.columns if column not in settled)
-        return ColumnClasses(own, replace(found, group=group))
+        group[self._filled] = result.group
+        new_columns = tuple(column for column in demand.columns if column not in partition_of_column)
+        return ColumnClasses(new_columns, replace(result, group=group))
 
     def _grown(self, units: Units, demand: Demand) -> PartitionResult:
         """Enlarge classes until the parts of the definition that judge all classes together hold too."""
         parts = demand.definition.parts()
-        local = together_of(tuple(part for part in parts if part.local))
-        whole = together_of(tuple(part for part in parts if not part.local))
+        class_parts = together_of(tuple(part for part in parts if part.local))
+        whole_parts = together_of(tuple(part for part in parts if not part.local))
         while True:
-            found = self._by_class(units, local)
-            kept = found.group >= 0
-            if whole is None or units.least > int(units.people.sum()) or not kept.any():
-                return found
-            filled = self.frequencies.groups().select(self._filled)
-            groups = filled.select(kept).merged(found.group[kept].astype(np.int32), int(found.group.max()) + 1)
-            if whole.holds(groups.select(groups.sizes > 0)):
-                return found
+            result = self._by_class(units, class_parts)
+            is_placed = result.group >= 0
+            if whole_parts is None or units.least > int(units.people.sum()) or not is_placed.any():
+                return result
+            filled_groups = self.frequencies.groups().select(self._filled)
+            groups = filled_groups.select(is_placed).merged(
+                result.group[is_placed].astype(np.int32), int(result.group.max()) + 1
+            )
+            if whole_parts.holds(groups.select(groups.sizes > 0)):
+                return result
             units = replace(units, least=2 * units.least)
 
     def _by_class(self, units: Units, definition: GroupDefinition | None) -> PartitionResult:
@@ -147,64 +150,66 @@ class SetSolver:
 
     def _judging(self, units: Units, definition: GroupDefinition) -> Passing:
         """Return the check for groups: enough people, and the definition, which is evaluated only for those."""
-        everybody, large = self.frequencies.groups().select(self._filled), enough_people(units)
+        all_groups, large = self.frequencies.groups().select(self._filled), enough_people(units)
 
         def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
-            found = large(chosen, ids, count)
-            asked = np.zeros(len(units), dtype=bool)
-            there = found[ids]
-            asked[chosen[there]] = True
-            if there.any():
-                order = np.argsort(chosen[there], kind="stable")
-                places = np.cumsum(found) - 1
-                groups = everybody.select(asked).merged(places[ids[there]][order].astype(np.int32), int(found.sum()))
-                found[found] = ~definition.failing(groups)
-            return found
+            passes = large(chosen, ids, count)
+            to_judge = np.zeros(len(units), dtype=bool)
+            in_passing = passes[ids]
+            to_judge[chosen[in_passing]] = True
+            if in_passing.any():
+                order = np.argsort(chosen[in_passing], kind="stable")
+                new_index = np.cumsum(passes) - 1
+                groups = all_groups.select(to_judge).merged(
+                    new_index[ids[in_passing]][order].astype(np.int32), int(passes.sum())
+                )
+                passes[passes] = ~definition.failing(groups)
+            return passes
 
         return passing
 
 
-def _shown_as(units: Units, place: int, group: Ids) -> Units:
+def _shown_as(units: Units, column: int, group: Ids) -> Units:
     """Return the units with one column settled by an earlier partition: it shows the labels of its classes. Units
     suppressed there show themselves.
     """
-    ladder, codes = units.ladders[place], units.codes[place]
-    kept = group >= 0
+    ladder, codes = units.ladders[column], units.codes[column]
+    is_placed = group >= 0
     count = int(group.max(initial=-1)) + 1
     rung = np.zeros(len(units), dtype=np.int64)
-    single = replace(units, ladders=(ladder,), codes=(codes,)).select(kept)
-    rung[kept] = single.rungs(group[kept], count)[:, 0][group[kept]]
+    placed_column = replace(units, ladders=(ladder,), codes=(codes,)).select(is_placed)
+    rung[is_placed] = placed_column.rungs(group[is_placed], count)[:, 0][group[is_placed]]
     part = np.zeros(len(units), dtype=np.int64)
-    for each in range(ladder.top + 1):
-        chosen = rung == each
-        part[chosen] = ladder.parts[each][codes[chosen]]
-    labels, many = number(*pack([rung, part], [ladder.top + 1, int(part.max(initial=0)) + 1], len(units)))
-    settled = Ladder((np.arange(many, dtype=np.int32),), (0,))
+    for rung_index in range(ladder.top + 1):
+        chosen = rung == rung_index
+        part[chosen] = ladder.parts[rung_index][codes[chosen]]
+    labels, label_count = number(*pack([rung, part], [ladder.top + 1, int(part.max(initial=0)) + 1], len(units)))
+    settled = Ladder((np.arange(label_count, dtype=np.int32),), (0,))
     return replace(
         units,
-        ladders=(*units.ladders[:place], settled, *units.ladders[place + 1 :]),
-        codes=(*units.codes[:place], labels, *units.codes[place + 1 :]),
+        ladders=(*units.ladders[:column], settled, *units.ladders[column + 1 :]),
+        codes=(*units.codes[:column], labels, *units.codes[column + 1 :]),
     )
 
 
-def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], out: Mask) -> tuple[int, dict[int, int]]:
+def cells_hidden(solver: SetSolver, partitions: Sequence[ColumnClasses], is_out: Mask) -> tuple[int, dict[int, int]]:
     """Return the cost of partitions in integer units, and for each column the number of cells that do not show their
-    value; rows that are ``out`` cost all cells.
+    value; rows that are ``is_out`` cost all cells.
     """
     rows = solver.frequencies.sizes
     cost, hidden = 0, {}
     for partition in partitions:
-        group = np.where(out, -1, partition.solved.group)
-        kept = group >= 0
+        group = np.where(is_out, -1, partition.solved.group)
+        is_kept = group >= 0
         count = int(group.max(initial=-1)) + 1
         for column in partition.columns:
             ladder = solver.ladders[column]
-            single = Units((ladder,), (solver.frequencies.codes[column],), rows, rows, 1).select(kept)
-            rungs = single.rungs(group[kept], count)[:, 0]
-            sizes = sum_by(group[kept], rows[kept], count)
-            lost = int(rows[~kept].sum())
-            cost += int(np.array(ladder.costs)[rungs] @ sizes) + lost * ladder.costs[-1]
-            hidden[column] = int(sizes[rungs > 0].sum()) + lost
+            single = Units((ladder,), (solver.frequencies.codes[column],), rows, rows, 1).select(is_kept)
+            rungs = single.rungs(group[is_kept], count)[:, 0]
+            sizes = sum_by(group[is_kept], rows[is_kept], count)
+            lost_rows = int(rows[~is_kept].sum())
+            cost += int(np.array(ladder.costs)[rungs] @ sizes) + lost_rows * ladder.costs[-1]
+            hidden[column] = int(sizes[rungs > 0].sum()) + lost_rows
     return cost, hidden
 
 
@@ -229,12 +234,12 @@ def least_possible(solver: SetSolver, demands: Sequence[Demand], *, nearest: boo
 
     Bounds of sets that share no column add up.
     """
-    found = [(demand.columns, _bounded(solver, demand, nearest)) for demand in demands]
-    taken: set[int] = set()
+    bounds_of_sets = [(demand.columns, _bounded(solver, demand, nearest)) for demand in demands]
+    taken_columns: set[int] = set()
     total = LowerBounds()
-    for columns, bounds in sorted(found, key=lambda each: (-each[1].sharpest, each[0])):
-        if taken.isdisjoint(columns):
-            taken |= set(columns)
+    for columns, bounds in sorted(bounds_of_sets, key=lambda each: (-each[1].sharpest, each[0])):
+        if taken_columns.isdisjoint(columns):
+            taken_columns |= set(columns)
             total += bounds
     return total
 

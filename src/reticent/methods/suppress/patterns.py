@@ -26,7 +26,7 @@ Passing = Callable[[Ids, Ids, int], Mask]
 def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) -> Iterator[tuple[int, Pattern]]:
     """Yield patterns with the cost of a row, by increasing cost, ties by rungs."""
     start = (0,) * len(ladders)
-    heap, known = [(0, start)], {start}
+    heap, pushed = [(0, start)], {start}
     for _ in range(most):
         if not heap:
             return
@@ -35,8 +35,8 @@ def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) ->
         for column, ladder in enumerate(ladders):
             if pattern[column] < ladder.top:
                 higher = (*pattern[:column], pattern[column] + 1, *pattern[column + 1 :])
-                if higher not in known:
-                    known.add(higher)
+                if higher not in pushed:
+                    pushed.add(higher)
                     step = ladder.costs[pattern[column] + 1] - ladder.costs[pattern[column]]
                     heapq.heappush(heap, (cost + step, higher))
 
@@ -70,13 +70,14 @@ class PatternGreedy:
 
     def run(self) -> Ids:
         """Place every unit that some pattern can place."""
-        most = len(self._left)
+        total = len(self._left)
         for cost, tier in groupby(
-            cheapest_patterns(self._units.ladders, affordable(self._units)), key=lambda found: found[0]
+            cheapest_patterns(self._units.ladders, affordable(self._units)),
+            key=lambda priced_pattern: priced_pattern[0],
         ):
             if not len(self._left):
                 break
-            self._context.step("placing rows", most - len(self._left), most, f"cost {cost}")
+            self._context.step("placing rows", total - len(self._left), total, f"cost {cost}")
             self._place([pattern for _, pattern in tier])
         if len(self._left):
             self._climb()
@@ -89,8 +90,8 @@ class PatternGreedy:
             placed = self._placed(pattern)
             heapq.heappush(heap, (-int(self._units.rows[self._left[placed[1]]].sum()), order, self.count, placed))
         while heap and heap[0][0] < 0:
-            _, order, known, placed = heapq.heappop(heap)
-            if known != self.count:
+            _, order, count_then, placed = heapq.heappop(heap)
+            if count_then != self.count:
                 # Fewer units remain than when this was counted.
                 self._context.check("placing rows")
                 placed = self._placed(patterns[order])
@@ -124,13 +125,13 @@ class PatternGreedy:
             ]
             if not higher:
                 return
-            found = [self._placed(each) for each in higher]
-            rows = [int(self._units.rows[self._left[placed]].sum()) for _, placed in found]
-            fewest = [-int(ids.max(initial=0)) for ids, _ in found]
-            best = max(range(len(higher)), key=lambda place: (rows[place], fewest[place]))
+            placements = [self._placed(candidate) for candidate in higher]
+            rows = [int(self._units.rows[self._left[placed]].sum()) for _, placed in placements]
+            fewest = [-int(ids.max(initial=0)) for ids, _ in placements]
+            best = max(range(len(higher)), key=lambda index: (rows[index], fewest[index]))
             pattern = higher[best]
             if rows[best]:
-                self._take(*found[best])
+                self._take(*placements[best])
 
 
 def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], bool]:

@@ -46,23 +46,23 @@ def solve_exactly(units: Units, context: Context) -> PartitionResult:
 def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> PartitionResult:
     """Return classes of at least k single rows. The result of an algorithm with a proven factor is improved, which preserves the factor."""
     passing = enough_people(units)
-    ways: list[PartitionResult] = []
-    proven = (algorithm,) if algorithm != "auto" else ("factor", "forest")
-    for name in proven:
+    results: list[PartitionResult] = []
+    names = (algorithm,) if algorithm != "auto" else ("factor", "forest")
+    for name in names:
         if name == "forest" and (algorithm == "forest" or len(units) <= _SMALL):
-            ways.append(_in_parts(units, by_forest, _forest_factor, _PART, context))
+            results.append(_in_parts(units, by_forest, _forest_factor, _PART, context))
         if name == "factor" and (algorithm == "factor" or (units.least in (2, 3) and len(units) <= _SMALL_FACTOR)):
-            ways.append(_in_parts(units, by_factor, _factor_factor, _PART_FACTOR, context))
+            results.append(_in_parts(units, by_factor, _factor_factor, _PART_FACTOR, context))
     if algorithm in ("auto", "patterns"):
-        ways.append(PartitionResult(settled(units, _by_points(units, context), passing, context)))
-    best = min(ways, key=lambda way: units.cost(way.group))
-    known = [way for way in ways if way.factor is not None]
+        results.append(PartitionResult(settled(units, _by_points(units, context), passing, context)))
+    best = min(results, key=lambda way: units.cost(way.group))
+    with_factor = [way for way in results if way.factor is not None]
     group = best.group
     if (group >= 0).all():
         group = improved(units, group, context)
-    if not known:
+    if not with_factor:
         return PartitionResult(group)
-    strongest = min(known, key=lambda way: (way.parts, way.factor))
+    strongest = min(with_factor, key=lambda way: (way.parts, way.factor))
     return PartitionResult(group, strongest.factor, strongest.parts)
 
 
@@ -85,21 +85,26 @@ def _by_points(units: Units, context: Context) -> Ids:
 
 
 def _in_parts(
-    units: Units, solver: Solver, proven: Callable[[Units], Fraction | None], most: int, context: Context
+    units: Units, solver: Solver, proven: Callable[[Units], Fraction | None], largest_part: int, context: Context
 ) -> PartitionResult:
+    """Partition the units part by part, and return the largest proven factor of a part."""
     group, count, factors = np.full(len(units), -1, dtype=np.int64), 0, []
-    parts = list(_parts(units, most))
-    for place, part in enumerate(parts):
-        context.step("solving parts", place, len(parts))
-        own = units.select(part)
+    parts = list(_parts(units, largest_part))
+    for index, part in enumerate(parts):
+        context.step("solving parts", index, len(parts))
+        part_units = units.select(part)
         if len(part) < units.least:
             continue
-        found = solver(own, context)
-        group[part] = count + found
-        count += int(found.max(initial=-1)) + 1
-        factors.append(proven(own))
-    known = [each for each in factors if each is not None]
-    return PartitionResult(group, max(known) if known and len(known) == len(factors) else None, max(len(factors), 1))
+        part_classes = solver(part_units, context)
+        group[part] = count + part_classes
+        count += int(part_classes.max(initial=-1)) + 1
+        factors.append(proven(part_units))
+    proven_factors = [factor for factor in factors if factor is not None]
+    return PartitionResult(
+        group,
+        max(proven_factors) if proven_factors and len(proven_factors) == len(factors) else None,
+        max(len(factors), 1),
+    )
 
 
 def _parts(units: Units, most: int) -> Iterator[Ids]:

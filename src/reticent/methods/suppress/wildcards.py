@@ -41,6 +41,7 @@ class _Wildcards:
         self._starred = np.zeros(len(points), dtype=np.int64)
 
     def run(self, context: Context) -> int:
+        """Set stars until every point has enough compatible people, fewest stars first; return the number of starred cells of all rows."""
         plain = (0,) * len(self._tops)
         self._stars = {plain: np.arange(len(self._points))}
         failing = self._few(plain, np.arange(len(self._points)))
@@ -67,10 +68,10 @@ class _Wildcards:
     def _few(self, pattern: Pattern, chosen: Ids) -> Ids:
         """Return the points that would have too few compatible people under a pattern."""
         compatible = np.zeros(len(chosen), dtype=np.int64)
-        for other, there in self._stars.items():
-            both: Pattern = tuple(map(max, pattern, other))
-            together = np.concatenate([chosen, there])
-            ids, count = self._points.alike(both, together)
-            counts = sum_by(ids[len(chosen) :], self._people[there], count)
+        for other, starred_points in self._stars.items():
+            joint_pattern: Pattern = tuple(map(max, pattern, other))
+            both_points = np.concatenate([chosen, starred_points])
+            ids, count = self._points.alike(joint_pattern, both_points)
+            counts = sum_by(ids[len(chosen) :], self._people[starred_points], count)
             compatible += counts[ids[: len(chosen)]]
         return chosen[compatible < self._points.least]
