@@ -84,6 +84,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _show_version(wanted: bool) -> None:
+    """Print the version and exit if it is requested."""
     if wanted:
         from reticent import __version__
 

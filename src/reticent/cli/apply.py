@@ -51,14 +51,14 @@ def apply(
     from reticent.table import write_frame
 
     source = replace(Source.fitting(data, {} if policy is None else Policy.read(policy).reading), **reading.said())
-    there = source.columns()
+    columns_found = source.columns()
     # Later rows may lack columns that the release dropped.
-    source = replace(source, types={name: kind for name, kind in source.types.items() if name in there})
+    source = replace(source, types={name: kind for name, kind in source.types.items() if name in columns_found})
     rows = source.read()
     recoded = recode(release, rows, cast(Unseen, unseen))
     write_frame(recoded, output)
-    left_out = rows.height - recoded.height
+    suppressed_rows = rows.height - recoded.height
     notes = source.codebook().notes()
-    figures = {"output": output, "rows": recoded.height, "left_out": left_out, "notes": list(notes)}
-    said = f"{recoded.height:,} rows in {output}, {left_out:,} suppressed. The rows were not checked: this is not a release."
-    answer(PlainResult.saying(said, figures, notes=[f"Note: {note}" for note in notes]), as_json)
+    figures = {"output": output, "rows": recoded.height, "left_out": suppressed_rows, "notes": list(notes)}
+    summary = f"{recoded.height:,} rows in {output}, {suppressed_rows:,} suppressed. The rows were not checked: this is not a release."
+    answer(PlainResult.saying(summary, figures, notes=[f"Note: {note}" for note in notes]), as_json)

@@ -79,13 +79,13 @@ def assess(
     application = application_of(protect, knows or [], measure, near)
     with working("Counting unique rows ...", as_json) as context:
         rows, definitions = _load(policy, quasi or [], sensitive or [], definition, nulls, reading.said())
-        found = exposures(rows, definitions, groups, context=context)
+        measured = exposures(rows, definitions, groups, context=context)
         risks, audits = risk_views(rows, context=context), diversity_audits(rows, context=context)
-    worst, risk = min(zip(found, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
-    ok = all(exposure.holds for exposure in found)
+    worst, risk = min(zip(measured, risks, strict=True), key=lambda pair: (pair[0].k, -pair[1].together.alone))
+    ok = all(exposure.holds for exposure in measured)
     figures: dict[str, Any] = {
         **worst.as_dict(),
-        "sets": [exposure.as_dict() for exposure in found],
+        "sets": [exposure.as_dict() for exposure in measured],
         "diversity": [each.as_dict() for each in audits],
         "risk": risk.as_dict(),
         "risks": [each.as_dict() for each in risks],
@@ -94,21 +94,23 @@ def assess(
     }
     notes = []
     if failing_rows is not None:
-        written = _write_failing(failing_rows, rows, definitions)
-        figures["failing_rows"] = {"file": str(failing_rows), "rows": written}
-        notes.append(f"{written:,} failing rows are in {failing_rows} (internal; do not publish).")
+        failing_written = _write_failing(failing_rows, rows, definitions)
+        figures["failing_rows"] = {"file": str(failing_rows), "rows": failing_written}
+        notes.append(f"{failing_written:,} failing rows are in {failing_rows} (internal; do not publish).")
     if advise or application is not None:
         figures["advice"] = advice_on(definitions, application)
     if rows.unpublished:
         notes.append(f"Not published, because no role is set: {', '.join(rows.unpublished)}.")
-    tables = [part for pair in zip(found, risks, strict=True) for part in _tables(*pair, bool(rows.sensitive))]
+    tables = [part for pair in zip(measured, risks, strict=True) for part in _tables(*pair, bool(rows.sensitive))]
     tables += advice_tables(figures["advice"]) if "advice" in figures else []
     tables += [_diversity(audits), *(part for each in risks for part in _driving(each, len(risks) > 1))]
-    title, *sentences = (line for exposure in found for line in _verdicts(exposure))
+    title, *sentences = (line for exposure in measured for line in _verdicts(exposure))
     lone = [each for risk in risks for each in risk.lone]
-    named = ", ".join(f"{each.column} {each.value}" for each in lone)
-    more = [f"Examples of values that only one person has (internal; do not publish): {named}."] if lone else []
-    card = Card(title, tone=tone_of(ok), tables=tables, sentences=sentences, notes=notes, more=more)
+    lone_values = ", ".join(f"{each.column} {each.value}" for each in lone)
+    examples = (
+        [f"Examples of values that only one person has (internal; do not publish): {lone_values}."] if lone else []
+    )
+    card = Card(title, tone=tone_of(ok), tables=tables, sentences=sentences, notes=notes, more=examples)
     answer(PlainResult(figures, card, ok), as_json, details)
 
 
@@ -123,15 +125,18 @@ def _write_failing(target: Path, rows: Table, definitions: tuple[Definition, ...
     from reticent.table import table_file
 
     numbers = pl.Series("row", judged(rows, all_of(definitions)).failing_rows(), dtype=pl.UInt32)
-    shown = [*rows.identifiers, *(name for name in (*rows.quasi, *rows.sensitive) if name not in rows.identifiers)]
-    start, parts = 0, [pl.DataFrame(schema={"row": pl.UInt32, **{name: rows.schema[name] for name in shown}})]
-    for chunk in rows.held.chunks(shown):
-        numbered = chunk.select(shown).with_row_index("row", start)
+    columns_shown = [
+        *rows.identifiers,
+        *(name for name in (*rows.quasi, *rows.sensitive) if name not in rows.identifiers),
+    ]
+    start, parts = 0, [pl.DataFrame(schema={"row": pl.UInt32, **{name: rows.schema[name] for name in columns_shown}})]
+    for chunk in rows.held.chunks(columns_shown):
+        numbered = chunk.select(columns_shown).with_row_index("row", start)
         parts.append(numbered.filter(pl.col("row").is_in(numbers.implode())))
         start += chunk.height
     try:
-        found = pl.concat(parts)
-        write_new(target, b"".join(table_file("csv").write(found, found.schema)), mode=0o600)
+        failing = pl.concat(parts)
+        write_new(target, b"".join(table_file("csv").write(failing, failing.schema)), mode=0o600)
     except OSError as error:
         raise DataError(f"The failing rows cannot be written to {str(target)!r}: {error.strerror or error}.") from error
     return len(numbers)
@@ -150,7 +155,7 @@ def _load(
     from reticent.errors import PolicyError
     from reticent.policy import Policy, definition_from_text, read
 
-    said = definition_from_text(definition).parts() if definition is not None else None
+    definitions_given = definition_from_text(definition).parts() if definition is not None else None
     if not policy.endswith(".toml"):
         if Path(policy).is_dir():
             raise PolicyError(
@@ -163,7 +168,7 @@ def _load(
                 f"Or let `reticent inspect {policy}` propose a policy."
             )
         rows = read(policy, quasi=quasi, sensitive=sensitive, nulls=nulls or "refuse", **reading)
-        return rows, said or (KAnonymity(2),)
+        return rows, definitions_given or (KAnonymity(2),)
     loaded = Policy.read(policy)
     overrides: dict[str, Any] = dict(reading)
     if quasi:
@@ -172,18 +177,18 @@ def _load(
         overrides["sensitive"] = {name: loaded.hierarchies.get(name) for name in sensitive}
     if nulls is not None:
         overrides["nulls"] = nulls
-    return read(policy=loaded, **overrides), said or loaded.definition.parts()
+    return read(policy=loaded, **overrides), definitions_given or loaded.definition.parts()
 
 
 def _verdicts(exposure: Exposure) -> Iterator[str]:
     """Yield one sentence on whether the table could be published unchanged, then the verdict on each definition."""
-    said = "Safe to publish unchanged" if exposure.holds else "Not safe to publish unchanged"
+    verdict = "Safe to publish unchanged" if exposure.holds else "Not safe to publish unchanged"
     yield (
-        f"{said}: an attacker who knows {', '.join(exposure.columns)} of every person sees {exposure.groups:,} groups in "
+        f"{verdict}: an attacker who knows {', '.join(exposure.columns)} of every person sees {exposure.groups:,} groups in "
         f"{exposure.rows:,} rows."
     )
-    for each in exposure.assessments:
-        yield f"- {'True' if each.holds else 'False'}: {each.sentence}"
+    for assessment in exposure.assessments:
+        yield f"- {'True' if assessment.holds else 'False'}: {assessment.sentence}"
 
 
 def _tables(exposure: Exposure, risk: Risk, sensitive: bool) -> Iterator[CardTable]:
@@ -219,8 +224,8 @@ def _tables(exposure: Exposure, risk: Risk, sensitive: bool) -> Iterator[CardTab
         (group.people, _who(group), ", ".join(f"{value} {count}" for value, count in group.histogram.items()))
         for group in exposure.exposed
     ]
-    named = "Most exposed groups (internal; do not publish)"
-    yield CardTable(("people", "who", "sensitive values"), exposed, named, detail=True)
+    heading = "Most exposed groups (internal; do not publish)"
+    yield CardTable(("people", "who", "sensitive values"), exposed, heading, detail=True)
 
 
 def _who(group: ExposedGroup) -> str:
@@ -235,6 +240,7 @@ def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
 
 
 def _diversity(audits: tuple[DiversityAudit, ...]) -> CardTable:
+    """Return the table of the diversity of the groups."""
     several = len({each.columns for each in audits}) > 1
     rows = [
         (
@@ -270,8 +276,8 @@ def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
         "fewer unique without it",
         "re-identified without it",
     )
-    whose = f" from {', '.join(risk.together.columns)}" if several else ""
-    yield CardTable(heads, columns, f"Which columns drive the risk{whose}", detail=True)
+    by_columns = f" from {', '.join(risk.together.columns)}" if several else ""
+    yield CardTable(heads, columns, f"Which columns drive the risk{by_columns}", detail=True)
     values = [
         (f"{each.column} {each.value}", each.rows, f"{each.alone:,} ({float(each.share):.0%})", each.drives)
         for each in risk.values
@@ -310,14 +316,14 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
         concern: sorted({each.definition for each in ADVICE if each.definition in chosen and concern in each.covers})
         for concern in CONCERNS
     }
-    found = {
+    advice = {
         "concerns": dict(CONCERNS),
         "covered": covered,
         "uncovered": list(uncovered(chosen)),
         "models": [{**asdict(each), "available": each.available} for each in ADVICE],
     }
     if application is not None:
-        found["application"] = {
+        advice["application"] = {
             **asdict(application),
             "knows": sorted(application.knows),
             "models": [
@@ -332,7 +338,7 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
                 for each in judge(application)
             ],
         }
-    return found
+    return advice
 
 
 def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:

@@ -97,14 +97,14 @@ def attack(
         others = Source(str(control)).read() if control is not None else None
         if original is not None:
             table = table_or_path(original)
-            found = run_against(
+            outcome = run_against(
                 target, original=table, control=others, quasi=quasi, sensitive=sensitive, context=context
             )
         else:
-            before = Policy.read(raw).table() if raw is not None else None
-            found = run_against(
+            original_table = Policy.read(raw).table() if raw is not None else None
+            outcome = run_against(
                 table_or_path(target),
-                raw=before,
+                raw=original_table,
                 people=listed.read(),
                 control=others,
                 who=listed.who,
@@ -114,12 +114,12 @@ def attack(
     # What synthetic records reveal about the whole population is not a leak: only success in excess of the control
     # counts.
     worst = max(
-        (each.share - (original is not None) * (each.baseline or 0) for each in found if each.judged), default=0.0
+        (each.share - (original is not None) * (each.baseline or 0) for each in outcome if each.judged), default=0.0
     )
-    headline, card = None, found.card()
+    headline, card = None, outcome.card()
     if original is None and Path(target).is_dir():
-        headline = headline_of(target).beside(found.reservations)
+        headline = headline_of(target).beside(outcome.reservations)
         title, *reasons = headline.lines()
         card = replace(card, title=title, tone=headline.tone, sentences=reasons)
-    figures = {"worst": worst, "headline": None if headline is None else headline.as_json(), **found.as_dict()}
+    figures = {"worst": worst, "headline": None if headline is None else headline.as_json(), **outcome.as_dict()}
     answer(PlainResult(figures, card, limit is None or worst <= limit), as_json)

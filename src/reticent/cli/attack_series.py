@@ -75,11 +75,11 @@ class TrackingOptions:
 
     def check(self, target: str | None, others: dict[str, Any]) -> None:
         """Refuse options that do not apply to the kind of target."""
-        given = [name for name, value in others.items() if value]
-        if self.history is not None and (target is not None or given):
-            extra = "a release" if target is not None else given[0]
+        extra_options = [name for name, value in others.items() if value]
+        if self.history is not None and (target is not None or extra_options):
+            extra = "a release" if target is not None else extra_options[0]
             raise PolicyError(f"--history cannot be combined with {extra}. Remove it.")
-        mine = {
+        series_options = {
             "--mode": self.mode,
             "--ledger": self.ledger,
             "--person": self.person,
@@ -88,9 +88,9 @@ class TrackingOptions:
             "--returns": self.returns != "unknown",
             "--relative": self.relative,
         }
-        alone = [name for name, value in mine.items() if value]
-        if self.history is None and alone:
-            raise PolicyError(f"{alone[0]} applies to a series of releases: add --history.")
+        series_given = [name for name, value in series_options.items() if value]
+        if self.history is None and series_given:
+            raise PolicyError(f"{series_given[0]} applies to a series of releases: add --history.")
         if self.relative and (self.page is None or self.beside is None):
             raise PolicyError("--relative compares two series on a page: add --page and --beside.")
         if self.history is None and target is None:
@@ -114,28 +114,29 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
 
             weaker = republished(history, options.beside, context)
             learned[options.beside] = _learned(weaker, options, context)
-        told = _told(learned, options, series.m, context)
+        explained = _told(learned, options, series.m, context)
         if options.page is not None:
-            shown = {"this series": series} | ({options.beside: weaker} if options.beside else {})
-            taken = {"this series": [each.get("seconds") for each in history.facts()]}
-            _write_page(learned, shown, taken, history.check(), options, context)
-        known = waiting(history, context=context)
+            drawn_series = {"this series": series} | ({options.beside: weaker} if options.beside else {})
+            seconds = {"this series": [facts.get("seconds") for facts in history.facts()]}
+            _write_page(learned, drawn_series, seconds, history.check(), options, context)
+        waiting_people = waiting(history, context=context)
     limit = Fraction(1, series.m)
-    found = learned["this series"]
+    own_learned = learned["this series"]
     figures: dict[str, Any] = {
         "m": series.m,
-        "mode": found.mode,
-        "worlds": found.worlds,
+        "mode": own_learned.mode,
+        "worlds": own_learned.worlds,
         "series": {name: _summary(each, limit) for name, each in learned.items()},
-        "waiting": known.as_dict(),
-        "people": told,
+        "waiting": waiting_people.as_dict(),
+        "people": explained,
         "page": options.page,
     }
-    ok = found.highest <= limit
+    ok = own_learned.highest <= limit
     answer(PlainResult(figures, _card(figures, ok), ok), as_json)
 
 
 def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned:
+    """Attack one series in the requested mode; by default exactly, or by the fixpoint if that is too much."""
     from reticent.attacks import series as attack_series
 
     def attacked(mode: Any) -> Learned:
@@ -169,21 +170,23 @@ def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context
     """Return, for each series, what is learned about the requested people, or about some of the most exposed."""
     from reticent.attacks.tracking import explain
 
-    told = []
-    for name, each in learned.items():
-        chosen = [_key(each, text) for text in options.person] if options.person else _worst(each, m)
-        for person in chosen:
+    explained = []
+    for name, one_learned in learned.items():
+        chosen_people = (
+            [_key(one_learned, text) for text in options.person] if options.person else _worst(one_learned, m)
+        )
+        for person in chosen_people:
             context.step("explaining")
-            clues = explain(each, person)
-            told.append(
+            clues = explain(one_learned, person)
+            explained.append(
                 {
                     "series": name,
                     "person": person,
-                    "releases": {number: dict(values) for number, values in each[person].items()},
+                    "releases": {number: dict(values) for number, values in one_learned[person].items()},
                     "reasons": [clue.as_dict() for clue in clues],
                 }
             )
-    return told
+    return explained
 
 
 def _worst(learned: Learned, m: int) -> list[Any]:
@@ -195,12 +198,12 @@ def _worst(learned: Learned, m: int) -> list[Any]:
 def _key(learned: Learned, text: str) -> Any:
     """Return the key whose text is ``text``."""
     people = learned.tracks.people
-    found = people.filter(people.cast(str) == text)
-    if not len(found):
+    matching = people.filter(people.cast(str) == text)
+    if not len(matching):
         raise PolicyError(
             f"No release contains the person {text!r}. Write the key exactly as in the key column.", value=text
         )
-    return found[0]
+    return matching[0]
 
 
 def _write_page(
@@ -211,6 +214,7 @@ def _write_page(
     options: TrackingOptions,
     context: Context,
 ) -> None:
+    """Measure every series and write the page of figures over time."""
     from reticent.reports import measure_series, write_series_page
 
     measured = {
@@ -245,16 +249,16 @@ def _card(figures: dict[str, Any], ok: bool) -> Card:
         lines = [f"{each['person']} in {WORDS.get(each['series'], each['series'])}:"]
         lines += [f"  - {clue['text']}" for clue in each["reasons"]] or ["  - No value can be ruled out."]
         for number, values in each["releases"].items():
-            told = ", ".join(f"{value} {float(chance):.0%}" for value, chance in values.items())
-            lines.append(f"  Release {number}: {told}")
+            chances = ", ".join(f"{value} {float(chance):.0%}" for value, chance in values.items())
+            lines.append(f"  Release {number}: {chances}")
         notes.append("\n".join(lines))
     if figures["page"] is not None:
         notes.append(f"The figures over time are in {figures['page']} (internal; do not publish).")
-    waited = figures["waiting"]
-    if waited["waited"]:
+    waiting_figures = figures["waiting"]
+    if waiting_figures["waited"]:
         notes.append(
-            f"Not covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waited['waited']))} is certain of {waited['disclosed']:,} values; the greatest chance is "
-            f"{float(waited['highest']):.3g}. With balance = 'blocks' nobody waits."
+            f"Not covered by the claim: an adversary who also knows who waited in releases {', '.join(map(str, waiting_figures['waited']))} is certain of {waiting_figures['disclosed']:,} values; the greatest chance is "
+            f"{float(waiting_figures['highest']):.3g}. With balance = 'blocks' nobody waits."
         )
     title = "No sensitive value has" if ok else "Some sensitive values have"
     exposed = CardTable(heads, rows, "Exposure to an adversary who tracks people (internal; do not publish)")

@@ -119,17 +119,17 @@ def serve(
     with _service(policy) as service:
         denied = [reply.text for reply in service.reserved if not reply.ok]
         described = service.describe()
-    with listen(host, port) as place:
+    with listen(host, port) as listener:
         url = f"http://{host}:{port}"
         figures = {"url": url, "table": described["table"], "reserved_denied": denied}
         figures |= {} if warning is None else {"warning": warning}
         notes = [] if warning is None else [f"Warning: {warning}"]
         notes += [f"A reserved query is denied: {text}" for text in denied]
-        said = f"Serving table {described['table']} at {url} (queries: /v1/query, page: /)."
-        answer(PlainResult.saying(said, figures, notes=notes), as_json)
+        sentence = f"Serving table {described['table']} at {url} (queries: /v1/query, page: /)."
+        answer(PlainResult.saying(sentence, figures, notes=notes), as_json)
         run(
             lambda: _service(policy),
-            place,
+            listener,
             hosts=[host, *(hosts or ())],
             log=request_log,
             metrics=metrics,
@@ -236,9 +236,9 @@ def token(
     from reticent.policy import AuditPolicy
 
     with tokens_of(AuditPolicy.read(policy).settings) as tokens:
-        made: dict[str, Any] = {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
-    said = f"{made['revoked']} tokens of {user} were revoked." if revoke else str(made["token"])
-    answer(PlainResult.saying(said, {"user": user, **made}), as_json)
+        outcome: dict[str, Any] = {"revoked": tokens.revoke(user)} if revoke else {"token": tokens.make(user)}
+    sentence = f"{outcome['revoked']} tokens of {user} were revoked." if revoke else str(outcome["token"])
+    answer(PlainResult.saying(sentence, {"user": user, **outcome}), as_json)
 
 
 def stories(
@@ -255,8 +255,8 @@ def stories(
 
     from reticent.baselines.leaky_auditors import stories as tell
 
-    told = tell(people)
-    exposed = sum(story.ours.exposed for story in told)
+    told_stories = tell(people)
+    exposed = sum(story.ours.exposed for story in told_stories)
     tables = [
         CardTable(
             ("auditor", "asked", "refused", "people exposed", "rightly"),
@@ -266,10 +266,10 @@ def stories(
             ],
             f"{story.title}\n{story.text}",
         )
-        for story in told
+        for story in told_stories
     ]
     card = Card("Denials that leak, and denials that do not", tone=tone_of(exposed == 0), tables=tables)
-    answer(PlainResult({"stories": [asdict(story) for story in told]}, card, exposed == 0), as_json)
+    answer(PlainResult({"stories": [asdict(story) for story in told_stories]}, card, exposed == 0), as_json)
 
 
 def _service(policy: Path) -> AuditService:
@@ -310,14 +310,16 @@ def _replied(reply: dict[str, Any]) -> PlainResult:
     return PlainResult(reply, card, reply["ok"])
 
 
-def _cell(given: dict[str, Any]) -> str:
-    if not given["answered"]:
+def _cell(answer_fields: dict[str, Any]) -> str:
+    """Return the text of one answer: a number, yes, or denied."""
+    if not answer_fields["answered"]:
         return "denied"
-    if given["decimal"] is None:
-        return "yes" if given["rule"] != "empty" else "-"
-    return f"about {given['decimal']} (noisy)" if given["noisy"] else str(given["decimal"])
+    if answer_fields["decimal"] is None:
+        return "yes" if answer_fields["rule"] != "empty" else "-"
+    return f"about {answer_fields['decimal']} (noisy)" if answer_fields["noisy"] else str(answer_fields["decimal"])
 
 
 def _decided(decision: dict[str, Any]) -> str:
-    told = shown(decision["value"]) if decision["answered"] else f"denied, {decision['rule']}"
-    return f"{decision['function']} of {decision['size']:,}: {told}"
+    """Return one line for a decision."""
+    outcome = shown(decision["value"]) if decision["answered"] else f"denied, {decision['rule']}"
+    return f"{decision['function']} of {decision['size']:,}: {outcome}"

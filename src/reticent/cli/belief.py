@@ -60,56 +60,59 @@ def belief(
     with working("Computing posterior beliefs ...", as_json) as context:
         tests = Tests(delta, epsilon, _rho(rho))
         table_itself = Policy.read(raw).table() if raw is not None else None
-        asked = _where(where or [])
-        side, listed = _target(target), people_of(table_or_path(population))
-        found = beliefs_of(side, listed, sensitive, asked, table_itself, context)
-        rows = _rows(found, tests)
-    people = sum(person.people for person in found)
+        wanted_values = _where(where or [])
+        side, population_frame = _target(target), people_of(table_or_path(population))
+        posteriors = beliefs_of(side, population_frame, sensitive, wanted_values, table_itself, context)
+        rows = _rows(posteriors, tests)
+    people = sum(person.people for person in posteriors)
     disclosures = sorted((row for row in rows if row["tests"]), key=lambda row: not row["news"])
     surest = sorted(rows, key=lambda row: -row["posterior"])[:shown]
     figures: dict[str, Any] = {
         "people": people,
-        "left_out": people_asked(listed, asked) - people,
+        "left_out": people_asked(population_frame, wanted_values) - people,
         "disclosures": len(disclosures),
         "news": sum(row["news"] for row in disclosures),
         "people_disclosed": sum(row["people"] for row in _once(disclosures)),
         "beliefs": disclosures[:shown] if disclosures else surest,
-        "limits": LIMITS if all(person.exact for person in found) else f"{LIMITS} {NOT_COUNTED}",
+        "limits": LIMITS if all(person.exact for person in posteriors) else f"{LIMITS} {NOT_COUNTED}",
     }
     answer(PlainResult(figures, _card(figures), not disclosures), as_json)
 
 
-def _target(given: str) -> Any:
+def _target(target: str) -> Any:
     """Return the source of the beliefs: the folder of a release, or the table of a policy."""
-    if Path(given).is_file() and not given.endswith(".toml"):
+    if Path(target).is_file() and not target.endswith(".toml"):
         raise PolicyError(
-            f"{given} is neither the folder of a release nor a policy. Let `reticent inspect {given}` write a policy, and give that."
+            f"{target} is neither the folder of a release nor a policy. Let `reticent inspect {target}` write a policy, and give that."
         )
-    return table_or_path(given)
+    return table_or_path(target)
 
 
-def _where(given: list[str]) -> dict[str, str]:
-    read: dict[str, str] = {}
-    for text in given:
+def _where(conditions: list[str]) -> dict[str, str]:
+    """Return the value for each column from texts such as age=31."""
+    values: dict[str, str] = {}
+    for text in conditions:
         name, equals, value = text.partition("=")
         if not equals:
             raise PolicyError(f"--where needs a column and a value, such as age=31, but it is {text!r}.")
-        if name.strip() in read:
+        if name.strip() in values:
             raise PolicyError(f"--where names the column {name.strip()!r} twice. Give each column once.")
-        read[name.strip()] = value.strip()
-    return read
+        values[name.strip()] = value.strip()
+    return values
 
 
-def _rho(given: str | None) -> tuple[str, str] | None:
-    if given is None:
+def _rho(text: str | None) -> tuple[str, str] | None:
+    """Return the two numbers of --rho."""
+    if text is None:
         return None
-    parts = [part.strip() for part in given.split(",")]
+    parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2:
-        raise PolicyError(f"--rho needs two numbers, such as 0.3,0.6, but it is {given!r}.")
+        raise PolicyError(f"--rho needs two numbers, such as 0.3,0.6, but it is {text!r}.")
     return parts[0], parts[1]
 
 
-def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
+def _rows(posteriors: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
+    """Return one row per belief, with the tests that it fails."""
     return [
         {
             "quasi": dict(person.quasi),
@@ -121,7 +124,7 @@ def _rows(found: tuple[Person, ...], tests: Tests) -> list[dict[str, Any]]:
             "tests": list(tests.failing(belief, person.rows)),
             "news": tests.is_news(belief, person.rows),
         }
-        for person in found
+        for person in posteriors
         for belief in person.beliefs
     ]
 
@@ -132,6 +135,7 @@ def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _card(figures: dict[str, Any]) -> Card:
+    """Return the card: the disclosures, or the strongest beliefs."""
     rows = [
         (
             ", ".join(f"{name} {value}" for name, value in row["quasi"].items()),
@@ -142,7 +146,7 @@ def _card(figures: dict[str, Any]) -> Card:
         )
         for row in figures["beliefs"]
     ]
-    left = f"{figures['left_out']} more people of the population match no published group, or have a value that their group does not publish."
+    left_out_note = f"{figures['left_out']} more people of the population match no published group, or have a value that their group does not publish."
     return Card(
         f"{figures['disclosures']} disclosures about {figures['people_disclosed']} of {figures['people']} people; "
         f"{figures['news']} of them are new knowledge.",
@@ -150,5 +154,5 @@ def _card(figures: dict[str, Any]) -> Card:
         tables=[
             CardTable(("who", "value", "before", "after", "disclosure"), rows, "Beliefs (internal; do not publish)")
         ],
-        notes=[*([left] if figures["left_out"] else []), figures["limits"]],
+        notes=[*([left_out_note] if figures["left_out"] else []), figures["limits"]],
     )

@@ -32,16 +32,16 @@ def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = Fals
     if not keys:
         raise PolicyError("Name the private key with --sign.")
     with working("Recomputing every claim ...", as_json) as context:
-        found = verify(release, context=context)
-    if found.failures:
-        first = found.failures[0]
+        verification = verify(release, context=context)
+    if verification.failures:
+        first = verification.failures[0]
         raise DataError(f"Nothing was signed, because the release failed verification ({first.name}: {first.detail}).")
     path, certificate = open_certificate(release)
     signed = countersigned(certificate, private_keys(keys))
     write_whole(path, readable(signed))
     holders = [each["public_key"] for each in signatures_of(signed)]
-    said = f"{path} has {len(holders)} signatures: {', '.join(f'{each[:16]}...' for each in holders)}"
-    answer(PlainResult.saying(said, {"certificate": path, "signatures": holders}), as_json)
+    sentence = f"{path} has {len(holders)} signatures: {', '.join(f'{each[:16]}...' for each in holders)}"
+    answer(PlainResult.saying(sentence, {"certificate": path, "signatures": holders}), as_json)
 
 
 def export(

@@ -84,12 +84,12 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(header_style="dim", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(columns))
+    rich_table = Table(header_style="dim", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=any(columns))
     for column in columns:
-        drawn.add_column(column, overflow="fold")
+        rich_table.add_column(column, overflow="fold")
     for row in rows:
-        drawn.add_row(*(shown(cell) for cell in row))
-    return Group("", Text(title, style="bold"), drawn) if title else drawn
+        rich_table.add_row(*(shown(cell) for cell in row))
+    return Group("", Text(title, style="bold"), rich_table) if title else rich_table
 
 
 def jsonable(value: Any) -> Any:
@@ -180,16 +180,16 @@ class _Progress:
 
     def show(self, event: Event) -> None:
         """Show an event; of several in quick succession, only the first."""
-        now, same = time.monotonic(), event.stage == self._stage
-        if same and now - self._last < _MOMENT:
+        now, same_stage = time.monotonic(), event.stage == self._stage
+        if same_stage and now - self._last < _MOMENT:
             return
         self._last = now
-        if not same:
+        if not same_stage:
             self._stage = event.stage
             self._drawn.reset(self._task, description=f"{event.stage.capitalize()} ...", total=None, told="")
         share = event.share
-        told = "" if share is None else f"{share:.0%}"
-        note = f"{told} ({event.note})" if event.note else told
+        percentage = "" if share is None else f"{share:.0%}"
+        note = f"{percentage} ({event.note})" if event.note else percentage
         self._drawn.update(self._task, total=None if share is None else 1.0, completed=share or 0.0, told=note)
 
 

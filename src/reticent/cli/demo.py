@@ -74,6 +74,7 @@ def _greet(screen: Console) -> None:
 
 
 def _show(screen: Console, number: int, step: Step) -> None:
+    """Print one step of the demonstration."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -94,16 +95,17 @@ def _show(screen: Console, number: int, step: Step) -> None:
 
 
 def _rows(step: Step) -> Any:
+    """Return the rows of a step as a rich table."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
+    rich_table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), header_style="bold", show_edge=False)
     for column in step.columns:
-        drawn.add_column(column)
+        rich_table.add_column(column)
     for row in step.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    return drawn
+        rich_table.add_row(*(Text(cell) for cell in row))
+    return rich_table
 
 
 def _farewell(folder: Path, seconds: float) -> Card:

@@ -47,13 +47,19 @@ def dossier(
     from reticent.policy import Policy, read_statements
     from reticent.reports import dossier as gathered
 
-    told = Policy.read(policy) if policy is not None else None
-    said = {
-        **(told.sections.dossier if told is not None else {}),
+    original_policy = Policy.read(policy) if policy is not None else None
+    all_statements = {
+        **(original_policy.sections.dossier if original_policy is not None else {}),
         **(read_statements(statements) if statements is not None else {}),
     }
     target = output if output is not None else Path(f"dossier-{regime}.html")
     with working("Gathering evidence ...", as_json) as context:
-        made = gathered(release, regime, raw=None if told is None else told.table(), statements=said, context=context)
-        made.save(target)
-    answer(PlainResult.beside(made, {"output": target}, [f"Wrote the dossier to {target}."]), as_json)
+        gathered_dossier = gathered(
+            release,
+            regime,
+            raw=None if original_policy is None else original_policy.table(),
+            statements=all_statements,
+            context=context,
+        )
+        gathered_dossier.save(target)
+    answer(PlainResult.beside(gathered_dossier, {"output": target}, [f"Wrote the dossier to {target}."]), as_json)

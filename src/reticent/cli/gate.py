@@ -30,6 +30,6 @@ def gate(
 
     # Progress events may contain values (in the parameters of a definition), so none are shown.
     with working("Checking limits ...", as_json=True) as context:
-        found = check_limits(target, limits, context=context)
-    found.write(junit=junit, sarif=sarif, markdown=markdown)
-    answer(found, as_json)
+        verdict = check_limits(target, limits, context=context)
+    verdict.write(junit=junit, sarif=sarif, markdown=markdown)
+    answer(verdict, as_json)

@@ -44,14 +44,14 @@ def build(
     """
     from reticent.policy import Policy
 
-    chosen = Policy.read(policy)
-    method = _method(chosen, k)
+    index_policy = Policy.read(policy)
+    method = _method(index_policy, k)
     with working("Building the index ...", as_json) as context:
-        index = method.build(chosen.table(context=context), context)
+        index = method.build(index_policy.table(context=context), context)
         context.step("merging blocks")
         index.save(output, overwrite=force)
-    said = f"Saved in {output}. Keep the folder private: it holds the distinct quasi-identifier combinations of the table with their counts."
-    answer(PlainResult.saying(said, {"folder": output, **_told(index)}), as_json)
+    sentence = f"Saved in {output}. Keep the folder private: it holds the distinct quasi-identifier combinations of the table with their counts."
+    answer(PlainResult.saying(sentence, {"folder": output, **_told(index)}), as_json)
 
 
 def show(folder: IndexArgument, as_json: Json = False) -> None:
@@ -61,10 +61,10 @@ def show(folder: IndexArgument, as_json: Json = False) -> None:
     """
     from reticent.methods.bang import open_index
 
-    told = _told(open_index(folder))
+    described = _told(open_index(folder))
     words = {"points": "not stored: they exceed the memory limit", "sensitive": "none", "settings": "the defaults"}
-    card = Card(f"Index {folder}", {name: value or words.get(name, value) for name, value in told.items()})
-    answer(PlainResult({"folder": folder, **told}, card), as_json)
+    card = Card(f"Index {folder}", {name: value or words.get(name, value) for name, value in described.items()})
+    answer(PlainResult({"folder": folder, **described}, card), as_json)
 
 
 def cut(
@@ -78,8 +78,11 @@ def cut(
     """
     from reticent.methods.bang import open_index
 
-    told = _cut(open_index(folder).draft(k))
-    answer(PlainResult({"folder": folder, **told}, Card(f"Classes of {folder} for k = {k}", told)), as_json)
+    class_figures = _cut(open_index(folder).draft(k))
+    answer(
+        PlainResult({"folder": folder, **class_figures}, Card(f"Classes of {folder} for k = {k}", class_figures)),
+        as_json,
+    )
 
 
 def flat(
@@ -100,8 +103,8 @@ def flat(
 
     rows = flat_rows(open_public(release))
     write_whole(output, csv_blocks(rows.schema, [rows]))
-    said = f"{rows.height:,} rows in {output}: of the rows that match a person, those with the highest level describe that person's class."
-    answer(PlainResult.saying(said, {"file": output, "rows": rows.height, "columns": rows.columns}), as_json)
+    sentence = f"{rows.height:,} rows in {output}: of the rows that match a person, those with the highest level describe that person's class."
+    answer(PlainResult.saying(sentence, {"file": output, "rows": rows.height, "columns": rows.columns}), as_json)
 
 
 def _method(policy: Policy, k: int | None) -> Bang:
@@ -128,14 +131,15 @@ def _told(index: BangIndex) -> dict[str, Any]:
     }
 
 
-def _cut(found: BangCut) -> dict[str, Any]:
+def _cut(bang_cut: BangCut) -> dict[str, Any]:
+    """Return the figures of the classes for one k."""
     import numpy as np
 
-    people, losses = found.groups.people, found.losses
+    people, losses = bang_cut.groups.people, bang_cut.losses
     return {
-        "k": found.k,
-        "classes": found.count,
-        "regions": len(found.published),
+        "k": bang_cut.k,
+        "classes": bang_cut.count,
+        "regions": len(bang_cut.published),
         "smallest": int(people.min()),
         "median": float(np.median(people)),
         "largest": int(people.max()),

@@ -44,13 +44,13 @@ def inspect(
     """
     from reticent.policy import inspect as look
 
-    place, printed = output or Path("policy.toml"), output == Path("-")
-    if place.exists() and not force and not printed:
-        raise PolicyError(f"{place} exists already. Choose another name with -o, or overwrite it with --force.")
+    policy_file, printed = output or Path("policy.toml"), output == Path("-")
+    if policy_file.exists() and not force and not printed:
+        raise PolicyError(f"{policy_file} exists already. Choose another name with -o, or overwrite it with --force.")
     with working("Profiling every column ...", as_json) as context:
         inspected = look(
             data,
-            output=place,
+            output=policy_file,
             **reading.said(),
             template=template,
             context=context,
@@ -58,18 +58,18 @@ def inspect(
     if printed and not as_json:
         typer.echo(inspected.policy, nl=False)
         return
-    unwritten = None if printed else _unwritten(inspected, place, asked=output is not None)
-    written = None if printed or unwritten else place
+    unwritten = None if printed else _unwritten(inspected, policy_file, asked=output is not None)
+    written_file = None if printed or unwritten else policy_file
     notes = (
         [unwritten]
         if unwritten
         else [
-            f"The policy is in {place}. Read it, correct it, then:",
-            f"  reticent preview {place}",
-            f"  reticent publish {place} -o release",
+            f"The policy is in {policy_file}. Read it, correct it, then:",
+            f"  reticent preview {policy_file}",
+            f"  reticent publish {policy_file} -o release",
         ]
     )
-    answer(PlainResult.beside(inspected, {"policy": written}, notes), as_json, details)
+    answer(PlainResult.beside(inspected, {"policy": written_file}, notes), as_json, details)
 
 
 def _unwritten(inspected: Inspection, path: Path, *, asked: bool) -> str | None:

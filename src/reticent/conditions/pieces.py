@@ -147,12 +147,12 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
     marks = [end for part in parts if part is not None for end in (part.low, part.high) if end is not None]
     marks += [_where(value, kind) for values in lists if values is not None for value in values if value is not None]
     for constant in cuts.constants:
-        where = kind.place(constant)
-        marks += [float(where)] if kind is ValueType.REAL else [math.floor(where), math.ceil(where)]
-    places, sizes = _points_and_gaps(_points(marks, kind), kind)
-    values = kind.series([*(kind.at_place(where) for where in places), None])
+        point = kind.place(constant)
+        marks += [float(point)] if kind is ValueType.REAL else [math.floor(point), math.ceil(point)]
+    points, sizes = _points_and_gaps(_points(marks, kind), kind)
+    values = kind.series([*(kind.at_place(point) for point in points), None])
     # Python integers if 64 bits are too few: numpy would make them floats.
-    line, null = np.array(places, dtype=None if places[-1] < 2**63 else object), len(places)
+    line, null = np.array(points, dtype=None if points[-1] < 2**63 else object), len(points)
     members, weights, measured = [], [], []
     for meaning, part, listed in zip(meanings, parts, lists, strict=True):
         if listed is not None:
@@ -179,8 +179,9 @@ def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) ->
 
 
 def _where(value: Any, kind: ValueType) -> float:
-    place = kind.place(value)
-    return float(place) if kind is ValueType.REAL else int(place)
+    """Return the coordinate of a value as a float for reals, otherwise as an integer."""
+    coordinate = kind.place(value)
+    return float(coordinate) if kind is ValueType.REAL else int(coordinate)
 
 
 def _points(marks: Sequence[float], kind: ValueType) -> list[float]:

@@ -31,20 +31,22 @@ def expanded(node: Node, regions: LabelProducts) -> Covers:
     begins = np.stack([start[label] for start, label in zip(starts, labels, strict=True)])
     cells = sizes.prod(axis=0)
     met, weighted, total = (np.zeros(len(firsts)) for _ in range(3))
-    chunk = np.cumsum(cells) // _LARGEST_CHUNK
-    for number in np.unique(chunk).tolist():
-        low, high = np.searchsorted(chunk, [number, number + 1]).tolist()
+    chunk_of_region = np.cumsum(cells) // _LARGEST_CHUNK
+    for number in np.unique(chunk_of_region).tolist():
+        low, high = np.searchsorted(chunk_of_region, [number, number + 1]).tolist()
         owner, pieces, weights = _written_out(regions, names, sizes[:, low:high], begins[:, low:high])
         frame = pl.DataFrame([regions.pieces[n].values.gather(p).alias(n) for n, p in zip(names, pieces, strict=True)])
         true = truth(node, frame).fill_null(False).to_numpy()
         met[low:high] = np.bincount(owner, weights=true, minlength=high - low)
         weighted[low:high] = np.bincount(owner, weights=weights * true, minlength=high - low)
         total[low:high] = np.bincount(owner, weights=weights, minlength=high - low)
-    some, every = met > 0, met == cells
-    known = np.logical_and.reduce([regions.pieces[n].measured[label] for n, label in zip(names, labels, strict=True)])
-    measured = known | every | ~some
-    share = np.where(every, 1.0, np.where(some, np.where(measured, weighted / total, 0.5), 0.0))
-    return Covers(share[ids], some[ids], every[ids], measured[ids])
+    is_possible, is_certain = met > 0, met == cells
+    all_measured = np.logical_and.reduce(
+        [regions.pieces[n].measured[label] for n, label in zip(names, labels, strict=True)]
+    )
+    measured = all_measured | is_certain | ~is_possible
+    share = np.where(is_certain, 1.0, np.where(is_possible, np.where(measured, weighted / total, 0.5), 0.0))
+    return Covers(share[ids], is_possible[ids], is_certain[ids], measured[ids])
 
 
 def _held(regions: LabelProducts, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

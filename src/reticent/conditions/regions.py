@@ -48,12 +48,12 @@ class Covers:
         """The entries of some regions, by index or mask."""
         return Covers(self.share[regions], self.possible[regions], self.certain[regions], self.measured[regions])
 
-    def among(self, mine: NDArray[np.bool_]) -> Covers:
-        """The entries scattered into a larger set of regions, of which these are ``mine``; the others are not covered at all."""
-        share, measured = np.zeros(len(mine)), np.ones(len(mine), dtype=bool)
-        possible, certain = np.zeros((2, len(mine)), dtype=bool)
-        share[mine], possible[mine], certain[mine] = self.share, self.possible, self.certain
-        measured[mine] = self.measured
+    def among(self, is_entry: NDArray[np.bool_]) -> Covers:
+        """The entries scattered into a larger set of regions, of which these are ``is_entry``; the others are not covered at all."""
+        share, measured = np.zeros(len(is_entry)), np.ones(len(is_entry), dtype=bool)
+        possible, certain = np.zeros((2, len(is_entry)), dtype=bool)
+        share[is_entry], possible[is_entry], certain[is_entry] = self.share, self.possible, self.certain
+        measured[is_entry] = self.measured
         return Covers(share, possible, certain, measured)
 
     def __getitem__(self, region: int) -> Coverage:

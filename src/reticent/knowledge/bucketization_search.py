@@ -169,15 +169,15 @@ class SafeNodes(Generic[Node]):
 
 def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[Node]:
     """Return all minimal safe nodes, bottom-up; nodes above a safe node are safe without a check (monotonicity)."""
-    found: set[Node] = set()
+    safe_nodes: set[Node] = set()
     minimal: list[Node] = []
     for node in order.nodes():
-        if any(below in found for below in order.predecessors(node)):
-            found.add(node)
+        if any(finer in safe_nodes for finer in order.predecessors(node)):
+            safe_nodes.add(node)
         elif safe(node):
-            found.add(node)
+            safe_nodes.add(node)
             minimal.append(node)
-    return SafeNodes(tuple(minimal), frozenset(found))
+    return SafeNodes(tuple(minimal), frozenset(safe_nodes))
 
 
 def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]) -> SafeNodes[Levels]:
@@ -186,23 +186,29 @@ def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]
     A node is a candidate for a set of columns only if it was safe with any one of them suppressed.
     """
     columns = range(len(lattice.heights))
-    known = {lattice.top: safe(lattice.top)}
+    verdicts = {lattice.top: safe(lattice.top)}
     for size in range(1, len(lattice.heights) + 1):
         for chosen in combinations(columns, size):
-            inside = [
+            candidates = [
                 node for node in lattice.nodes() if all(node[c] == lattice.top[c] for c in columns if c not in chosen)
             ]
-            for node in inside:
-                if node in known:
+            for node in candidates:
+                if node in verdicts:
                     continue
-                if any(known.get(below) for below in lattice.predecessors(node)):
-                    known[node] = True
+                if any(verdicts.get(finer) for finer in lattice.predecessors(node)):
+                    verdicts[node] = True
                 else:
                     projections = ((*node[:c], lattice.top[c], *node[c + 1 :]) for c in chosen)
-                    known[node] = all(known[each] for each in projections if each != node) and safe(node)
-    found = frozenset(node for node, verdict in known.items() if verdict)
-    minimal = [node for node in lattice.nodes() if node in found and not found.intersection(lattice.predecessors(node))]
-    return SafeNodes(tuple(minimal), found)
+                    verdicts[node] = all(
+                        verdicts[projection] for projection in projections if projection != node
+                    ) and safe(node)
+    safe_nodes = frozenset(node for node, verdict in verdicts.items() if verdict)
+    minimal = [
+        node
+        for node in lattice.nodes()
+        if node in safe_nodes and not safe_nodes.intersection(lattice.predecessors(node))
+    ]
+    return SafeNodes(tuple(minimal), safe_nodes)
 
 
 Utility = Callable[[Buckets], float]

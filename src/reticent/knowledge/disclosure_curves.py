@@ -28,15 +28,16 @@ def save_chart(path: str | Path, known: Curve, negated: Curve, c: Fraction | Non
     if target.suffix == ".json":
         content = json.dumps(_vega_lite(known, negated, c, title), ensure_ascii=False, indent=1).encode()
     else:
-        drawn = _drawn(known, negated, c, title)
-        content = png(drawn) if target.suffix == ".png" else drawn.encode()
+        svg = _drawn(known, negated, c, title)
+        content = png(svg) if target.suffix == ".png" else svg.encode()
         if target.suffix == ".html":
-            content = _page(drawn, known, title).encode()
+            content = _page(svg, known, title).encode()
     write_whole(target, content)
     return target
 
 
 def _drawn(known: Curve, negated: Curve, c: Fraction | None, title: str) -> str:
+    """Return the chart as SVG."""
     lines = [
         ChartLine(
             name,
@@ -45,22 +46,22 @@ def _drawn(known: Curve, negated: Curve, c: Fraction | None, title: str) -> str:
         )
         for name, values in ((ANY, known), (NEGATED, negated))
     ]
-    most = max(len(known), len(negated), 2) - 1
+    most_facts = max(len(known), len(negated), 2) - 1
     level = None if c is None else (float(c), f"c = {c}")
-    return line_chart(lines, ChartAxis(_X, 0, most, whole=True), ChartAxis(_Y, 0, 1), title=title, level=level)
+    return line_chart(lines, ChartAxis(_X, 0, most_facts, whole=True), ChartAxis(_Y, 0, 1), title=title, level=level)
 
 
-def _page(drawn: str, known: Curve, title: str) -> str:
+def _page(svg: str, known: Curve, title: str) -> str:
     """Return the chart with a slider "how many facts?" that ends where a value becomes certain."""
     last = next((facts for facts, value in enumerate(known) if value == 1), len(known) - 1)
-    told = [f"{facts} facts: belief up to {float(value):.1%} ({value})" for facts, value in enumerate(known)]
-    listed = json.dumps(told, ensure_ascii=False).replace("</", "<\\/")
+    sentences = [f"{facts} facts: belief up to {float(value):.1%} ({value})" for facts, value in enumerate(known)]
+    sentences_json = json.dumps(sentences, ensure_ascii=False).replace("</", "<\\/")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title or "Background knowledge")}</title>'
-        f'<body style="font-family:sans-serif">{drawn}'
+        f'<body style="font-family:sans-serif">{svg}'
         f'<p><label>How many facts? <input id="facts" type="range" min="0" max="{last}" value="0"></label> '
-        f'<output id="told">{escape(told[0])}</output></p>'
-        f"<script>const told={listed};"
+        f'<output id="told">{escape(sentences[0])}</output></p>'
+        f"<script>const told={sentences_json};"
         'document.getElementById("facts").oninput=e=>{document.getElementById("told").value=told[e.target.value]}</script></body></html>\n'
     )
 

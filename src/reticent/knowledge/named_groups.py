@@ -54,16 +54,18 @@ class Subject:
 
     def description(self, group: int) -> str:
         """Return the common quasi-identifiers of a group, in words."""
-        told = self.seen.describe(group)
-        return ", ".join(f"{name} {value}" for name, value in told.items()) or "everybody"
+        labels = self.seen.describe(group)
+        return ", ".join(f"{name} {value}" for name, value in labels.items()) or "everybody"
 
     def people(self, group: int, many: int) -> list[str]:
         """Return names for the first people of a group: their own in order, or numbers."""
-        known: list[str] = []
+        own_names: list[str] = []
         if self.names is not None and self.group_of_row is not None:
-            known = sorted(self.names.gather(np.flatnonzero(self.group_of_row == group)).drop_nulls().to_list())[:many]
-        where = self.description(group)
-        return known + [f"person {number + 1} of ({where})" for number in range(len(known), many)]
+            own_names = sorted(self.names.gather(np.flatnonzero(self.group_of_row == group)).drop_nulls().to_list())[
+                :many
+            ]
+        description = self.description(group)
+        return own_names + [f"person {number + 1} of ({description})" for number in range(len(own_names), many)]
 
     def explain(self, k: int) -> Explanation:
         """Return the worst ``k`` facts in words, and the worst negations."""

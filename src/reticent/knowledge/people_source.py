@@ -69,10 +69,10 @@ def population_of(
         return _of_table(source, key, column, levels)
     seen = adversary_view_of(source, levels)
     groups = one_secret(seen, column)
-    known = private if private is not None else _private(source)
-    if people is None and "people" not in known:
-        return _by_pseudonym(known, source, seen, groups)
-    frame = as_polars(known["people"] if people is None else people)
+    private_tables = private if private is not None else _private(source)
+    if people is None and "people" not in private_tables:
+        return _by_pseudonym(private_tables, source, seen, groups)
+    frame = as_polars(private_tables["people"] if people is None else people)
     for name in seen.names:
         if name not in frame.columns:
             raise DataError(f"people has no column {name!r}.{did_you_mean(name, frame.columns)}")
@@ -82,6 +82,7 @@ def population_of(
 
 
 def _of_table(table: Table, key: str | None, column: str | None, levels: Mapping[str, int] | None) -> Population:
+    """Return the people of an unmodified table, by their names in a column."""
     names = key or column_of_names(table)
     if names is None:
         raise PolicyError("Statements about people need names: pass key= or identifiers= to rt.Table.")
@@ -119,7 +120,7 @@ def check_rows_are_people(table: Table) -> None:
 def one_secret(seen: AdversaryView, column: str | None) -> Groups:
     """Return the groups of one sensitive column."""
     groups = seen.true_groups
-    columns = [each.name for each in groups.domain.columns]
+    columns = [sensitive_column.name for sensitive_column in groups.domain.columns]
     if not columns:
         raise PolicyError("There is no sensitive column. Declare one with sensitive=.")
     if column is None and len(columns) > 1:
