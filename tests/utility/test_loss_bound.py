@@ -15,10 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent as rt
+from reticent.core import FrequencySet
 from reticent.definitions import GroupDefinition
 from reticent.engine import count_table
 from reticent.release.group_demands import bound_under
 from reticent.utility import (
+    DemandedValues,
     GroupDemand,
     LabelSpace,
     MeasuredUtility,
@@ -183,26 +185,43 @@ def test_compiled_loops_and_arrays_agree(monkeypatch: pytest.MonkeyPatch) -> Non
     assert by_loops == pytest.approx(by_arrays)
 
 
-@settings(max_examples=40, deadline=None)
+def demanded(frame: pl.DataFrame, k: int, diversity: int) -> bool:
+    """Whether the whole table satisfies what is demanded of groups."""
+    return frame.height >= k and frame["s"].n_unique() >= diversity
+
+
+def boxes_of(counted: FrequencySet, space: LabelSpace, k: int, diversity: int, effort: int) -> Any:
+    """The cheapest box of every point with ``k`` records and ``diversity`` sensitive values, by the compiled loops."""
+    cells = counted.histograms
+    order = np.argsort(cells.owners, kind="stable")
+    starts = np.searchsorted(cells.owners[order], np.arange(len(counted) + 1))
+    boxes, every = np.empty(len(counted)), np.arange(len(counted))
+    given = (space.codes, space.weights, space.spanned, counted.sizes, every, k)
+    values = cells.values[order].astype(np.int64)
+    cheapest_boxes(*given, starts, values, diversity, counted.domain.size, effort, boxes)
+    return boxes
+
+
+@settings(max_examples=60, deadline=None)
 @given(small_tables(8), st.booleans(), st.sampled_from([0, 5, 1000]))
 def test_boxes_are_the_cheapest_that_cover_a_record_and_k(
     drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], ranges: bool, effort: int
 ) -> None:
-    frame, quasi, _, k, _ = drawn
-    if frame.height < k or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
+    frame, quasi, _, k, diversity = drawn
+    if not demanded(frame, k, diversity) or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
         return
     counted = count_table(table_of(frame, quasi))
     space = LabelSpace.of(counted, tuple(range(len(quasi))), ranges)
-    boxes = np.empty(len(counted))
-    cheapest_boxes(space.codes, space.weights, space.spanned, counted.sizes, np.arange(len(counted)), k, effort, boxes)
-    rows = frame.select(quasi).rows()
+    boxes = boxes_of(counted, space, k, diversity, effort)
+    rows, secrets = frame.select(quasi).rows(), frame["s"].to_list()
     leaves = [sorted(set(column), key=lambda value: (value is None, value)) for column in zip(*rows, strict=True)]
     # Points are compared by their costs: the records of one have the same cheapest box.
     expected = sorted(
         min(
             group_loss([rows[place] for place in group], leaves, ranges)
-            for group in combinations(range(len(rows)), k)
-            if record in group
+            for size in range(k, len(rows) + 1)
+            for group in combinations(range(len(rows)), size)
+            if record in group and len({secrets[place] for place in group}) >= diversity
         )
         for record in range(len(rows))
     )
@@ -217,31 +236,35 @@ def test_boxes_are_the_cheapest_that_cover_a_record_and_k(
 def test_dual_prices_are_certified_by_fractions(
     drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], ranges: bool
 ) -> None:
-    """Every group of any size is worth at most what it costs, in fractions, and the prices add up to more than the cheapest boxes give."""
-    frame, quasi, _, k, _ = drawn
-    if frame.height < k or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
+    """Every group of any size that meets the demand is worth at most what it costs, in fractions, and without sensitive values the prices add up to more than the cheapest boxes give."""
+    frame, quasi, _, k, diversity = drawn
+    if not demanded(frame, k, diversity) or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
         return
     counted = count_table(table_of(frame, quasi))
     space = LabelSpace.of(counted, tuple(range(len(quasi))), ranges)
-    point_of = np.repeat(np.arange(len(counted)), counted.sizes)
-    certificate = dual_certificate(space, point_of, k)
+    cells = counted.histograms
+    point_of = np.repeat(cells.owners, cells.counts)
+    secrets = np.repeat(cells.values, cells.counts)
+    values = [DemandedValues(diversity, secrets)] if diversity > 1 else []
+    certificate = dual_certificate(space, point_of, k, values)
     labels = [hierarchy.leaves.to_list() for hierarchy in counted.hierarchies]
     rows = [tuple(values[codes[p]] for values, codes in zip(labels, counted.codes, strict=True)) for p in point_of]
     prices = [Fraction(price, certificate.scale) for price in certificate.prices]
     assert all(0 <= price <= 1 for price in prices)
     for size in range(k, len(rows) + 1):
         for group in combinations(range(len(rows)), size):
+            if len({secrets[place] for place in group}) < diversity:
+                continue
             worth = sum((prices[place] for place in group), Fraction(0))
             assert worth <= size * group_loss([rows[place] for place in group], labels, ranges)
-    boxes = np.empty(len(counted))
-    cheapest_boxes(space.codes, space.weights, space.spanned, counted.sizes, np.arange(len(counted)), k, 1000, boxes)
-    assert float(certificate.value) >= float(counted.sizes @ boxes) / counted.rows - 1e-6
+    boxes = boxes_of(counted, space, k, 1, 1000)
+    assert diversity > 1 or float(certificate.value) >= float(counted.sizes @ boxes) / counted.rows - 1e-6
 
 
 def test_some_dozens_of_records_are_bounded_by_linear_programming(monkeypatch: pytest.MonkeyPatch) -> None:
     table = random_table(18)
     priced = bound_under(table, rt.KAnonymity(4), count_table(table))
-    monkeypatch.setattr(lower_bound, "is_affordable", lambda records, rows: False)
+    monkeypatch.setattr(lower_bound, "is_affordable", lambda records, rows, values: False)
     assert bound_under(table, rt.KAnonymity(4), count_table(table)).value < priced.value < 1
 
 

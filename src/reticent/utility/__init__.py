@@ -13,7 +13,7 @@ Every figure is computed from the original table and stays with the steward.
 """
 
 from reticent.utility.cells import Cells
-from reticent.utility.dual_bound import DualCertificate, dual_certificate
+from reticent.utility.dual_bound import DemandedValues, DualCertificate, dual_certificate
 from reticent.utility.flows import (
     CodedFlows,
     DistanceBin,
@@ -66,6 +66,7 @@ __all__ = [
     "Cells",
     "CodedFlows",
     "ConclusionChange",
+    "DemandedValues",
     "DesignColumn",
     "DistanceBin",
     "DualCertificate",

@@ -6,6 +6,10 @@ so their mean is a lower bound of the loss.
 
 *Groups of k to 2k - 1 records suffice.* A larger group splits into two of at least ``k`` records, whose labels cover no more: if neither is worth more than it costs, nor is the whole.
 
+*Sensitive values.* If a group must also hold ``l`` different values of a sensitive column, only groups that do are enumerated, and larger ones need not split into two such groups. Let ``S`` be at least ``k`` and the number of
+records that suffices for any record beside the demanded values of every sensitive column (``l``, or ``1 + sum of (l - 1)`` for several). A larger group that meets the demand holds, around each of its records, a part of ``S`` records
+that meets it and whose labels cover no more. So each of its records costs at least as much as in the cheapest enumerated group of ``S`` records that holds it. No price may exceed this *cap*, by which no larger group is worth more than it costs.
+
 *Column generation.* All these groups are enumerated, but the linear program is solved over some of them; groups that are worth more than they cost at its prices join until there is none. *Certificate.* Prices are
 rounded down to whole multiples of ``1 / scale``, costs to whole multiples of the same; :func:`is_dual_feasible` compares whole numbers, group by group, and prices that fail are lowered
 together until they pass. Solver and floats are not trusted.
@@ -13,7 +17,7 @@ together until they pass. Solver and floats are not trusted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -38,7 +42,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class DualCertificate:
-    """Prices of the records in multiples of ``1 / scale``: no group of at least ``rows`` records is worth more than it costs, so ``value`` bounds the loss from below."""
+    """Prices of the records in multiples of ``1 / scale``: no group of at least ``rows`` records with the demanded sensitive values is worth more than it costs, so ``value`` bounds the loss from below."""
 
     prices: tuple[int, ...]
     scale: int
@@ -50,17 +54,30 @@ class DualCertificate:
         return Fraction(sum(self.prices), self.scale * len(self.prices))
 
 
-def is_affordable(records: int, rows: int) -> bool:
-    """Whether the groups of a table with this many records can be enumerated."""
-    return 1 < rows <= records and sum(comb(records, size) for size in _sizes(records, rows)) <= _MOST_GROUPS
+@dataclass(frozen=True)
+class DemandedValues:
+    """Different values that a group must hold in one sensitive column: how many are ``needed``, and the value ``of`` every record."""
+
+    needed: int
+    of: Ids
 
 
-def dual_certificate(space: LabelSpace, point_of: Ids, rows: int) -> DualCertificate:
-    """Prices that prove a lower bound for groups of at least ``rows`` records; ``point_of`` is the point of every record."""
-    groups = list(_groups(space, point_of, rows))
-    prices = _solved(groups, len(point_of))
-    whole = np.floor(np.clip(prices, 0, 1) * _SCALE).astype(np.int64)
-    while not is_dual_feasible(whole, groups):
+def is_affordable(records: int, rows: int, values: Sequence[int] = ()) -> bool:
+    """Whether the groups of a table with this many records can be enumerated, for groups of at least ``rows`` records and so many different ``values`` of each sensitive column."""
+    sizes = _sizes(records, rows, values)
+    return 1 < sizes.start <= records and sum(comb(records, size) for size in sizes) <= _MOST_GROUPS
+
+
+def dual_certificate(
+    space: LabelSpace, point_of: Ids, rows: int, values: Sequence[DemandedValues] = ()
+) -> DualCertificate:
+    """Prices that prove a lower bound for groups of at least ``rows`` records with the demanded ``values``; ``point_of`` is the point of every record."""
+    groups = list(_groups(space, point_of, rows, values))
+    larger = bool(values) and groups[-1].members.shape[1] < len(point_of)
+    caps = _caps(groups[-1], len(point_of)) if larger else np.full(len(point_of), _SCALE)
+    prices = _solved(groups, caps / _SCALE)
+    whole = np.minimum(np.floor(np.clip(prices, 0, 1) * _SCALE).astype(np.int64), caps)
+    while not is_dual_feasible(whole, groups, caps):
         whole = whole - (whole >> 20) - 1
         whole[whole < 0] = 0
     return DualCertificate(tuple(whole.tolist()), _SCALE, rows)
@@ -79,21 +96,36 @@ class SizedGroups:
         return np.floor(self.costs * (1 - 1e-12) * _SCALE).astype(np.int64)
 
 
-def is_dual_feasible(prices: Ids, groups: list[SizedGroups]) -> bool:
-    """Whether no record costs more than 1 and no group is worth more than it costs, in whole numbers."""
-    if (prices < 0).any() or (prices > _SCALE).any():
+def is_dual_feasible(prices: Ids, groups: list[SizedGroups], caps: Ids) -> bool:
+    """Whether no price exceeds its cap, at most 1, and no group is worth more than it costs, in whole numbers."""
+    if (prices < 0).any() or (prices > caps).any():
         return False
     return all((prices[each.members].sum(axis=1) <= each.whole_costs).all() for each in groups)
 
 
-def _sizes(records: int, rows: int) -> range:
-    return range(rows, min(2 * rows - 1, records) + 1)
+def _caps(largest: SizedGroups, records: int) -> Ids:
+    """For every record the cost of the cheapest of the largest groups that holds it, at most 1, in multiples of ``1 / scale`` rounded down."""
+    caps = np.full(records, _SCALE)
+    size = largest.members.shape[1]
+    np.minimum.at(caps, largest.members.ravel(), np.repeat(largest.whole_costs // size, size))
+    return caps
 
 
-def _groups(space: LabelSpace, point_of: Ids, rows: int) -> Iterator[SizedGroups]:
-    """All groups of ``rows`` to ``2 * rows - 1`` records with their costs."""
-    for size in _sizes(len(point_of), rows):
+def _sizes(records: int, rows: int, values: Sequence[int] = ()) -> range:
+    """The sizes of the groups that are enumerated."""
+    least, beside = max([rows, *values]), 1 + sum(needed - 1 for needed in values)
+    return range(least, min(max(2 * least - 1, beside), records) + 1)
+
+
+def _groups(
+    space: LabelSpace, point_of: Ids, rows: int, demanded: Sequence[DemandedValues] = ()
+) -> Iterator[SizedGroups]:
+    """All groups of the enumerated sizes that hold the demanded values, with their costs."""
+    for size in _sizes(len(point_of), rows, [each.needed for each in demanded]):
         members = np.array(list(combinations(range(len(point_of)), size)), dtype=np.int64)
+        for each in demanded:
+            held = np.sort(each.of[members], axis=1)
+            members = members[1 + (np.diff(held, axis=1) != 0).sum(axis=1) >= each.needed]
         costs = np.zeros(len(members))
         for column, weight in enumerate(space.weights):
             values = np.sort(space.codes[point_of, column][members], axis=1).astype(np.int64)
@@ -108,12 +140,13 @@ def _groups(space: LabelSpace, point_of: Ids, rows: int) -> Iterator[SizedGroups
         yield SizedGroups(members, size * costs)
 
 
-def _solved(groups: list[SizedGroups], records: int) -> NDArray[np.float64]:
-    """Prices that maximize the dual objective, by column generation; those of the last round if it does not converge."""
+def _solved(groups: list[SizedGroups], caps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Prices up to their caps that maximize the dual objective, by column generation; those of the last round if it does not converge."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     # The program starts with the cheapest groups of each size.
+    records = len(caps)
     chosen = [np.argsort(each.costs, kind="stable")[:_ADDED] for each in groups]
     prices = np.zeros(records)
     for _ in range(_ROUNDS):
@@ -127,7 +160,7 @@ def _solved(groups: list[SizedGroups], records: int) -> NDArray[np.float64]:
             -np.ones(records),
             A_ub=rows,
             b_ub=np.concatenate([costs for _, costs in parts]),
-            bounds=(0, 1),
+            bounds=[(0.0, cap) for cap in caps.tolist()],
             method="highs",
         )
         if solved.x is None:

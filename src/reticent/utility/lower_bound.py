@@ -12,8 +12,8 @@ a missing value, which belongs to no range). ``D = sum_c w_c delta_c``.
 order: ``delta_c`` is at most the difference of these numbers, whose range is the number of distinct values less one. A missing value adds one leaf and, beside ``a`` numbers, ``a (s - a)``
 pairs.
 
-*Box bound.* The group of a record holds ``k`` records, so it costs at least as much as the cheapest labels that cover the record and ``k`` records; these are found by branch and bound. All records of the group are also within
-distance ``D <= cost(G)`` of the record, hence so are as many different sensitive values as the definition demands. The mean over all records of the larger of the two is a lower bound of the loss.
+*Box bound.* The group of a record holds ``k`` records and as many different sensitive values as the definition demands, so it costs at least as much as the cheapest labels that cover the record, ``k`` records and these
+values; they are found by branch and bound, for one sensitive column at a time. All records of the group are also within distance ``D <= cost(G)`` of the record, hence so are the demanded values. The mean over all records of the largest of these is a lower bound of the loss.
 
 *Pair bound.* By the lemma ``s * cost(G) >= s / floor(s^2 / 4) * (sum of D over the pairs of G)``. Split the cost of a pair between its two records in the ratio of any positive prices
 ``p_i : p_j``, fixed beforehand. The ``s - 1`` shares of a record are on average at least the mean of its ``k - 1`` smallest shares in the whole table, and ``s (s - 1) / floor(s^2 / 4)`` does not
@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from reticent.core import FrequencySet, leaves_in_order
 from reticent.utility import _kernels
-from reticent.utility.dual_bound import dual_certificate, is_affordable
+from reticent.utility.dual_bound import DemandedValues, dual_certificate, is_affordable
 from reticent.utility.partition_optimum import MOST_RECORDS, least_loss
 
 Floats = NDArray[np.float64]
@@ -57,8 +57,8 @@ _ARRAYS = 20_000_000
 """Maximum pairs of points times columns for which numpy is as fast as compiled loops including their loading time."""
 _WHOLE = 4_000_000_000
 """Maximum pairs of points times columns for an exhaustive comparison; above it records are sampled."""
-_BOXES = 20_000
-"""Maximum boxes that branch and bound visits for one record; then the minimum over the open nodes is used."""
+_BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 400_000, 400_000_000
+"""Boxes that branch and bound may visit for one record, at least and at most, and for all records; then the minimum over the open nodes is used."""
 _MOST_BOXED = 50
 """Maximum group size for branch and bound; larger groups are bounded by distances."""
 _SWEEPS = 3
@@ -196,9 +196,12 @@ def _set_bound(
                 boxes = np.maximum(search.boxes(every, radii), search.value_radii(every))
                 best = max(best, _mean(points, np.minimum(boxes, most)))
             prices = np.maximum(shares, 1e-9)
-        if is_affordable(points.rows, demand.rows):
-            record = np.repeat(every, points.sizes)
-            best = max(best, float(dual_certificate(space, record, demand.rows).value))
+        needed = [count for count in demand.values.values() if count > 1]
+        if is_affordable(points.rows, demand.rows, needed):
+            cells = points.histograms
+            record = np.repeat(cells.owners, cells.counts) if needed else np.repeat(every, points.sizes)
+            values = [DemandedValues(count, np.repeat(own, cells.counts)) for count, own, _ in search.demanded]
+            best = max(best, float(dual_certificate(space, record, demand.rows, values).value))
         return LowerBound(_rounded_down(best, len(points)))
     return _sampled(points, search, most)
 
@@ -232,26 +235,46 @@ class _Nearest:
                 sums[block], last[block] = self._shares(chosen[block], prices, others)
         return self._factor * sums, 2 * last
 
+    @cached_property
+    def demanded(self) -> list[tuple[int, Ids, int]]:
+        """For each sensitive column of which groups need several values: how many, the value of every cell of the histograms, and the number of values."""
+        found = []
+        for name, needed in self.demand.values.items():
+            codes, column = self.points.domain.together([name])
+            if needed > 1:
+                found.append((needed, codes[self.points.histograms.values].astype(np.int64), column.size))
+        return found
+
     def boxes(self, chosen: Ids, radii: Floats) -> Floats:
-        """For each chosen point a lower bound on the cost of labels that cover it and the demanded number of records; at least its radius."""
+        """For each chosen point a lower bound on the cost of labels that cover it, the demanded number of records and of different sensitive values; at least its radius."""
         found = radii.copy()
         if self.compiled and self.demand.rows <= _MOST_BOXED:
-            given = (self.space.codes, self.space.weights, self.space.spanned, self.points.sizes, chosen)
-            _kernels.cheapest_boxes(*given, self.demand.rows, _BOXES, found)
-        return np.maximum(found, radii)
+            space, nobody = self.space, np.zeros(len(self.points) + 1, dtype=np.int64)
+            given = (space.codes, space.weights, space.spanned, self.points.sizes, chosen, self.demand.rows)
+            effort = min(max(_ALL_BOXES // max(len(chosen), 1), _BOXES), _MOST_BOXES)
+            boxes = np.empty(len(chosen))
+            _kernels.cheapest_boxes(*given, nobody, nobody[:0], 1, 1, effort, boxes)
+            found = np.maximum(found, boxes)
+            cells = self.points.histograms
+            order = np.argsort(cells.owners, kind="stable")
+            starts = np.searchsorted(cells.owners[order], np.arange(len(self.points) + 1))
+            for needed, own, size in self.demanded:
+                if needed <= _MOST_BOXED:
+                    _kernels.cheapest_boxes(*given, starts, own[order], needed, size, effort, boxes)
+                    found = np.maximum(found, boxes)
+        return found
 
     def value_radii(self, chosen: Ids) -> Floats:
         """For each chosen point the distance within which the demanded number of sensitive values occurs."""
         radii = np.zeros(len(chosen))
         cells = self.points.histograms
-        for name, needed in self.demand.values.items():
-            codes, column = self.points.domain.together([name])
-            own, found = codes[cells.values], np.empty(len(chosen))
+        for needed, own, size in self.demanded:
+            found = np.empty(len(chosen))
             if len(np.unique(own)) < needed:
                 return np.full(len(chosen), np.inf)
             if self.compiled:
                 given = (self.space.codes, self.space.weights, self.space.spanned, cells.owners, own, chosen)
-                _kernels.value_distances(*given, needed, column.size, found)
+                _kernels.value_distances(*given, needed, size, found)
             else:
                 order = np.argsort(own, kind="stable")
                 firsts = np.flatnonzero(np.diff(own[order], prepend=-1))
