@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reticent.base.context import Context
 from reticent.errors import Cancelled, PolicyError
-from reticent.methods.marginals.graphical_model import GraphicalModel, ImpossibleCells, fitted, shared_out
+from reticent.methods.marginals.graphical_model import GraphicalModel, ImpossibleCells, fitted
 from reticent.methods.marginals.junction_tree import JunctionTree, model_cells
 from reticent.methods.marginals.noisy_table import Measurement
 
@@ -112,17 +112,6 @@ def test_impossible_cells_get_no_records() -> None:
     drawn = model.records(1000, 3)
     assert not ((drawn["a"] == 1) & (drawn["b"] != 1)).any()
     assert model.marginal(("a", "b")).reshape(2, 3)[1] == pytest.approx([0, model.marginal(("a",))[1], 0])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.integers(0, 50), st.integers(0, 2**32))
-@settings(deadline=None)
-def test_parts_add_up_and_are_less_than_one_from_their_share(shares: list[float], count: int, seed: int) -> None:
-    given_ = np.array(shares)
-    parts = shared_out(given_, count, np.random.default_rng(seed))
-    total = given_.sum()
-    expected = count * (given_ / total if total > 0 else np.full(len(given_), 1 / len(given_)))
-    assert parts.sum() == count
-    assert np.abs(parts - expected).max() < 1 + 1e-6
 
 
 def test_a_model_that_does_not_fit_into_memory_is_refused_in_words() -> None:

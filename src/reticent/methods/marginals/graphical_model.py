@@ -6,7 +6,6 @@ AIM, so numpy is used here. A test compares the results of both.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from reticent.base.context import Context
 from reticent.errors import PolicyError
 from reticent.methods.marginals.junction_tree import Array, Clique, JunctionTree, model_cells, others
+from reticent.methods.marginals.model_records import model_records
 from reticent.methods.marginals.noisy_table import Measurement
 
 MOST_MODEL_CELLS = 100_000_000
@@ -106,40 +106,8 @@ class GraphicalModel:
         return 8 * model_cells(self.sizes, [*self.tree.cliques, columns]) / _MEGABYTE
 
     def records(self, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
-        """``count`` synthetic records as category codes of cells. Clique by clique, records that agree so far are allotted in proportion to the model; fractional remainders are sampled."""
-        source = np.random.default_rng(seed)
-        drawn: dict[str, NDArray[np.int64]] = {}
-        for number, clique in enumerate(self.tree.cliques):
-            shared = self.tree.separators[number]
-            fresh = tuple(name for name in clique if name not in shared)
-            order = [clique.index(name) for name in (*shared, *fresh)]
-            shape = [self.sizes[name] for name in fresh]
-            table = self._shares[number].transpose(order).reshape(-1, math.prod(shape))
-            keys = np.zeros(count, dtype=np.int64)
-            for name in shared:
-                keys = keys * self.sizes[name] + drawn[name]
-            cells = np.empty(count, dtype=np.int64)
-            rows = np.argsort(keys, kind="stable")
-            present, starts = np.unique(keys[rows], return_index=True)
-            for key, of_key in zip(present, np.split(rows, starts[1:]), strict=True):
-                parts = np.repeat(np.arange(table.shape[1]), shared_out(table[key], len(of_key), source))
-                cells[of_key] = source.permutation(parts)
-            drawn.update(zip(fresh, np.unravel_index(cells, shape), strict=True))
-        return {name: drawn[name].astype(np.int64) for name in self.sizes}
-
-
-def shared_out(shares: Array, count: int, source: np.random.Generator) -> NDArray[np.int64]:
-    """Integers that sum to ``count`` and are proportional to ``shares`` in expectation, each within one of its exact share: systematic sampling of the fractions in random order."""
-    total = shares.sum()
-    expected = count * (shares / total if total > 0 else np.full(len(shares), 1 / len(shares)))
-    parts: NDArray[np.int64] = np.floor(expected).astype(np.int64)
-    left = count - int(parts.sum())
-    if left > 0:
-        order = source.permutation(len(parts))
-        ends = np.cumsum((expected - parts)[order])
-        marks = (source.random() + np.arange(left)) * (ends[-1] / left)
-        np.add.at(parts, order[np.minimum(np.searchsorted(ends, marks, side="right"), len(parts) - 1)], 1)
-    return parts
+        """``count`` synthetic records as category codes of cells (:func:`model_records`)."""
+        return model_records(self.tree, self._shares, count, seed)
 
 
 @dataclass(frozen=True)
