@@ -118,18 +118,16 @@ class JunctionTree:
     def probabilities(self, logarithms: Sequence[Array]) -> list[Array]:
         """The distribution of every clique, where the whole distribution is proportional to the exponential of the sum of ``logarithms``, one array for each clique (minus infinity: impossible)."""
         collected = list(logarithms)
-        upward: dict[int, Array] = {}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for child, parent, summed, _, _, beside_parent in reversed(self._edges):
-                upward[child] = _log_sum(collected[child], summed)
-                collected[parent] = collected[parent] + upward[child].reshape(beside_parent)
-            top = collected[0]
-            weights = np.exp(top - top.max())
-            found: list[Array] = [weights / weights.sum()] * len(self.cliques)
-            for child, parent, _, summed, beside_child, _ in self._edges:
-                down = np.log(found[parent].sum(axis=summed)) - upward[child]
-                possible = np.where(np.isneginf(upward[child]), -np.inf, down)
-                found[child] = np.exp(collected[child] + possible.reshape(beside_child))
+        weights, sums = list(collected), list(collected)
+        for child, parent, summed, _, _, beside_parent in reversed(self._edges):
+            weights[child], sums[child], message = _summed_out(collected[child], summed)
+            collected[parent] = collected[parent] + message.reshape(beside_parent)
+        top = np.exp(collected[0] - collected[0].max())
+        found: list[Array] = [top / top.sum()] * len(self.cliques)
+        for child, parent, _, summed, beside_child, _ in self._edges:
+            shared = found[parent].sum(axis=summed)
+            ratio = np.divide(shared, sums[child], out=np.zeros_like(shared), where=sums[child] > 0)
+            found[child] = weights[child] * ratio.reshape(beside_child)
         return found
 
 
@@ -139,11 +137,11 @@ def others(clique: Clique, kept: Iterable[str]) -> tuple[int, ...]:
     return tuple(axis for axis, name in enumerate(clique) if name not in columns)
 
 
-def _log_sum(logarithms: Array, axes: tuple[int, ...]) -> Array:
-    """The logarithm of the sum of exponentials over some axes."""
-    if not axes:
-        return logarithms
+def _summed_out(logarithms: Array, axes: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Weights with a largest of 1 for each cell of the remaining axes (0 where all are impossible), their sums over ``axes``, and the logarithms of the sums of exponentials."""
     largest = logarithms.max(axis=axes, keepdims=True)
     largest[np.isneginf(largest)] = 0.0
-    summed: Array = np.log(np.exp(logarithms - largest).sum(axis=axes)) + largest.squeeze(axis=axes)
-    return summed
+    weights = np.exp(logarithms - largest)
+    sums = weights.sum(axis=axes)
+    with np.errstate(divide="ignore"):
+        return weights, sums, np.log(sums) + largest.reshape(sums.shape)

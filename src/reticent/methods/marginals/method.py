@@ -66,7 +66,7 @@ class Marginals:
         unit: ``"row"``, ``"person"`` or ``"household"``; by default that of the table.
         impossible: conditions that no record can meet, such as ``"age < 15 and children > 0"``; declared before the data are looked at.
         rows: how many synthetic records to draw; by default the noisy estimate of their number, or the number itself where it is public.
-        degree: the largest number of columns of a marginal that AIM chooses.
+        degree: the largest number of columns of a marginal that AIM chooses; with 3 models learned from the records predict better, and pairs are worse by a twentieth.
         megabytes: the largest model that AIM builds.
         budget: the totals that all noisy releases of the data set may cost together, such as ``{"epsilon": 3, "delta": "1e-5"}``.
 
@@ -82,8 +82,8 @@ class Marginals:
     unit: ProtectedUnit | None = None
     impossible: Sequence[str] = ()
     rows: int | None = None
-    degree: int = 3
-    megabytes: float = 80.0
+    degree: int = 2
+    megabytes: float = 16.0
     budget: Mapping[str, Any] | None = None
 
     keeps: ClassVar[frozenset[Kind]] = frozenset({"plan"})
@@ -200,7 +200,7 @@ class Marginals:
             "unit": self.unit,
             "impossible": list(self.impossible) or None,
             "rows": self.rows,
-            "degree": self.degree if self.select == "aim" and self.degree != 3 else None,
+            "degree": self.degree if self.select == "aim" and self.degree != 2 else None,
         }
         return {"name": "Marginals", **{name: each for name, each in given.items() if each is not None}}
 
