@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reticent.core.adversary_view import AdversaryColumn
 from reticent.core.covers import cover
 from reticent.table.meaning import Anything, Interval, Missing, Prefix, Value, Values
 from tests.sampling import examples
@@ -89,3 +90,15 @@ def test_ranges_hold_what_lies_between_their_ends(
                 or (value == low + width and closed in ("right", "both") and (width > 0 or closed == "both"))
             )
             assert bool(fits) == inside
+
+
+def test_a_column_matches_the_same_values_once_and_every_other_question_anew() -> None:
+    column = AdversaryColumn.of(pl.Series("age", ["3", "4"]), {"3": Value("3"), "4": Value("4")})
+    values = pl.Series("age", ["4", None])
+    first = column.cover(values)
+    assert column.cover(pl.Series("age", ["4", None])) is first
+    others = [(values, False), (pl.Series("age", ["3", None]), True), (pl.Series("age", [4, None]), True)]
+    for asked, unknown in others:
+        mine = column.cover(asked, null_is_unknown=unknown)
+        again = cover(asked, column.meanings, "age", null_is_unknown=unknown)
+        assert (mine.values.tolist(), mine.labels.tolist()) == (again.values.tolist(), again.labels.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -38,6 +39,7 @@ from reticent.table import (
 
 NOWHERE, SEVERAL = -1, -2
 _MOST_COMPARED = 500
+_COVERS_KEPT = 4
 _Array = NDArray[np.int64]
 
 
@@ -56,8 +58,21 @@ class AdversaryColumn:
         return self.labels.cast(pl.String).fill_null(NULL_LABEL).to_list()
 
     def cover(self, values: pl.Series, *, null_is_unknown: bool = True) -> Cover:
-        """Which of some distinct values match which label. A null is either unknown (all labels match) or a missing value."""
-        return cover(values, self.meanings, self.name, null_is_unknown=null_is_unknown)
+        """Which of some distinct values match which label. A null is either unknown (all labels match) or a missing value.
+
+        The last few answers are kept: adversaries look up the same people one after another.
+        """
+        for known, unknown, matches in self._covers:
+            if unknown == null_is_unknown and known.dtype == values.dtype and known.equals(values):
+                return matches
+        matches = cover(values, self.meanings, self.name, null_is_unknown=null_is_unknown)
+        self._covers.appendleft((values, null_is_unknown, matches))
+        return matches
+
+    @cached_property
+    def _covers(self) -> deque[tuple[pl.Series, bool, Cover]]:
+        """The values that were looked up last, how nulls were read, and what matched."""
+        return deque(maxlen=_COVERS_KEPT)
 
     @classmethod
     def of(cls, series: pl.Series, meanings: Mapping[str, Meaning] | None = None) -> AdversaryColumn:
