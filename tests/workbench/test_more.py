@@ -117,6 +117,30 @@ def test_a_plan_answers_while_its_slider_moves(page: Any, name: str, slider: str
     assert shown(page) != before
 
 
+def test_methods_with_differential_privacy_are_compared_before_and_after_looking_at_the_rows(page: Any) -> None:
+    pytest.importorskip("opendp")
+    page.goto(versioned(page, "more/choose"))
+    named = [line.partition(" = ")[0].strip('"') for line in page.input_value("[name=domain]").splitlines()]
+    assert {"age", "illness"} <= set(named)
+    public = {
+        "age": "{ low = 0, high = 100, bins = 5 }",
+        "town": "['Ulm', 'Bonn', 'Kiel', 'Jena']",
+        "illness": str(DOMAIN),
+    }
+    domain = "\n".join(f"{name} = {public[name]}" for name in named if name in public)
+    settings = {"epsilons": "1, 3", "domain": domain, "marginals": "age x illness"}
+    told = answered(page, "choose", "What is to be expected", **settings)
+    assert "AIM, 1" in told
+    assert "the listed marginals, 3" in told
+    assert "steward alone" not in told
+    told = asked(page, "Measure on the rows too")
+    assert "steward alone" in told
+    assert "two way error" in told
+    page.fill("[name=domain]", "age = ?")
+    page.click("main form button:has-text('What is to be expected')")
+    page.wait_for_selector("#result .failed:has-text('Write one column on a line')")
+
+
 def test_facts_are_weighed_and_asked_about(page: Any) -> None:
     assert "certain after" in answered(page, "knowledge", most=4)
     assert page.locator("#result svg.curve circle").count() == 5

@@ -12,6 +12,7 @@ import pytest
 import reticent as rt
 from reticent.errors import PolicyError
 from reticent.policy import Policy, publish_policy
+from reticent.workbench.pages.more import public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.worker import TASKS
 
@@ -247,3 +248,29 @@ def test_a_plain_file_is_attacked_with_named_or_proposed_columns(folder: Path) -
     assert named["cards"] == [verticals.plain_card(rt.attack(table).card())]
     proposed = verticals.file_attack(Told(), path, "")  # type: ignore[arg-type]
     assert proposed["cards"][0]["tables"][0]["rows"]
+
+
+def test_methods_with_differential_privacy_are_compared_by_columns_that_are_declared(folder: Path, policy: str) -> None:
+    pytest.importorskip("opendp")
+    domain = "age = { low = 0, high = 100, bins = 5 }\nsex = ['f', 'm']"
+    found = verticals.dp_comparison(Told(), str(folder), policy, "1, 3", "1e-6", domain, "age x sex")  # type: ignore[arg-type]
+    (card,) = found["cards"]
+    assert [row[:2] for row in card["tables"][0]["rows"]] == [
+        [method, epsilon] for epsilon in ("1", "3") for method in ("AIM", "MST", "the listed marginals")
+    ]
+    assert not card["notes"]
+    with pytest.raises(PolicyError, match="one column on a line"):
+        verticals.dp_comparison(Told(), str(folder), policy, "1", "1e-6", "age = ?", "")  # type: ignore[arg-type]
+
+
+def test_only_levels_that_the_rows_do_not_decide_are_offered_as_public_values() -> None:
+    content = {
+        "roles": {"quasi": ["age", "town", 'a "b"'], "sensitive": ["illness"]},
+        "hierarchies": {
+            "age": {"kind": "intervals", "widths": [5], "domain": [0, 120]},
+            "town": {"kind": "intervals", "widths": [5]},
+        },
+    }
+    lines = public_values(content).splitlines()
+    assert lines == ['"age" = { level = 1 }', '"town" = []', '"a \\"b\\"" = []', '"illness" = []']
+    assert public_values({**content, "method": {"name": "Marginals", "domain": {"age": [1]}}}) == ""

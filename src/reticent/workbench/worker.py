@@ -32,6 +32,7 @@ TASKS = {
     "synthetic_plan": "reticent.workbench.tasks.verticals",
     "randomized_plan": "reticent.workbench.tasks.verticals",
     "noise_plan": "reticent.workbench.tasks.verticals",
+    "dp_comparison": "reticent.workbench.tasks.verticals",
     "knowledge_curve": "reticent.workbench.tasks.verticals",
     "what_if": "reticent.workbench.tasks.verticals",
     "views_check": "reticent.workbench.tasks.verticals",

@@ -41,6 +41,15 @@ def test_expected_errors_fall_with_epsilon_and_spend_nothing() -> None:
     )
 
 
+def test_every_column_has_its_expected_error_by_method_and_epsilon() -> None:
+    card = rt.synthesize.compare(table(), ["1/2", 2], {"pair": METHODS["pair"]}).card()
+    columns = card.tables[1]
+    assert columns.heads == ("column", "pair, 1/2", "pair, 2")
+    assert [row[0] for row in columns.rows] == ["sex", "ill"]
+    compared = rt.synthesize.compare(table(), [2], {"pair": METHODS["pair"]}).draws[0]
+    assert columns.rows[1][2] == f"{compared.expected.figures['error of ill']:.2%}"
+
+
 def test_measured_errors_are_the_stewards_own() -> None:
     compared = rt.synthesize.compare(table(), [2], METHODS, measure=True)
     assert [each.method for each in compared.draws] == ["pair", "counts"]

@@ -18,6 +18,7 @@ STEWARD_ONLY = (
     "Measured errors were computed from the records themselves, on samples that were not charged to a budget. They are for the steward alone: nothing was charged, recorded or published, and publishing one of them, "
     "or a choice that only they explain, discloses something about the records that no epsilon covers. Choose by the expected errors where the choice itself must be private."
 )
+_ERROR = "error of "
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ErrorComparison(ShownAsCard):
         names = list(dict.fromkeys(name for comparison in self.draws for name in comparison.measured or {}))
         rows = []
         for comparison in self.draws:
-            shares = [figure for name, figure in comparison.expected.figures.items() if name.startswith("error of ")]
+            shares = [figure for name, figure in comparison.expected.figures.items() if name.startswith(_ERROR)]
             expected = f"{max(shares):.4f}" if shares else comparison.expected.words
             measured_figures = [
                 f"{comparison.measured[name]:.4f}" if comparison.measured and name in comparison.measured else ""
@@ -65,7 +66,24 @@ class ErrorComparison(ShownAsCard):
             ]
             rows.append((comparison.method, str(comparison.epsilon), expected, *measured_figures))
         headings = ("method", "epsilon", "expected, worst column", *(name.replace("_", " ") for name in names))
-        return Card("Errors compared", tables=[CardTable(headings, rows)], notes=[STEWARD_ONLY] if names else [])
+        tables = [CardTable(headings, rows)]
+        by_column = self._errors_by_column()
+        if by_column:
+            titles = ("column", *(f"{comparison.method}, {comparison.epsilon}" for comparison in self.draws))
+            tables.append(CardTable(titles, by_column, "Share of the records that noise is expected to move"))
+        return Card("Errors compared", tables=tables, notes=[STEWARD_ONLY] if names else [])
+
+    def _errors_by_column(self) -> list[tuple[str, ...]]:
+        """A row for each column: the expected error of its marginal, by method and epsilon."""
+        expected = [comparison.expected.figures for comparison in self.draws]
+        names = dict.fromkeys(name for figures in expected for name in figures if name.startswith(_ERROR))
+        return [
+            (
+                name.removeprefix(_ERROR),
+                *(f"{figures[name]:.2%}" if name in figures else "" for figures in expected),
+            )
+            for name in names
+        ]
 
 
 def compare(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,8 +43,10 @@ class Vertical:
     task: str
     fields: tuple[FormField, ...]
     about_table: bool = False
+    first: str = "Answer"
+    """Label of the button that records nothing."""
     acts: str = ""
-    """Label of the button that executes and records the action; empty if there is nothing to record."""
+    """Label of the button that executes the action: it records something, or looks at more than the first does; empty if there is none."""
 
     @property
     def live(self) -> bool:
@@ -77,6 +81,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "Compare a new snapshot with the last release, person by person, before it is published.",
         "series_next",
         (FormField("history", "Folder of the history"), FormField("data", "File of the new snapshot")),
+        first="Look first",
         acts="Publish the next release",
     ),
     Vertical(
@@ -127,6 +132,26 @@ VERTICALS: tuple[Vertical, ...] = (
         ),
     ),
     Vertical(
+        "choose",
+        "Choose among methods with differential privacy",
+        "Synthetic rows from noisy marginals: which error is to be expected, by method, epsilon and column? Nothing is spent and nothing is published.",
+        "dp_comparison",
+        (
+            FormField("epsilons", "Values of epsilon, with commas", value="0.5, 1, 3"),
+            FormField("delta", "delta", "choice", "1e-6", ("1e-4", "1e-5", "1e-6", "1e-8")),
+            FormField(
+                "domain",
+                "Values of every column from public knowledge, never from the rows: a list, { low = 0, high = 100, bins = 10 }, or { level = 1 } of the levels on the page Columns",
+                "long",
+                needed=False,
+            ),
+            FormField("marginals", "Also these sets of columns, such as age x sex, one a line", "long", needed=False),
+        ),
+        about_table=True,
+        first="What is to be expected",
+        acts="Measure on the rows too, for you alone",
+    ),
+    Vertical(
         "knowledge",
         "What background facts would reveal",
         "How sure does an attacker become who knows facts about people, such as “if Hannah has flu, so has Charlie”?",
@@ -166,6 +191,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "Ask an audited table. Refusals are the same whatever the protected values are.",
         "audited_question",
         (FormField("path", "Policy of the audited table (audit.toml)"), FormField("sql", "Question", "long")),
+        first="Look first",
         acts="Ask, and put it on record",
     ),
     Vertical(
@@ -206,7 +232,11 @@ def add(app: FastAPI, desk: Desk) -> None:
     async def vertical(number: str, version: int, name: str) -> Response:
         view = desk.view(number, version, f"more/{name}")
         return desk.page(
-            "vertical.html", view, vertical=_named(name), sensitive=edits.roles_of(view.content)["sensitive"]
+            "vertical.html",
+            view,
+            vertical=_named(name),
+            sensitive=edits.roles_of(view.content)["sensitive"],
+            filled={"domain": public_values(view.content)} if name == "choose" else {},
         )
 
     @app.post("/p/{number}/v/{version}/more/{name}")
@@ -228,6 +258,24 @@ def add(app: FastAPI, desk: Desk) -> None:
         if job is None:
             raise DataError("This result belongs to an earlier run of the workbench. Submit the form again.")
         return await _shown(desk, ProjectView(project, project.head, "more"), job)
+
+
+def public_values(content: Mapping[str, Any]) -> str:
+    """Return a line for each published column that declares its public values: the first level of a hierarchy that the data do not decide, else a list to fill in.
+
+    Empty if the policy's method declares them.
+    """
+    if "domain" in content.get("method", {}):
+        return ""
+    roles, hierarchies = edits.roles_of(content), content.get("hierarchies", {})
+    lines = []
+    for name in (*roles["quasi"], *roles["sensitive"], *roles["declared"]):
+        described = hierarchies.get(name, {})
+        public = described.get("kind") in ("csv", "public") or (
+            described.get("kind") == "intervals" and "domain" in described
+        )
+        lines.append(f"{json.dumps(name, ensure_ascii=False)} = {'{ level = 1 }' if public else '[]'}")
+    return "\n".join(lines)
 
 
 async def _shown(desk: Desk, view: ProjectView, job: Job) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import reticent as rt
 from reticent.base.cards import Card, CardTable, Tone
+from reticent.definitions import Method, is_random
 from reticent.errors import PolicyError
 from reticent.io import Source
 from reticent.policy import Policy, inspect
@@ -113,6 +115,44 @@ def noise_plan(reporter: Reporter, epsilon: str, delta: str, parties: int, fault
     from reticent.noise import plan
 
     return {"cards": [plain_card(plan(epsilon, delta, parties, faults, query).card())]}
+
+
+def dp_comparison(
+    reporter: Reporter,
+    folder: str,
+    policy: str,
+    epsilons: str,
+    delta: str,
+    domain: str,
+    marginals: str,
+    really: str = "",
+    moment: str = "",
+    stamp: str = "",
+) -> dict[str, Any]:
+    """Compare methods with differential privacy by the error to be expected of them and, with ``really``, by that of one sample each."""
+    read, table = policy_of(folder, policy), table_of(folder, policy)
+    own = read.method(table, read.definition)
+    declared = _declared(domain) or (own.domain if isinstance(own, rt.Marginals) else None)
+    listed = [[name.strip() for name in line.split(" x ")] for line in marginals.splitlines() if line.strip()]
+    methods: dict[str, Method] = {"AIM": rt.Marginals("aim", declared), "MST": rt.Marginals("mst", declared)}
+    if listed:
+        methods["the listed marginals"] = rt.Marginals(listed, declared)
+    if is_random(own):
+        methods[f"{type(own).__name__} (this policy)"] = own
+    found = rt.synthesize.compare(
+        table, _names(epsilons), methods, delta=delta, measure=really == "yes", context=reporter.context()
+    )
+    return {"cards": [plain_card(found.card())]}
+
+
+def _declared(text: str) -> dict[str, Any]:
+    """Parse public values of columns, written as lines of TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PolicyError(
+            f'Public values of the columns: {error}. Write one column on a line, such as sex = ["f", "m"].'
+        ) from None
 
 
 def knowledge_curve(
