@@ -9,6 +9,7 @@ from typing import Any
 from reticent.workbench import edits
 from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.desk import Desk, ProjectView
+from reticent.workbench.pages.data import FIRST_ROWS
 from reticent.workbench.pages.publish import history_of, release_words
 
 _QUICK_ROWS = 60_000
@@ -30,11 +31,15 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
         "releases": len(view.project.releases),
         "busy": False,
     }
+    if view.version:
+        first_rows = desk.peek(view, "rows", FIRST_ROWS)
+        if first_rows is not None and first_rows.state == "done" and first_rows.result["whole"]:
+            drawn["rows"] = first_rows.result["total"]
     if view.version and roles["quasi"]:
         job = desk.job(view, "exposure")
         first = job.result["sets"][0] if job.state == "done" and job.result["sets"] else None
         drawn["exposure"] = first and {name: first[name] for name in ("unique", "rows", "success", "k")}
-        drawn["rows"] = job.result["rows"] if job.state == "done" else None
+        drawn["rows"] = job.result["rows"] if job.state == "done" else drawn.get("rows")
         drawn["busy"] = not job.over
     if view.version and roles["quasi"] and drawn["guarantee"]:
         quick = view.is_head and (drawn["rows"] or _QUICK_ROWS + 1) <= _QUICK_ROWS

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reticent.policy import inspect
-from reticent.workbench.tasks.opened import frame_of, policy_of
+from reticent.workbench.tasks.opened import frame_of, is_whole, policy_of
 from reticent.workbench.worker import Reporter
 
 _CELL = 120
@@ -80,6 +80,7 @@ def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, s
         "rows": [[cell_text(value) for value in row] for row in shown.rows()],
         "start": start,
         "total": frame.height,
+        "whole": is_whole(frame),
         "found": dict(source.layout_found()),
         "assumed": list(source.codebook().notes()),
         "is_text": source.is_text,

@@ -34,6 +34,11 @@ def frame_of(folder: str, text: str) -> pl.DataFrame:
     return _once("frame", folder, text, _DATA, lambda: _read(policy_of(folder, text).source))
 
 
+def is_whole(frame: pl.DataFrame) -> bool:
+    """True if :func:`frame_of` read all rows of the table; False also for one with exactly as many rows as are read of a table that does not fit in memory."""
+    return frame.height != _LOOKED_AT
+
+
 def table_of(folder: str, text: str) -> Table:
     """Return the table: the rows with the roles of their columns."""
     return _once("table", folder, text, _TABLE, lambda: policy_of(folder, text).table())
