@@ -17,6 +17,7 @@ from reticent.propose import document_text
 from reticent.workbench import edits
 from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.desk import Desk, PagePart, ProjectView
+from reticent.workbench.jobs import key_of
 from reticent.workbench.pages.explore import poor_words
 from reticent.workbench.pages.guarantee import is_stricter
 from reticent.workbench.project import Project, Projects, safe_file_name
@@ -240,9 +241,13 @@ def test_work_begun_ahead_gives_way_to_that_of_the_next_version_but_never_what_a
     ("found", "told"),
     [
         ({"loss": 0.6, "query_error": {"median": 9.0}}, "60% of the detail is lost"),
-        ({"loss": 0.3, "query_error": {"median": 1.32}}, "counts are wrong by 132% in the median"),
+        (
+            {"loss": 0.3, "query_error": {"median": 1.32}},
+            "counts of at least 1 % of the records are typically wrong by 132%",
+        ),
         ({"loss": 0.3, "query_error": {"median": 0.2}}, ""),
         ({"loss": 0.08, "query_error": {"median": 0.84}}, ""),
+        ({"loss": 0.3, "query_error": {"median": None}}, ""),
         ({"loss": None}, ""),
     ],
 )
@@ -269,3 +274,12 @@ def test_counts_grow_and_limits_shrink_where_a_guarantee_becomes_stricter(
     parameter: str, before: Any, after: Any, stricter: bool
 ) -> None:
     assert is_stricter(parameter, before, after) is stricter
+
+
+def test_results_of_another_version_are_not_taken_for_those_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"folder": "project", "policy": "", "start": 0}
+    own = key_of("rows", settings)
+    assert own == key_of("rows", dict(reversed(settings.items())))
+    assert own != key_of("rows", {**settings, "start": 12})
+    monkeypatch.setattr("reticent.workbench.jobs.__version__", "0.1")
+    assert own != key_of("rows", settings)

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
+from reticent import __version__
 from reticent.base.files import write_whole
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
@@ -152,8 +153,8 @@ class Jobs:
 
 
 def key_of(task: str, settings: Mapping[str, Any]) -> str:
-    """Return the cache key of a job: a hash of task and settings, equal on every server."""
-    written = json.dumps([task, settings], sort_keys=True, default=str).encode()
+    """Return the cache key of a job: a hash of version, task and settings, equal on every server. Results of another version may have other parts."""
+    written = json.dumps([__version__, task, settings], sort_keys=True, default=str).encode()
     return hashlib.sha256(written).hexdigest()[:24]
 
 
