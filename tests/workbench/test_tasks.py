@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import reticent as rt
 from reticent.errors import PolicyError
 from reticent.policy import Policy, publish_policy
+from reticent.utility import WorkloadError
 from reticent.workbench.pages.more import public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.worker import TASKS
@@ -274,3 +276,22 @@ def test_only_levels_that_the_rows_do_not_decide_are_offered_as_public_values() 
     lines = public_values(content).splitlines()
     assert lines == ['"age" = { level = 1 }', '"town" = []', '"a \\"b\\"" = []', '"illness" = []']
     assert public_values({**content, "method": {"name": "Marginals", "domain": {"age": [1]}}}) == ""
+
+
+def test_the_typical_error_is_that_of_counts_that_are_not_tiny() -> None:
+    measured = WorkloadError("uniform", 1.0, 1000, np.array([1, 2, 10, 500]), np.array([9.0, 2.0, 15.0, 400.0]))
+    assert explore._query_error(measured) == {"queries": 4, "frequent": 2, "median": 0.35, "off": 6.5}
+    tiny = WorkloadError("uniform", 1.0, 1000, np.array([1, 2]), np.array([9.0, 2.0]))
+    assert explore._query_error(tiny) == {"queries": 2, "frequent": 0, "median": None, "off": 4.0}
+
+
+def test_a_limit_that_could_not_be_priced_costs_at_most_what_a_release_within_it_costs() -> None:
+    stopped = {"limit": "0", "loss": None, "suppressed": None, "problem": "takes longer", "stopped": True}
+    within = {"limit": "0.05", "loss": 0.07, "suppressed": 0, "problem": None, "stopped": False}
+    beyond = {"limit": "0.1", "loss": 0.05, "suppressed": 60, "problem": None, "stopped": False}
+    limits = [stopped, within, beyond]
+    assert explore._bounded(stopped, limits, 1000) == {**stopped, "loss": 0.07, "suppressed": 0, "at_most": True}
+    assert explore._bounded(stopped, [stopped, beyond], 1000) == {**stopped, "at_most": False}
+    impossible = {**stopped, "stopped": False}
+    assert explore._bounded(impossible, limits, 1000) == {**impossible, "at_most": False}
+    assert explore._bounded(within, limits, 1000)["loss"] == 0.07

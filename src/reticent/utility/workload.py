@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -154,6 +154,13 @@ class WorkloadError:
     def median(self) -> float:
         """The median error."""
         return float(np.median(self.errors))
+
+    def at_least(self, share: Number) -> WorkloadError | None:
+        """The result for the queries that select at least a ``share`` of the rows; None if there is none."""
+        frequent = self.actual >= float(exact(share, "share", low=0, high=1)) * self.rows
+        if not frequent.any():
+            return None
+        return replace(self, actual=self.actual[frequent], estimates=self.estimates[frequent])
 
     @property
     def selectivity(self) -> float:

@@ -119,7 +119,11 @@ def poor_words(found: Mapping[str, Any]) -> str:
         return f"{found['loss']:.0%} of the detail is lost"
     error = (found.get("query_error") or {}).get("median") or 0.0
     lossy = (found.get("loss") or 0.0) > _LOSSY
-    return f"counts are wrong by {error:.0%} in the median" if lossy and error > _POOR_ERROR else ""
+    return (
+        f"counts of at least 1 % of the records are typically wrong by {error:.0%}"
+        if lossy and error > _POOR_ERROR
+        else ""
+    )
 
 
 def method_help(name: str) -> str:
