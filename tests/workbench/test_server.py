@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -242,3 +244,15 @@ def test_a_project_without_a_table_says_so_on_every_page(client: Any, tmp_path: 
         assert "Nothing was read yet" in answered.text
     for name in ("data", "publish", "more"):
         assert "Nothing was read yet" not in client("GET", f"/p/{project.id}/v/0/{name}").text
+
+
+def test_the_first_page_is_shown_without_the_libraries_that_read_tables(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from reticent.workbench.desk import Desk; from reticent.workbench.server import create_app; "
+        "from reticent.workbench.security import Doorkeeper; home = Path(sys.argv[1]); desk = Desk(home); "
+        "create_app(desk, Doorkeeper(home / 'sessions.json', frozenset(), 'http', None)); "
+        "assert desk.page('start.html', projects=[], folder='').status_code == 200; "
+        "sys.exit(', '.join({'numba', 'numpy', 'polars', 'reticent.reports'} & set(sys.modules)) or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

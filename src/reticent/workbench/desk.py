@@ -14,7 +14,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined, select_autoescape
 
 from reticent import __version__
 from reticent.errors import ReticentError
@@ -22,7 +22,8 @@ from reticent.workbench import figures
 from reticent.workbench.jobs import Job, Jobs, Lane
 from reticent.workbench.project import Project, Projects
 
-STATIC = Path(__file__).parent / "static"
+_HERE = Path(__file__).parent
+STATIC = _HERE / "static"
 STEPS = (
     ("data", "Data", "What was read"),
     ("columns", "Columns", "What each column reveals"),
@@ -95,11 +96,11 @@ class Desk:
         self._ahead: dict[tuple[str, str], str] = {}
         self._finishers: dict[str, Callable[[ProjectView, Any, Mapping[str, Any]], dict[str, Any]]] = {}
         self.templates = Environment(
-            # Pages reuse the report's template macros.
+            # Pages reuse the report's template macros. They are found by their path: to import the report takes longer than the rest of the start.
             loader=ChoiceLoader(
                 [
-                    PackageLoader("reticent.workbench", "templates"),
-                    PrefixLoader({"report": PackageLoader("reticent.reports", "templates")}),
+                    FileSystemLoader(_HERE / "templates"),
+                    PrefixLoader({"report": FileSystemLoader(_HERE.parent / "reports" / "templates")}),
                 ]
             ),
             autoescape=select_autoescape(default=True, default_for_string=True),
