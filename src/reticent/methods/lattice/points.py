@@ -110,7 +110,7 @@ class Points:
     @cached_property
     def owners(self) -> tuple[Owners, ...]:
         """The people who own the rows of the groups, if a person may have several rows."""
-        if self.source is None or self.ids is None:
+        if self.source is None or not self.source.owners or self.ids is None:
             return self.frequencies.owners
         return tuple(each.merged(self.ids, len(self)) for each in self.source.owners)
 
