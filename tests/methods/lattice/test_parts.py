@@ -119,3 +119,28 @@ def test_small_groups_rule_a_node_out_only_where_counting_does(seed, monkeypatch
         slow = search(table, KAnonymity(5), suppression=suppression, strategy="exhaustive")
         assert quick.best == slow.best
         assert quick.proven
+
+
+def eighths() -> Table:
+    """Three columns of eight values, in pairs, then in fours, then all together."""
+    rng = np.random.default_rng(5)
+    steps = Hierarchy.listed([[str(v), f"pair {v // 2}", f"four {v // 4}", "*"] for v in range(8)])
+    frame = pl.DataFrame({name: rng.integers(0, 8, 500).astype(str) for name in "abc"})
+    frame = frame.with_columns(ill=pl.Series(rng.integers(0, 9, 500).astype(str)))
+    return Table(frame, quasi=dict.fromkeys("abc", steps), sensitive="ill")
+
+
+def test_the_groups_of_the_source_are_computed_again_after_they_were_forgotten():
+    merged = Points.of(count_table(eighths())).at((1, 0, 2)).at((2, 1, 2))
+    ids = merged.ids
+    merged.forget_source_groups()
+    assert "keys" not in vars(merged)
+    assert (merged.ids == ids).all()
+
+
+def test_a_search_keeps_an_entry_for_each_group_but_not_for_each_group_of_the_source():
+    evaluator = Evaluator(count_table(eighths()), EntropyLDiversity(2), Fraction(1, 20), "loss")
+    for levels in product(range(4), repeat=3):
+        evaluator.evaluate(levels)
+    assert len(evaluator._known) > 5
+    assert sum("keys" in vars(each) for each in evaluator._known) <= 1

@@ -77,7 +77,8 @@ class Evaluator:
         # Small groups alone can rule out a node if nothing more is needed of a failing one.
         self._rules_out = bool(self.allowed) and quasi_sets is None and not self.objective.bounds_generalizations
         # From the smallest to the largest: the first that a node generalizes is the best start.
-        self._known = [Points.of(frequencies)]
+        self._newest = Points.of(frequencies)
+        self._known = [self._newest]
         self._known_levels = np.array([frequencies.levels])
         self._room = 4 * len(frequencies) + 100_000
 
@@ -105,6 +106,9 @@ class Evaluator:
         points = nearest.at(levels)
         if 2 * len(points) <= len(nearest) and len(points) <= self._room:
             self._room -= len(points)
+            # The node that was kept before this one was judged since.
+            self._newest.forget_source_groups()
+            self._newest = points
             place = bisect_right(self._known, len(points), key=len)
             self._known.insert(place, points)
             before, after = self._known_levels[:place], self._known_levels[place:]

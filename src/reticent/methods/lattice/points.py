@@ -26,15 +26,13 @@ class Points:
     """The groups of a node: sizes and, computed lazily, one code per column and histograms.
 
     A coarser node is made from a finer one by :meth:`at`, never from the rows. Most nodes are decided by sizes alone,
-    so everything else is lazy. ``keys`` holds the packed parts of the source's groups at this node, ``distinct`` the
-    keys of the groups here.
+    so everything else is lazy. ``distinct`` holds the packed parts of the groups here.
     """
 
     frequencies: FrequencySet
     levels: NodeLevels
     sizes: NDArray[np.int64]
     source: Points | None = None
-    keys: NDArray[Any] | None = None
     distinct: NDArray[Any] | None = None
 
     @classmethod
@@ -44,6 +42,16 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @cached_property
+    def keys(self) -> NDArray[Any] | None:
+        """The packed parts of each group of the source at this node."""
+        return None if self.source is None else self.source._keys(self.levels)[0]
+
+    def forget_source_groups(self) -> None:
+        """Free the two arrays with an entry for each group of the source. They are computed again if they are needed."""
+        for name in ("keys", "ids"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def ids(self) -> NDArray[Any] | None:
@@ -144,11 +152,18 @@ class Points:
         if not is_dense(space, len(keys)):
             order, starts = sort_equal(keys, space)
             sizes = np.add.reduceat(self.sizes.take(order), starts)
-            return Points(self.frequencies, levels, sizes, self, keys, keys.take(order.take(starts)))
+            return self._merged(levels, sizes, keys, keys.take(order.take(starts)))
         table = np.bincount(keys, weights=self.weights, minlength=space)
         # Points without rows stay: their population counts in the groups that they join.
         present = np.flatnonzero((np.bincount(keys, minlength=space) if self._has_empty else table) != 0)
-        return Points(self.frequencies, levels, table.take(present).astype(np.int64), self, keys, present)
+        return self._merged(levels, table.take(present).astype(np.int64), keys, present)
+
+    def _merged(
+        self, levels: NodeLevels, sizes: NDArray[np.int64], keys: NDArray[Any], distinct: NDArray[Any]
+    ) -> Points:
+        merged = Points(self.frequencies, levels, sizes, self, distinct)
+        merged.__dict__["keys"] = keys
+        return merged
 
     def in_small_groups(self, levels: NodeLevels, least: int) -> int:
         """Return a lower bound of the rows in groups of fewer than ``least`` rows at coarser levels; 0 if :meth:`at` can tell without sorting.
