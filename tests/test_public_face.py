@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,16 @@ def test_a_public_name_has_a_docstring(name: str) -> None:
 
 
 ERRORS = {name for name in PUBLIC if isinstance(getattr(rt, name), type) and issubclass(getattr(rt, name), Exception)}
+
+
+def test_the_docstring_of_a_public_name_says_what_its_parameters_are() -> None:
+    unnamed = {}
+    for name in sorted(set(PUBLIC) - ERRORS):
+        if callable(value := getattr(rt, name)):
+            words = set(re.findall(r"\w+", inspect.getdoc(value) or ""))
+            parameters = [each for each in inspect.signature(value).parameters if not each.startswith("_")]
+            unnamed[name] = [each for each in parameters if each not in words]
+    assert {name: missing for name, missing in unnamed.items() if missing} == {}
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - ERRORS))

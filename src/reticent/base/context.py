@@ -41,7 +41,7 @@ def never() -> bool:
 class Context:
     """What a run carries besides its input; make a new one for each publication.
 
-    ``listen`` is called with every :class:`Event`. ``stop`` is polled often; once it returns true the run ends with
+    ``randomness`` is where random numbers come from (default: the operating system). ``listen`` is called with every :class:`Event`. ``stop`` is polled often; once it returns true the run ends with
     :class:`reticent.errors.Cancelled`. ``deadline`` (of ``time.monotonic``) makes an anytime search return its best answer so far. Large tables
     are spooled under ``scratch`` (default: the temp directory). ``engine`` replaces the engine that the table's rows would get. ``series`` returns
     the state of a series of the data set by name, as in the ledger (None before the first release); it is None if nothing will be recorded. ``ledger`` is the fingerprint of that ledger.

@@ -77,6 +77,7 @@ class SensitiveDomain:
 class Groups:
     """Sizes and sensitive histograms of groups, and the whole table's histogram.
 
+    ``domain`` lists the sensitive values that the histograms count; ``extras`` are further counts of each group by name, such as its population.
     ``reference`` is the histogram of the whole table, suppressed rows included. Groups never share a row: overlapping ones are
     :class:`reticent.core.Patterns`. ``labels`` are the groups' labels by column, if known: for definitions about adversaries who know some of the
     columns. Merging groups discards them. ``owners`` identifies whose rows they are, if a person has several: people, and households if these

@@ -49,7 +49,8 @@ class Assessment(ShownAsCard):
 
     ``diagnostics`` are statistics of the confidential table, for the steward; never published. ``about`` names the
     evidence that was judged if there are several: the quasi columns known to an adversary, or the columns omitted.
-    ``scope`` is for its wording.
+    ``scope`` is for its wording. ``parts`` are the assessments of the definitions that this one consists of, and ``lister`` returns the rows
+    of failing groups.
 
     Example:
         >>> import reticent as rt

@@ -174,7 +174,7 @@ class JointCounts(_CountsMethod):
     ``level="semi-honest"`` fewer than half, who follow the protocol. Source: [Dwork2006b]. Here every party is a
     process on this machine and ``party`` the column with the owner of each row: for a trial, or for data sets of one
     owner. On several hosts use ``reticent noise party``. The number of rows of each party is disclosed to the others.
-    ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; it cannot be
+    ``law`` is the law of the noise, ``"binomial"`` or ``"exponential"``; ``domain`` and ``budget`` are as for CentralCounts. Noise comes from the parties' own randomness; it cannot be
     seeded. Cost: :func:`reticent.noise.plan`.
 
     Example:

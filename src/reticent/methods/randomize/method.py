@@ -65,8 +65,10 @@ class AlphaBeta(_Mechanism):
     Guarantee: that of the definition, verified exactly on the rates. Adversary: the definition's. Source:
     [Rastogi2007]. ``domain`` lists the values of every column; without it they are the leaves of declared hierarchies.
     ``count`` adds a column with the multiplicity of a tuple, capped at ``count`` (with ``duplicates="count"``), so that
-    people can be counted. ``budget`` is the total privacy cost allowed for all noisy releases of the data set. Cost:
-    O(n + beta m).
+    people can be counted. ``preset`` names how s and beta are chosen: ``"tight"``, ``"max-utility"``, ``"paper"``, or ``"floor"`` with
+    s = 1 - ``floor``. ``n_public`` is an upper bound of the number of rows n that is published instead of it. ``source`` is a public
+    distribution that other tuples are sampled from. ``budget`` is the total privacy cost allowed for all noisy releases of the data
+    set. Cost: O(n + beta m) for a domain of m tuples.
 
     Example:
         >>> import reticent as rt

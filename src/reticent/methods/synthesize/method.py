@@ -71,6 +71,9 @@ class Synthetic:
     ``drawn`` samples another number of rows than a group has: a public share of its size (``"1/2"``, ``2``), or a mapping
     from sizes; the noise is certified for that number.
 
+    ``mode`` is ``"tight"``, the least noise that exact tails certify, or ``"thesis"``, the published closed criterion. ``delta_scope`` is
+    whose risk delta bounds: that of each person (``"per_person"``), or that any person is disclosed (``"whole_release"``).
+
     Guarantee: ProbabilisticDP(epsilon, delta) for a person with at most ``rows_per_person`` rows, certified by exact tail probabilities.
     Adversary: the definition's.
     Cost: O(rows); a plan for a few hundred sizes of groups takes a second or two.
