@@ -53,7 +53,7 @@ from reticent.errors import LedgerError as LedgerError
 from reticent.errors import ParameterError as ParameterError
 from reticent.errors import PolicyError as PolicyError
 from reticent.errors import ReticentError as ReticentError
-from reticent.gates import gate as gate
+from reticent.gates.gate import gate as gate
 from reticent.methods.anatomy.angelization import Angelization as Angelization
 from reticent.methods.anatomy.method import Anatomy as Anatomy
 from reticent.methods.bang.method import Bang as Bang

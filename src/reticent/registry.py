@@ -303,7 +303,7 @@ PUBLIC: dict[str, str] = {
     **dict.fromkeys(("inspect", "read"), "reticent.policy"),
     **dict.fromkeys(("compare", "dossier", "preview", "report"), "reticent.reports"),
     "attack": "reticent.attacks",
-    "gate": "reticent.gates",
+    "gate": "reticent.gates.gate",
     **dict.fromkeys(
         (
             "Cancelled",
