@@ -115,6 +115,21 @@ def test_chosen_marginals_find_what_goes_together(select: str) -> None:
     assert release.utility["two_way_error"] < 0.1
 
 
+def test_columns_too_wide_to_be_counted_together_are_not_joined_to_a_tree() -> None:
+    """10,000 times 1,000 cells are more than can be measured: each is joined to the narrow column, and not to the other."""
+    source = np.random.default_rng(1)
+    frame = pl.DataFrame({"post": source.integers(0, 10_000, 200), "job": source.integers(0, 1000, 200)})
+    frame = frame.with_columns(sex=pl.Series(source.choice(["f", "m"], 200)))
+    domain = {
+        "post": {"from": 0, "to": 9999, "step": 1},
+        "job": {"from": 0, "to": 999, "step": 1},
+        "sex": ["f", "m"],
+    }
+    wide = rt.Table(frame, quasi=["post", "job"], sensitive="sex")
+    release = rt.publish(wide, rt.UnboundedDP(1, "1e-6"), rt.Marginals("mst", domain), insecure_seed=5)
+    assert set(release.tables["marginals"]["columns"]) == {"post", "job", "sex", "post, sex", "job, sex"}
+
+
 def test_what_was_declared_impossible_does_not_occur() -> None:
     frame = people().with_columns(ill=pl.when(pl.col("age") < 30).then(pl.lit("no")).otherwise("ill"))
     method = rt.Marginals(

@@ -18,7 +18,7 @@ import numpy as np
 from reticent.base.context import Context
 from reticent.methods.marginals.graphical_model import GraphicalModel, ImpossibleCells, fitted
 from reticent.methods.marginals.junction_tree import Clique, model_cells
-from reticent.methods.marginals.noisy_table import Measurement, NoisyTable
+from reticent.methods.marginals.noisy_table import MOST_CELLS, Measurement, NoisyTable
 
 _FINAL_ROUNDS = 1000
 _CELLS_VISITED, _LEAST_ROUNDS = 20_000_000, 25
@@ -107,6 +107,7 @@ class MaximumSpanningTree(MarginalSelection):
             missed: dict[Clique, float] = {
                 pair: float(np.abs(table.exact(pair) - independent.marginal(pair)).sum())
                 for pair in combinations(columns, 2)
+                if table.cells(pair) <= MOST_CELLS
             }
             for pair in self._tree(table, missed, share / pairs, context):
                 measured.append(table.measured(pair, share / pairs))
@@ -118,12 +119,12 @@ class MaximumSpanningTree(MarginalSelection):
     def _tree(
         self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
     ) -> Iterable[Clique]:
-        """The pairs of a spanning tree, each the noisy maximum of the deviation from independence among pairs that connect two components."""
+        """The pairs of a spanning tree, each the noisy maximum of the deviation from independence among pairs that connect two components. Pairs with more cells than can be measured are no
+        candidates, so that a very wide column may stay alone."""
         part = {name: place for place, name in enumerate(table.sizes)}
         tree: list[Clique] = []
-        while len(set(part.values())) > 1:
+        while open_ := [pair for pair in missed if part[pair[0]] != part[pair[1]]]:
             context.step("choosing pairs of columns", len(tree), len(part) - 1)
-            open_ = [pair for pair in missed if part[pair[0]] != part[pair[1]]]
             one, other = open_[table.chosen([missed[pair] for pair in open_], cost)]
             tree.append((one, other))
             part = {name: part[one] if place == part[other] else place for name, place in part.items()}
