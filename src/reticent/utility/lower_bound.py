@@ -57,7 +57,7 @@ _ARRAYS = 20_000_000
 """Maximum pairs of points times columns for which numpy is as fast as compiled loops including their loading time."""
 _WHOLE = 4_000_000_000
 """Maximum pairs of points times columns for an exhaustive comparison; above it records are sampled."""
-_BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 400_000, 400_000_000
+_BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 200_000, 100_000_000
 """Boxes that branch and bound may visit for one record, at least and at most, and for all records; then the minimum over the open nodes is used."""
 _MOST_BOXED = 50
 """Maximum group size for branch and bound; larger groups are bounded by distances."""

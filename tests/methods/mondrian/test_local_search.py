@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -255,6 +256,20 @@ def test_a_release_with_overlapping_boxes_is_counted_applied_verified_and_attack
         assert low_ <= true <= high
     assert sorted(rt.apply(release, table.frame).rows()) == sorted(release.frame.rows())
     assert rt.attack(release, raw=table.frame).table.height
+
+
+def test_a_short_limit_starts_from_the_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Greedy groups of a whole block cannot be interrupted, so they are not begun if they would take most of the time."""
+
+    def refused(*_: object) -> int:
+        raise AssertionError("greedy groups were begun")
+
+    table, definition = Table(wide(), quasi=[f"c{j}" for j in range(12)], sensitive="secret"), KAnonymity(5)
+    cut = utility_of(Mondrian(values="ranges").draft(table, definition))["loss"]
+    monkeypatch.setattr(_kernels, "gather", refused)
+    assert utility_of(replace(BEST, seconds=0).draft(table, definition))["loss"] <= cut
+    with pytest.raises(AssertionError, match="greedy groups were begun"):
+        replace(BEST, seconds=60).draft(table, definition)
 
 
 def test_time_is_a_limit_and_what_was_found_until_then_holds():

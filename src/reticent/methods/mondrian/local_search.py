@@ -35,6 +35,9 @@ _WIDEST = 4
 _MOST_UNITS = 120
 """Maximum groups (beside the first) and units of a neighbourhood: larger ones take longer without lowering the loss further."""
 
+_GREEDY_SECONDS = 2e-8
+"""Approximate seconds of the greedy construction of groups, by the square of the units of a block."""
+
 _PATIENCE = 20
 """The search ends after this many rounds without a gain."""
 
@@ -60,7 +63,7 @@ class LocalSearch:
         """
         context = replace(self.context, deadline=self.context.until(seconds))
         points = BoxPoints.of(self.units, self.values, self.judge.definition, self.weights)
-        blocks, chance, idle = list(self._blocks(points, group, context)), np.random.default_rng(0), 0
+        blocks, chance, idle = list(self._blocks(points, group, context, seconds)), np.random.default_rng(0), 0
         for done in islice(count(), rounds if seconds is None else None):
             context.step("improving groups", done, rounds if seconds is None else None)
             gains = [not context.late and block.round(self.judge, chance) for block in blocks]
@@ -73,8 +76,8 @@ class LocalSearch:
             offset += int(block.group.max()) + 1
         return min(group, found, key=lambda each: _worth(points, np.arange(len(self.units)), each, self.judge))
 
-    def _blocks(self, points: BoxPoints, group: Ids, context: Context) -> Iterator[GroupBlock]:
-        """Blocks of neighbouring units, each with initial groups: those of the splits, or greedy ones where these cost less."""
+    def _blocks(self, points: BoxPoints, group: Ids, context: Context, seconds: float | None) -> Iterator[GroupBlock]:
+        """Blocks of neighbouring units, each with initial groups: those of the splits, or greedy ones where these cost less and would not take most of the ``seconds``."""
 
         def cut(start: tuple[Ids, int] | None, least: int) -> Ids:
             way = (self.choice, False, self.values, context)
@@ -83,9 +86,11 @@ class LocalSearch:
         blocks = cut(None, _BLOCK // 2)
         several = int(blocks.max()) + 1
         groups = group if several == 1 else cut((blocks, several), 1)
+        work = float((np.bincount(blocks).astype(np.float64) ** 2).sum())
+        greedy = seconds is None or 2 * _GREEDY_SECONDS * work <= seconds
         for block in range(several):
             members = np.flatnonzero(blocks == block)
-            yield GroupBlock.of(points.only(members), members, groups[members], self.judge)
+            yield GroupBlock.of(points.only(members), members, groups[members], self.judge, greedy)
 
 
 class GroupBlock:
@@ -95,11 +100,11 @@ class GroupBlock:
         self.points, self.members, self.group = points, members, group
 
     @classmethod
-    def of(cls, points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> GroupBlock:
-        """The groups of the splits, or greedy ones where these cost less."""
+    def of(cls, points: BoxPoints, members: Ids, group: Ids, judge: CutJudge, greedy: bool = True) -> GroupBlock:
+        """The groups of the splits, or ``greedy`` ones where these cost less."""
         known, gathered = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
         ways = [known.astype(np.int64)]
-        if _kernels.gather(points, np.arange(len(members)), 0, gathered):
+        if greedy and _kernels.gather(points, np.arange(len(members)), 0, gathered):
             ways.append(_mended(points, members, gathered, judge))
         return cls(points, members, min(ways, key=lambda each: _worth(points, members, each, judge)))
 
