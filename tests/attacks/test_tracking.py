@@ -269,7 +269,8 @@ def test_join_rules_out_only_what_no_membership_that_keeps_the_rules_has():
     assert [seed for seed in (1, 2, 3, 43, 53) if join_agrees(seed, 5)] == [43, 53]
 
 
-@pytest.mark.parametrize("seed", seeds(60))
+# The brute force goes through the memberships of the seventh series for as long as through those of all other quick ones.
+@pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.slow) if seed == 7 else seed for seed in seeds(60)])
 def test_join_rules_out_nothing_that_is_possible_where_people_show_boxes_of_buckets(seed):
     """Brute force gives every box as many people of each batch as are listed; the engine asks only whether there are some, so it may leave more."""
     series = published(random_months(seed, 5, 2), seed, k=2)

@@ -231,6 +231,7 @@ def _promises(definition: GroupDefinition) -> list[Any]:
 
 
 def _first(folder: GrowingFolder, method: Bang, minimum: int, run: GroupRun) -> Grouping:
+    """Publish the first release of a table that grows: build the index, and store the state that later releases continue."""
     table, definition = run.table, run.definition
     index = BangIndex.of(method, minimum, count_table(table, run.context), run.context)
     cut = index.passing(definition, run.context)

@@ -114,10 +114,10 @@ def _rejected(
     )
     suspects = np.unique(group[times >= allowed_times * (1 - _MARGIN)])
     is_rejected = np.zeros(len(sizes), dtype=bool)
-    for alpha in suspects.tolist():
-        inside = slice(*np.searchsorted(people, [alpha * k, (alpha + 1) * k]))
-        outside = slice(*np.searchsorted(drawn_cells, [alpha * k, (alpha + 1) * k]))
+    for suspect in suspects.tolist():
+        inside = slice(*np.searchsorted(people, [suspect * k, (suspect + 1) * k]))
+        outside = slice(*np.searchsorted(drawn_cells, [suspect * k, (suspect + 1) * k]))
         counts = dict(zip((people[inside] % k).tolist(), people_counts[inside].tolist(), strict=True))
         output = dict(zip(code[outside].tolist(), times[outside].tolist(), strict=True))
-        is_rejected[alpha] = not is_good(counts, output, partial(prior.noise, alphas[alpha]), gamma)
+        is_rejected[suspect] = not is_good(counts, output, partial(prior.noise, alphas[suspect]), gamma)
     return is_rejected
