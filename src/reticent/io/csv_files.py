@@ -14,8 +14,7 @@ import gzip
 import io
 import itertools
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,18 +25,18 @@ import polars as pl
 from reticent.base.expansion import may_be_held, most_expanded, refused_expansion
 from reticent.base.memory import text_memory
 from reticent.errors import DataError
+from reticent.io.csv_records import MalformedRecords, RecordFormat, RecordText, record_blocks, text_blocks
 from reticent.io.record_layout import find_layout, is_note, usual_width
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.text_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
 from reticent.table import StreamRows, TableCodebook
 
-# Arrow reads some thirty blocks ahead, so this determines memory use; a record must fit into one.
+# A record must fit into a block.
 _BLOCK = 1 << 21
 _SAMPLE = 1 << 16
 _LONGEST_HEADER = 1 << 23
 _MOST_COLUMNS = 5_000
 _MOST_NOTES = 20
-_CONVERTED_AT_ONCE = 1 << 26
 _DELIMITERS = (",", ";", "\t", "|")
 # The line with which spreadsheets declare the delimiter.
 _SAID_DELIMITER = re.compile(r'\ufeff?"?sep=(.)"?\s*')
@@ -79,8 +78,8 @@ class CsvFile(RowSource):
         """The requested columns (or all), typed."""
         layout = self.layout
         wanted = self._wanted(layout, columns)
-        whole = _whole(list(self._batches(layout, wanted, threads=True)))
-        if whole is None:
+        whole = self._encoded(layout, wanted, self._records_texts(layout))
+        if not whole.height:
             raise DataError(
                 f"{self.path} has column names (line {layout.lines_above + 1}) but no rows. There is nothing to publish; check the source. If that line is a "
                 "row, pass header=False (--no-header)."
@@ -222,44 +221,35 @@ class CsvFile(RowSource):
     def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:
         """The requested columns as texts and codes, a few megabytes at a time."""
         start = 0
-        for batch in self._batches(layout, wanted):
-            yield _Block.of(batch, start)
-            start += batch.num_rows
+        for text in self._records_texts(layout):
+            yield (block := self._encoded(layout, wanted, [text], start))
+            start += block.height
 
-    def _batches(self, layout: Layout, wanted: Sequence[str], threads: bool = False) -> Iterator[Any]:
-        """The requested columns as Arrow dictionaries of text. Raises for a row with too many or too few fields."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
+    def _encoded(self, layout: Layout, wanted: Sequence[str], texts: Iterable[RecordText], start: int = 0) -> _Block:
+        """The requested columns of complete records. Raises for a row with too many or too few fields."""
+        form = RecordFormat(layout.delimiter, len(layout.names), tuple(self.null_values))
+        books = {layout.names.index(name): pl.Categories.random() for name in wanted}
+        try:
+            parts = [form.columns(text, books) for text in texts]
+        except MalformedRecords as error:
+            raise self._malformed(layout, error) from None
+        if not parts:
+            return _Block(start, 0, {})
+        rows = pl.concat(parts, rechunk=True)
+        columns = {
+            layout.names[place]: (book.to_series(), rows[str(place)].to_physical()) for place, book in books.items()
+        }
+        return _Block(start, rows.height, columns)
 
-        names = list(layout.names)
-        with closing(_arrow_streams(self.path, layout)) as streams:
-            for number, stream in enumerate(streams):
-                try:
-                    reader = arrow_csv.open_csv(
-                        stream,
-                        read_options=arrow_csv.ReadOptions(
-                            use_threads=threads,
-                            block_size=_BLOCK,
-                            column_names=names,
-                            skip_rows=0 if number else layout.lines_above,
-                            skip_rows_after_names=0 if number else int(layout.header),
-                        ),
-                        parse_options=arrow_csv.ParseOptions(
-                            delimiter=layout.delimiter,
-                            newlines_in_values=True,
-                            ignore_empty_lines=len(names) > 1,
-                        ),
-                        convert_options=arrow_csv.ConvertOptions(
-                            column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
-                            include_columns=list(wanted),
-                            strings_can_be_null=True,
-                            null_values=["", *self.null_values],
-                            quoted_strings_can_be_null=False,
-                        ),
-                    )
-                    yield from reader
-                except pa.ArrowInvalid as error:
-                    raise self._malformed(layout, error) from None
+    def _records_texts(self, layout: Layout) -> Iterator[RecordText]:
+        """The text of the rows, a few megabytes of complete records at a time."""
+        form = RecordFormat(layout.delimiter, len(layout.names))
+        try:
+            with _open(self.path) as source:
+                texts = text_blocks(_blocks_of(source, layout.end), layout.encoding)
+                yield from record_blocks(texts, form, layout.lines_above, layout.header, _BLOCK)
+        except MalformedRecords as error:
+            raise self._malformed(layout, error) from None
 
     def _malformed(self, layout: Layout, error: Exception) -> DataError:
         """The error for the first malformed record, found by a slow second reading."""
@@ -330,29 +320,6 @@ class _Block:
     height: int
     columns: dict[str, tuple[pl.Series, pl.Series]]
 
-    @classmethod
-    def of(cls, batch: Any, start: int = 0) -> _Block:
-        """An Arrow batch of dictionaries."""
-        named = zip(batch.schema.names, batch.columns, strict=True)
-        columns = {name: (_series(each.dictionary), _series(each.indices)) for name, each in named}
-        return cls(start, batch.num_rows, columns)
-
-
-def _whole(batches: Sequence[Any]) -> _Block | None:
-    """All batches as one, if they have rows."""
-    import pyarrow as pa
-
-    table = pa.Table.from_batches(batches) if batches else None
-    if table is None or not table.num_rows:
-        return None
-    return _Block.of(table.unify_dictionaries().combine_chunks().to_batches()[0])
-
-
-def _series(array: Any) -> pl.Series:
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -391,65 +358,6 @@ def _blocks_of(stream: IO[bytes], end: int | None) -> Iterator[bytes]:
     while block := stream.read(_BLOCK if end is None else min(_BLOCK, end - read)):
         yield block
         read += len(block)
-
-
-def _arrow_streams(path: Path, layout: Layout) -> Generator[Any, None, None]:
-    """The file's text as UTF-8 for Arrow, in one stream or in several of complete records.
-
-    Arrow reads ahead in its own threads. If these call Python (a file object, a codec, a handler of bad rows) after an
-    error has ended the program, the process aborts. So Arrow itself reads files; texts in other encodings, and those
-    with notes below the rows, are copied into Arrow buffers.
-    """
-    import pyarrow as pa
-
-    if layout.encoding in ("utf-8", "utf-8-sig") and layout.end is None:
-        with pa.OSFile(str(path)) as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            with pa.CompressedInputStream(raw, "gzip") if packed else raw as stream:
-                yield stream
-        return
-    with _open(path) as source:
-        for piece in _pieces(_blocks_of(source, layout.end), layout.encoding, layout.delimiter):
-            # Arrow's threads would release a Python buffer.
-            memory = pa.BufferOutputStream()
-            memory.write(piece)
-            yield pa.BufferReader(memory.getvalue())
-
-
-def _pieces(blocks: Iterable[bytes], encoding: str, delimiter: str) -> Iterator[bytes]:
-    """A text in any encoding as UTF-8, split at record ends."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    waiting, size = [], 0
-    for block in blocks:
-        waiting.append(decoder.decode(block).encode())
-        size += len(waiting[-1])
-        if size >= _CONVERTED_AT_ONCE:
-            text = b"".join(waiting)
-            # Without an end the whole: Arrow reports that such a record is too long.
-            cut = _end_of_records(text, delimiter.encode()) or len(text)
-            yield text[:cut]
-            waiting, size = [text[cut:]], len(text) - cut
-    text = b"".join([*waiting, decoder.decode(b"", final=True).encode()])
-    if text:
-        yield text
-
-
-def _end_of_records(text: bytes, delimiter: bytes) -> int:
-    """The end of the last complete record of a text that starts with one: after a line break outside quotation marks; 0 if
-    there is none.
-
-    A quotation mark opens a value only at its beginning, as in Arrow.
-    """
-    opening = rb"(?:\A|(?<=[\n\r%s]))" % re.escape(delimiter)
-    quoted = [line_end.span() for line_end in re.finditer(opening + rb'"(?:[^"]++|"")*+(?:"|\Z)', text)]
-    end = len(text)
-    for start, stop in reversed(quoted):
-        line_end = text.rfind(b"\n", stop, end)
-        if line_end >= 0:
-            return line_end + 1
-        end = start
-    return text.rfind(b"\n", 0, end) + 1
 
 
 def _beginning(path: Path, encoding: str, skipped: int) -> tuple[str, bool]:
