@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from reticent.base.arrow_metadata import has_metadata
 from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError, first_line
 from reticent.table.formula_cells import escaped, escaped_name
+from reticent.table.parquet_joining import joined
 
 _ROWS_IN_BLOCK = 200_000
 # A name that needs no quotes.
@@ -55,15 +57,13 @@ def as_parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def arrow_schema(layout: ParquetLayout) -> Any:
-    """The Arrow schema in a Parquet footer, None if there is none. Raises :class:`DataError` if it cannot be read."""
-    import pyarrow as pa
-
+def has_schema_metadata(layout: ParquetLayout) -> bool:
+    """True if the Arrow schema in a Parquet footer has metadata. Raises :class:`DataError` if it cannot be read."""
     if layout.arrow_schema is None:
-        return None
+        return False
     try:
-        return pa.ipc.read_schema(pa.py_buffer(b64decode(layout.arrow_schema, validate=True)))
-    except (pa.ArrowException, ValueError, OSError) as error:
+        return has_metadata(b64decode(layout.arrow_schema, validate=True))
+    except ValueError as error:
         raise DataError(f"{layout.file}: its Arrow schema cannot be read: {first_line(error)}") from None
 
 
@@ -95,42 +95,8 @@ def repeated_csv_blocks(schema: pl.Schema, rows: pl.DataFrame, times: NDArray[np
 
 def parquet_blocks(schema: pl.Schema, chunks: Iterable[pl.DataFrame]) -> Iterator[bytes]:
     """Parquet of rows in chunks, each a row group. The same rows as :func:`as_parquet`, in other bytes."""
-    from pyarrow.parquet import ParquetWriter
-
-    sink = _Drained()
-    with ParquetWriter(sink, pl.DataFrame(schema=schema).to_arrow().schema, compression="zstd") as writer:
-        for chunk in chunks:
-            writer.write_table(chunk.to_arrow())
-            yield sink.drain()
-    yield sink.drain()
-
-
-class _Drained(io.RawIOBase):
-    """An append-only file object whose bytes are taken as they are written. Mutable: it is a file."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._buffer, self._taken = io.BytesIO(), 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return self._buffer.write(data)
-
-    def tell(self) -> int:
-        return self._taken + self._buffer.tell()
-
-    def drain(self) -> bytes:
-        """The bytes written since the last call."""
-        content = self._buffer.getvalue()
-        self._taken += len(content)
-        self._buffer.seek(0)
-        self._buffer.truncate()
-        return content
-
-    def close(self) -> None:
-        """No-op: the last bytes are still to be taken."""
+    parts = (as_parquet(chunk) for chunk in chunks if chunk.height)
+    return joined(itertools.chain([as_parquet(pl.DataFrame(schema=schema))], parts))
 
 
 class Checksum:

@@ -23,11 +23,11 @@ from reticent.base.parquet_layout import ParquetLayout
 from reticent.errors import DataError, PolicyError, did_you_mean
 from reticent.registry import TABLE_FILES, load
 from reticent.table.blocks import (
-    arrow_schema,
     as_parquet,
     csv_blocks,
     csv_header,
     csv_layout,
+    has_schema_metadata,
     parquet_blocks,
     refuse_nested,
 )
@@ -118,8 +118,7 @@ class ParquetTable(TableFile):
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
         layout = ParquetLayout.of(content, file)
-        schema = arrow_schema(layout)
-        if schema is not None and (schema.metadata or any(field.metadata for field in schema)):
+        if has_schema_metadata(layout):
             return "metadata of its Arrow schema"
         if not _WRITER.fullmatch(layout.created_by):
             return f"a writer name that is not a known program ({layout.created_by[:40]!r})"

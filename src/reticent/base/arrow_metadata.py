@@ -1,0 +1,89 @@
+"""Whether an Arrow schema, as Parquet files carry it, has metadata of its own.
+
+The schema is a table of FlatBuffers in a message of Arrow's stream format. Source: Schema.fbs and Message.fbs of Arrow.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_CONTINUATION = b"\xff\xff\xff\xff"
+_DEEPEST = 64
+# Numbers of fields: of a message, a schema and a field.
+_HEADER_TYPE, _HEADER, _MESSAGE_METADATA = 1, 2, 4
+_SCHEMA = 1
+_FIELDS, _SCHEMA_METADATA = 1, 2
+_CHILDREN, _FIELD_METADATA = 5, 6
+
+
+def has_metadata(message: bytes) -> bool:
+    """True if the message, its schema or a column has key-value metadata. Raises :class:`ValueError` if it cannot be read."""
+    try:
+        start = 8 if message[:4] == _CONTINUATION else 4
+        root = _FlatTable(message, start).follow(start)
+        if message[root.field(_HEADER_TYPE) or 0] != _SCHEMA:
+            raise ValueError("it is not a schema")
+        schema = root.table(_HEADER)
+        return bool(
+            root.size(_MESSAGE_METADATA)
+            or schema.size(_SCHEMA_METADATA)
+            or any(_of_field(field, 0) for field in schema.tables(_FIELDS))
+        )
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"it is cut or damaged ({error})") from None
+
+
+def _of_field(field: _FlatTable, depth: int) -> bool:
+    if depth > _DEEPEST:
+        raise ValueError("its columns are nested too deeply")
+    return bool(field.size(_FIELD_METADATA) or any(_of_field(child, depth + 1) for child in field.tables(_CHILDREN)))
+
+
+@dataclass(frozen=True)
+class _FlatTable:
+    """A table of a FlatBuffer: where it starts. Its table of fields precedes it."""
+
+    content: bytes
+    place: int
+
+    def field(self, number: int) -> int | None:
+        """The place of a field, None if it is not there."""
+        fields = self.place - self._number("<i", self.place)
+        slot = 4 + 2 * number
+        if slot + 2 > self._number("<H", fields):
+            return None
+        offset = self._number("<H", fields + slot)
+        return self.place + offset if offset else None
+
+    def follow(self, place: int) -> _FlatTable:
+        """The table to which an offset points."""
+        return _FlatTable(self.content, place + self._number("<I", place))
+
+    def table(self, number: int) -> _FlatTable:
+        """The table in a field."""
+        place = self.field(number)
+        if place is None:
+            raise ValueError(f"it lacks part {number}")
+        return self.follow(place)
+
+    def size(self, number: int) -> int:
+        """The length of the vector in a field, 0 if it is not there."""
+        place = self.field(number)
+        return 0 if place is None else self._number("<I", self.follow(place).place)
+
+    def tables(self, number: int) -> list[_FlatTable]:
+        """The tables of the vector in a field."""
+        place = self.field(number)
+        if place is None:
+            return []
+        start = self.follow(place).place
+        count = self._number("<I", start)
+        if 4 * count > len(self.content):
+            raise ValueError("it lists more columns than it has bytes")
+        return [self.follow(start + 4 + 4 * each) for each in range(count)]
+
+    def _number(self, kind: str, place: int) -> int:
+        if place < 0:
+            raise ValueError("it points outside of itself")
+        return int(struct.unpack_from(kind, self.content, place)[0])
