@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from reticent.errors import DataError, first_line
@@ -96,9 +97,28 @@ def _of_pandas(column: pd.Series[Any], name: str) -> pl.Series:
     if getattr(dtype, "kind", "") == "c":
         raise _complex(name)
     try:
-        return pl.Series(pl.from_pandas(column, nan_to_null=True)).alias(name)
+        return _of_plain_pandas(column).alias(name)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
         raise _unreadable(name, str(dtype), error) from None
+
+
+def _of_plain_pandas(column: pd.Series[Any]) -> pl.Series:
+    """A column of numbers, times or text."""
+    dtype = column.dtype
+    zone = getattr(dtype, "tz", None)
+    if zone is not None:
+        utc = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        return _of_plain_pandas(utc).dt.replace_time_zone("UTC").dt.convert_time_zone(str(zone))
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufmM":
+        values = column.to_numpy()
+        if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "s":
+            values = values.astype(f"{dtype.kind}8[ms]")
+        made = pl.Series(np.ascontiguousarray(values))
+        return made.fill_nan(None) if dtype.kind == "f" else made
+    made = _series(column.astype(object).where(column.notna(), None).tolist(), "")
+    # The nullable types of pandas.
+    own = getattr(dtype, "numpy_dtype", None)
+    return made if own is None or own.kind not in "biuf" else made.cast(pl.Series(np.empty(0, dtype=own)).dtype)
 
 
 def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:

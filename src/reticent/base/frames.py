@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from reticent.base.arrow_streams import whole_frame
 from reticent.base.foreign_columns import from_arrow, from_mapping, from_pandas
 from reticent.errors import DataError, first_line
 
@@ -54,8 +55,10 @@ def _native(frame: Any) -> Any:
 
 def _from_stream(source: Any) -> pl.DataFrame:
     """All rows of an object with the Arrow stream interface."""
-    import pyarrow as pa
-
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        return _from_stream_directly(source)
     try:
         table = pa.RecordBatchReader.from_stream(source).read_all()
     except (pa.ArrowException, ValueError, TypeError, OSError, RuntimeError) as error:
@@ -63,6 +66,17 @@ def _from_stream(source: Any) -> pl.DataFrame:
             f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {first_line(error)}."
         ) from None
     return from_arrow(table)
+
+
+def _from_stream_directly(source: Any) -> pl.DataFrame:
+    """The same without pyarrow, which knows more types of columns."""
+    try:
+        return whole_frame(source)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError) as error:
+        raise DataError(
+            f"The Arrow stream of a {type(source).__name__} cannot be read as a table: {first_line(error)}. "
+            "The package pyarrow knows more types: pip install 'reticent[arrow]'."
+        ) from None
 
 
 def is_pattern(name: str) -> bool:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from reticent.base.arrow_streams import frames_of
 from reticent.base.files import write_new
 from reticent.base.memory import MEMORY, budget, rows_at_once
 from reticent.errors import DataError
@@ -56,12 +56,8 @@ def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: b
     }
     try:
         with duckdb.connect(config=settings) as connection:
-            reader: Any = connection.sql(statement).to_arrow_reader(rows_at_once(len(columns) + 1))
-            for batch in reader:
-                frame = pl.from_arrow(batch)
-                assert isinstance(frame, pl.DataFrame)
-                yield frame
-    except duckdb.Error as error:
+            yield from frames_of(connection.sql(statement), rows_at_once(len(columns) + 1))
+    except (duckdb.Error, pl.exceptions.ComputeError) as error:
         first = str(error).strip().splitlines()[0]
         raise DataError(
             f"The rows could not be sorted in {str(spilled.parent.parent)!r}: {first} Make room there, name another folder with TMPDIR, or allow "

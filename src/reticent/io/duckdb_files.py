@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from reticent.base.arrow_streams import frames_of, whole_frame
 from reticent.base.expansion import most_expanded
 from reticent.base.memory import budget, rows_at_once
 from reticent.errors import DataError, did_you_mean, first_line
@@ -45,7 +46,7 @@ class DuckdbSource(RowSource):
             _check_size(connection, self.selection, relation.columns if columns is None else columns)
             projected = relation.project(chosen)
             if self.selection.query is None:
-                return plain_types(projected.pl(), wide)
+                return plain_types(whole_frame(projected), wide)
             return plain_types(pl.concat(_counted(self.selection, projected)), wide)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
@@ -54,14 +55,13 @@ class DuckdbSource(RowSource):
             relation = _relation(connection, selection)
             chosen, wide = _projection(selection, relation, columns)
             _check_size(connection, selection, columns)
-            schema = relation.project(chosen).limit(0).pl().schema
+            schema = whole_frame(relation.project(chosen).limit(0)).schema
 
         def make(wanted: Sequence[str]) -> Chunks:
             with _opened(selection) as connection:
                 relation = _relation(connection, selection)
                 projected = relation.project(_projection(selection, relation, wanted)[0])
-                for batch in projected.to_arrow_reader(rows_at_once(len(wanted))):
-                    yield pl.DataFrame(batch)
+                yield from frames_of(projected, rows_at_once(len(wanted)))
 
         return plain_stream(StreamRows(schema, make), wide)
 
@@ -80,7 +80,7 @@ def _opened(selection: Selection) -> Iterator[Any]:
             # Not a setting of connect: all connections to a file must use the same there.
             connection.execute(f"set memory_limit = '{max(budget(), _WORKING)}B'")
             yield connection
-    except duckdb.Error as error:
+    except (duckdb.Error, pl.exceptions.ComputeError) as error:
         raise DataError(f"{selection.name}: DuckDB says: {first_line(error).rstrip('.')}.") from None
 
 
@@ -139,8 +139,8 @@ def _check_size(connection: Any, selection: Selection, columns: Sequence[str]) -
 def _counted(selection: Selection, projected: Any) -> Iterator[pl.DataFrame]:
     """The result of a query in chunks, within the memory limit."""
     total = 0
-    yield projected.limit(0).pl()
-    for batch in projected.to_arrow_reader(_AT_ONCE):
-        total += batch.nbytes
+    yield whole_frame(projected.limit(0))
+    for frame in frames_of(projected, _AT_ONCE):
+        total += int(frame.estimated_size())
         selection.check_answer(total)
-        yield pl.DataFrame(batch)
+        yield frame

@@ -13,6 +13,7 @@ import polars as pl
 import reticent
 from reticent.base.cards import Card, CardTable, ShownAsCard
 from reticent.base.files import folder_aside, write_new
+from reticent.base.pandas_frames import as_pandas
 from reticent.conditions import Condition
 from reticent.core import Evidence, Groups, Recoding
 from reticent.errors import DataError, MissingPackage, PolicyError
@@ -96,16 +97,16 @@ class Release(ShownAsCard):
 
     def to_pandas(self) -> Any:
         """The main public table as a pandas frame; needs pandas."""
-        try:
-            return self.frame.to_pandas()
-        except ModuleNotFoundError as error:
-            raise MissingPackage(
-                f"to_pandas needs the package {error.name}. Install it with: pip install pandas"
-            ) from None
+        return as_pandas(self.frame)
 
     def to_arrow(self) -> Any:
-        """The main public table as a pyarrow table."""
-        return self.frame.to_arrow()
+        """The main public table as a pyarrow table; needs pyarrow."""
+        try:
+            return self.frame.to_arrow()
+        except ModuleNotFoundError as error:
+            raise MissingPackage(
+                f"to_arrow needs the package {error.name}. Install it with: pip install 'reticent[arrow]'"
+            ) from None
 
     @property
     def format(self) -> str:

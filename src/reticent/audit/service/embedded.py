@@ -29,6 +29,7 @@ from reticent.audit.service.database import (
     trimmed,
 )
 from reticent.audit.service.settings import ProtectedColumn, Settings
+from reticent.base.arrow_streams import ArrowStream, whole_frame
 from reticent.errors import DataError, did_you_mean
 
 _DUCKDB = (".duckdb", ".ddb")
@@ -160,8 +161,7 @@ class EmbeddedDatabase:
 
     def _frame(self, statement: str) -> pl.DataFrame:
         self.statements.append(statement)
-        frame: pl.DataFrame = self._connection.sql(statement).pl()
-        return frame
+        return whole_frame(self._connection.sql(statement))
 
     def _load(self) -> None:
         """Read the file into a table of row numbers, keys as text, public columns and exact values."""
@@ -197,7 +197,7 @@ class EmbeddedDatabase:
         names = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
         if self._path.suffix.lower() not in _DUCKDB:
             renamed = {name: f"column_{index}" for index, name in enumerate(names)}
-            self._connection.register("file", self._settings.source.read(names).rename(renamed).to_arrow())
+            self._connection.register("file", ArrowStream(self._settings.source.read(names).rename(renamed)))
             try:
                 yield "file", renamed
             finally:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.audit.service.database import AskedRows
 from reticent.audit.service.settings import Settings
+from reticent.base.arrow_streams import ArrowStream
 from reticent.errors import DataError
 from reticent.ledger import Audits, Secret
 
@@ -95,7 +96,7 @@ def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret)
     owner = "concat('owner', $column::VARCHAR, strlen(key), ':', key)"
     both = "concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing'))"
     with _calculator(os.getpid()).cursor() as connection:
-        connection.register("pairs", pl.DataFrame({"key": keys, "value": values}).to_arrow())
+        connection.register("pairs", ArrowStream(pl.DataFrame({"key": keys, "value": values})))
         hexadecimal = connection.execute(
             f"SELECT string_agg({digest.format(owner)} || {digest.format(both)}, '' ORDER BY place) "
             "FROM (SELECT key, value, row_number() OVER () AS place FROM pairs)",

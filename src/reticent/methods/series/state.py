@@ -206,10 +206,12 @@ def with_orders(state: HistoryState, remaining_by_column: Mapping[str, set[Any]]
 
 def as_lists(offsets: Ints, values: NDArray[np.int64]) -> pl.Series:
     """Convert CSR arrays to a column of lists."""
-    import pyarrow as pa
-
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values, pa.int32()))
-    return pl.Series("values", lists)
+    sizes = np.diff(offsets)
+    owners = pl.Series("list", np.repeat(np.arange(len(sizes)), sizes)).set_sorted()
+    filled = pl.DataFrame([owners, pl.Series("values", values.astype(np.int32))])
+    lists = filled.group_by("list", maintain_order=True).agg("values")
+    every = pl.DataFrame({"list": np.arange(len(sizes))}).join(lists, on="list", how="left", maintain_order="left")
+    return every["values"].fill_null(pl.Series([[]], dtype=pl.List(pl.Int32)))
 
 
 def from_lists(lists: pl.Series) -> tuple[Ints, Ints]:
