@@ -231,7 +231,43 @@ def test_publishing_needs_no_optional_package_and_no_compiler():
         "pyspark",
         "fastapi",
         "opendp",
+        "pyarrow",
     }
+
+
+WITHOUT_ARROW = """
+import sys
+sys.modules["pyarrow"] = None
+import sqlite3, duckdb, pandas as pd, polars as pl, reticent as rt
+rows = pl.DataFrame({"age": [31, 31, 42, 42], "sex": ["m", "m", "f", "f"], "ill": ["flu", "cold", "flu", "none"]})
+rows.write_csv("rows.csv")
+rows.write_parquet("rows.parquet")
+with duckdb.connect("rows.duckdb") as there:
+    there.execute("create table people as select * from read_csv('rows.csv')")
+with sqlite3.connect("rows.sqlite") as there:
+    there.execute("create table people (age int, sex text, ill text)")
+    there.executemany("insert into people values (?, ?, ?)", rows.rows())
+release = None
+for source in ("rows.csv", "rows.parquet", "rows.duckdb", "rows.sqlite"):
+    for engine in ("local", "streaming"):
+        table = rt.read(source, engine=engine, quasi=["age", "sex"], sensitive="ill")
+        for kind in ("csv", "parquet"):
+            release = rt.publish(table, rt.KAnonymity(2), files=kind)
+            folder = f"{source} {engine} {kind}"
+            release.save(folder)
+            assert rt.verify(folder + "/public").ok, folder
+assert rt.Table(pd.DataFrame(rows.to_dict(as_series=False)), quasi=["age"]).frame.equals(rows)
+assert rt.Table(duckdb.sql("select 1 as age"), quasi=["age"]).frame.height == 1
+assert release.to_pandas().shape == (4, 3)
+try:
+    release.to_arrow()
+except rt.ReticentError as error:
+    assert "reticent[arrow]" in str(error)
+"""
+
+
+def test_the_core_reads_publishes_and_verifies_without_pyarrow(tmp_path: Path):
+    subprocess.run([sys.executable, "-c", WITHOUT_ARROW], check=True, cwd=tmp_path)
 
 
 def test_every_public_name_can_be_reached():
