@@ -21,7 +21,7 @@ def has_metadata(message: bytes) -> bool:
     """True if the message, its schema or a column has key-value metadata. Raises :class:`ValueError` if it cannot be read."""
     try:
         start = 8 if message[:4] == _CONTINUATION else 4
-        root = _FlatTable(message, start).follow(start)
+        root = _SchemaTable(message, start).follow(start)
         if message[root.field(_HEADER_TYPE) or 0] != _SCHEMA:
             raise ValueError("it is not a schema")
         schema = root.table(_HEADER)
@@ -34,14 +34,14 @@ def has_metadata(message: bytes) -> bool:
         raise ValueError(f"it is cut or damaged ({error})") from None
 
 
-def _of_field(field: _FlatTable, depth: int) -> bool:
+def _of_field(field: _SchemaTable, depth: int) -> bool:
     if depth > _DEEPEST:
         raise ValueError("its columns are nested too deeply")
     return bool(field.size(_FIELD_METADATA) or any(_of_field(child, depth + 1) for child in field.tables(_CHILDREN)))
 
 
 @dataclass(frozen=True)
-class _FlatTable:
+class _SchemaTable:
     """A table of a FlatBuffer: where it starts. Its table of fields precedes it."""
 
     content: bytes
@@ -56,11 +56,11 @@ class _FlatTable:
         offset = self._number("<H", fields + slot)
         return self.place + offset if offset else None
 
-    def follow(self, place: int) -> _FlatTable:
+    def follow(self, place: int) -> _SchemaTable:
         """The table to which an offset points."""
-        return _FlatTable(self.content, place + self._number("<I", place))
+        return _SchemaTable(self.content, place + self._number("<I", place))
 
-    def table(self, number: int) -> _FlatTable:
+    def table(self, number: int) -> _SchemaTable:
         """The table in a field."""
         place = self.field(number)
         if place is None:
@@ -72,7 +72,7 @@ class _FlatTable:
         place = self.field(number)
         return 0 if place is None else self._number("<I", self.follow(place).place)
 
-    def tables(self, number: int) -> list[_FlatTable]:
+    def tables(self, number: int) -> list[_SchemaTable]:
         """The tables of the vector in a field."""
         place = self.field(number)
         if place is None:
