@@ -62,4 +62,5 @@ def _column(table: Array, keys: Codes, beside: Sequence[Codes], source: np.rando
     sorted_by = [beside[place] for place in source.permutation(len(beside))]
     order = np.lexsort([source.random(count), *sorted_by, row_of])
     before = int(source.integers(_DRAWN_BEFORE, 2 * _DRAWN_BEFORE))
-    return diffused(order, int(source.integers(count)), before, row_of, shares, source.random(before + count))
+    drawn: Codes = diffused(order, int(source.integers(count)), before, row_of, shares, source.random(before + count))
+    return drawn
