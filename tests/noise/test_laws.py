@@ -276,3 +276,17 @@ def test_an_exponential_is_enclosed(power):
     assert low < high
     assert high - low < high / 2**70
     assert float(low) == pytest.approx(math.exp(power), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["1/3", "1", "7/2", "40", "1000"])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_reach_of_one_laplace_number_is_that_of_its_listed_distribution(scale, confidence):
+    """Against the cumulated probabilities of all values, and without listing them for noise on sums of large numbers."""
+    law = DiscreteLaplaceLaw(Fraction(scale))
+    low, chances = law.chances()
+    values = np.abs(np.arange(low, low + len(chances)))
+    assert law.reach(1, confidence) == next(
+        reach for reach in range(10**5) if chances[values > reach].sum() <= (1 - confidence) * (1 - 1e-9)
+    )
+    wide = DiscreteLaplaceLaw(Fraction(10**12)).reach(1, 0.95)
+    assert wide == pytest.approx(10**12 * math.log(20), rel=1e-6)

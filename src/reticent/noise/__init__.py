@@ -11,7 +11,8 @@ number of ``precision`` bits is at most ``thresholds[i]``)
 
 ``central`` noise by a trusted curator, from OpenDP: the noisy answers of ``audit``, and ``CentralCounts``
 ``whole_noise`` the same in either currency (discrete Gaussian, discrete Laplace), for ``Marginals`` and ``Statistics``;
-``composed_plan`` what many such steps cost together; ``noisy_sum`` the answer to a counting query from noisy counts
+``contribution`` how far a unit moves their numbers, ``composed_plan`` what many such steps cost together; ``scaled_numbers`` bounded numbers
+as integers; ``noisy_estimates`` statistics and intervals from noisy numbers; ``noisy_sum`` the answer to a counting query from noisy counts
 
 The protocol (nothing here decides about privacy: quotas and thresholds come from the plan):
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from reticent.noise.certificates import make_party_keys, read_certificate
     from reticent.noise.channels import Identity, public_key_of
     from reticent.noise.composed_plan import CURRENCIES, ComposedPlan, Currency, least_scale
+    from reticent.noise.contribution import Contribution
     from reticent.noise.cost_plan import LAWS, LEVELS, MOST_COINS, MOST_PARTIES, NoisePlan, plan
     from reticent.noise.faults import BEHAVIOURS
     from reticent.noise.laws import (
@@ -56,6 +58,20 @@ if TYPE_CHECKING:
     )
     from reticent.noise.local_run import JointAnswer, PartyReport, run_local
     from reticent.noise.network import NoiseAborted
+    from reticent.noise.noisy_estimates import (
+        LEAVES,
+        TREE_LEVELS,
+        Estimates,
+        leaf_edges,
+        moved,
+        plain_sums,
+        quantiles,
+        ratios,
+        rounded,
+        tree_counts,
+        tree_nodes,
+        variances,
+    )
     from reticent.noise.noisy_sum import NoisySum
     from reticent.noise.party import (
         GATHERING,
@@ -69,18 +85,22 @@ if TYPE_CHECKING:
     )
     from reticent.noise.protocol import PartyResult
     from reticent.noise.rounds import PartyAddress
+    from reticent.noise.scaled_numbers import Bounds
     from reticent.noise.tasks import JointTask
     from reticent.noise.whole_noise import CONFIDENCE, WholeNoise, opendp_core
 
 _HOMES = {
     "BEHAVIOURS": "faults",
     "BinomialLaw": "laws",
+    "Bounds": "scaled_numbers",
     "CONFIDENCE": "whole_noise",
     "CURRENCIES": "composed_plan",
     "CentralNoise": "central",
     "ComposedPlan": "composed_plan",
+    "Contribution": "contribution",
     "Currency": "composed_plan",
     "DiscreteLaplaceLaw": "laws",
+    "Estimates": "noisy_estimates",
     "ExponentialLaw": "laws",
     "GATHERING": "party",
     "HISTOGRAM": "laws",
@@ -88,6 +108,7 @@ _HOMES = {
     "JointAnswer": "local_run",
     "JointTask": "tasks",
     "LAWS": "cost_plan",
+    "LEAVES": "noisy_estimates",
     "LEVELS": "cost_plan",
     "LifetimeBudget": "party",
     "MOST_COINS": "cost_plan",
@@ -104,20 +125,30 @@ _HOMES = {
     "PartySettings": "party",
     "RunFigures": "party",
     "TOTAL": "party",
+    "TREE_LEVELS": "noisy_estimates",
     "WholeNoise": "whole_noise",
     "central_noise": "central",
     "exponential": "laws",
     "hidden_by_noise": "laws",
     "law_from": "laws",
+    "leaf_edges": "noisy_estimates",
     "least_scale": "composed_plan",
     "make_party_keys": "certificates",
+    "moved": "noisy_estimates",
     "noisy_total": "central",
     "opendp_core": "whole_noise",
+    "plain_sums": "noisy_estimates",
     "plan": "cost_plan",
     "public_key_of": "channels",
+    "quantiles": "noisy_estimates",
+    "ratios": "noisy_estimates",
     "read_certificate": "certificates",
+    "rounded": "noisy_estimates",
     "run_local": "local_run",
     "run_party": "party",
+    "tree_counts": "noisy_estimates",
+    "tree_nodes": "noisy_estimates",
+    "variances": "noisy_estimates",
 }
 
 __all__ = [
@@ -127,17 +158,22 @@ __all__ = [
     "GATHERING",
     "HISTOGRAM",
     "LAWS",
+    "LEAVES",
     "LEVELS",
     "MOST_COINS",
     "MOST_DELTA",
     "MOST_PARTIES",
     "PATIENCE",
     "TOTAL",
+    "TREE_LEVELS",
     "BinomialLaw",
+    "Bounds",
     "CentralNoise",
     "ComposedPlan",
+    "Contribution",
     "Currency",
     "DiscreteLaplaceLaw",
+    "Estimates",
     "ExponentialLaw",
     "Identity",
     "JointAnswer",
@@ -157,15 +193,24 @@ __all__ = [
     "exponential",
     "hidden_by_noise",
     "law_from",
+    "leaf_edges",
     "least_scale",
     "make_party_keys",
+    "moved",
     "noisy_total",
     "opendp_core",
+    "plain_sums",
     "plan",
     "public_key_of",
+    "quantiles",
+    "ratios",
     "read_certificate",
+    "rounded",
     "run_local",
     "run_party",
+    "tree_counts",
+    "tree_nodes",
+    "variances",
 ]
 
 correct_names(__name__)

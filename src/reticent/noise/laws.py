@@ -411,6 +411,13 @@ class DiscreteLaplaceLaw(NoiseLaw):
         share = math.exp(-1 / self.scale)
         return -reach, (1 - share) / (1 + share) * share ** np.abs(np.arange(-reach, reach + 1))
 
+    def reach(self, cells: int, confidence: float) -> int:
+        """For one answer from Pr[|x| > h] = 2 a^(h + 1)/(1 + a), because noise on sums of large numbers has too wide a support to be listed."""
+        if cells > 1:
+            return super().reach(cells, confidence)
+        beyond, scale = (1 - confidence) * (1 - 1e-9), float(self.scale)
+        return max(0, math.ceil(scale * math.log(2 / (beyond * (1 + math.exp(-1 / scale))))) - 1)
+
     def describe(self) -> dict[str, Any]:
         return {"name": "discrete Laplace", "scale": str(self.scale)}
 

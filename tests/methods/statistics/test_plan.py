@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from reticent.base.privacy_cost import Relation
-from reticent.methods.statistics.plan import Contribution, StatisticsPlan, StatisticStep, threshold_for
+from reticent.methods.statistics.plan import StatisticsPlan, StatisticStep, threshold_for
+from reticent.noise import Contribution
 
 dp = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")

@@ -13,15 +13,12 @@ from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.errors import DataError
 from reticent.methods.noisy_columns import ProtectedRecords, PublicColumn, cell_labels
 from reticent.methods.statistics.plan import (
-    LEVELS,
-    Contribution,
     StatisticsPlan,
     StatisticStep,
     StepKind,
 )
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.methods.statistics.scaled_numbers import Bounds
-from reticent.noise import Currency
+from reticent.noise import TREE_LEVELS, Bounds, Contribution, Currency
 from reticent.table import to_plain
 
 MOST_GROUPS = 1_000_000
@@ -61,13 +58,13 @@ class PublicFacts:
     def contribution(self, kind: StepKind, query: StatisticQuery | None = None) -> Contribution:
         """The contribution of one record to the numbers of a step: of a query, or of a column whose keys or bounds are selected."""
         if query is None:
-            return Contribution(levels=LEVELS if kind == "bounds" else 1)
+            return Contribution(levels=TREE_LEVELS if kind == "bounds" else 1)
         single = not query.by
         optional = bool(self.missing or query.where or any(name in self.chosen for name in query.by))
         if kind == "count":
             return Contribution(0, 1, single, True)
         if kind == "tree":
-            return Contribution(0, 1, False, True, LEVELS)
+            return Contribution(0, 1, False, True, TREE_LEVELS)
         bounds = self.bounds[str(query.column)]
         low, high = bounds.ends
         if kind == "sum":

@@ -15,11 +15,10 @@ from reticent.errors import DataError, PolicyError
 from reticent.methods.noisy_columns import combinations_of
 from reticent.methods.noisy_columns.format import NoisyColumnsFormat
 from reticent.methods.statistics.details import StatisticsDetails
-from reticent.methods.statistics.estimates import tree_nodes
 from reticent.methods.statistics.noisy_answers import placed_bounds
 from reticent.methods.statistics.plan import StatisticsPlan
 from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
-from reticent.noise import CONFIDENCE, NoisySum, WholeNoise
+from reticent.noise import CONFIDENCE, NoisySum, WholeNoise, tree_nodes
 from reticent.release import ManifestColumn
 from reticent.release.format import Words, read_details
 from reticent.table import Rows, Table, ValueType

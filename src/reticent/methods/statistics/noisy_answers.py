@@ -13,11 +13,21 @@ from reticent.base.privacy_cost import Relation
 from reticent.conditions import Condition
 from reticent.errors import PolicyError
 from reticent.methods.statistics.details import MOST_GROUPS, PublicFacts
-from reticent.methods.statistics.estimates import LEAVES, leaf_edges, quantiles, tree_counts
-from reticent.methods.statistics.plan import Contribution, StatisticStep, StepKind, threshold_for
+from reticent.methods.statistics.plan import StatisticStep, StepKind, threshold_for
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.methods.statistics.scaled_numbers import Bounds
-from reticent.noise import Currency, WholeNoise, least_scale, opendp_core
+from reticent.noise import (
+    LEAVES,
+    TREE_LEVELS,
+    Bounds,
+    Contribution,
+    Currency,
+    WholeNoise,
+    leaf_edges,
+    least_scale,
+    opendp_core,
+    quantiles,
+    tree_counts,
+)
 from reticent.table import Value
 
 Whole = NDArray[np.int64]
@@ -69,7 +79,7 @@ class NoisyAnswers:
 
     def bounds(self, name: str, outer: Bounds, cost: Fraction) -> Bounds:
         """Bounds within public ones such that, by noisy counts, half a percent of the values is beyond each."""
-        scale = self._paid("bounds", Contribution(levels=4), cost)
+        scale = self._paid("bounds", Contribution(levels=TREE_LEVELS), cost)
         leaf, known = self._leaves(name, outer)
         noise = WholeNoise(self.currency, scale)
         noisy = noise.added(tree_counts(leaf[known], np.zeros(int(known.sum()), dtype=np.int64), 1), self._source)

@@ -10,19 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
-from reticent.methods.statistics.estimates import (
-    Estimates,
-    leaf_edges,
-    moved,
-    plain_sums,
-    quantiles,
-    ratios,
-    rounded,
-    variances,
-)
 from reticent.methods.statistics.plan import StepKind
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.noise import WholeNoise
+from reticent.noise import Estimates, WholeNoise, leaf_edges, moved, plain_sums, quantiles, ratios, rounded, variances
 
 Whole = NDArray[np.int64]
 STATISTICS_SCHEMA = {

@@ -13,10 +13,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.methods.statistics.plan import BRANCHES, LEVELS
-
 Reals = NDArray[np.float64]
-LEAVES = BRANCHES**LEVELS
+BRANCHES, TREE_LEVELS = 4, 4
+LEAVES = BRANCHES**TREE_LEVELS
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def _ranks(share: float) -> tuple[Reals, Reals]:
 def tree_nodes() -> Reals:
     """The matrix of which leaves belong to each node, level by level below the root."""
     parts = [
-        np.kron(np.eye(BRANCHES**level), np.ones((1, LEAVES // BRANCHES**level))) for level in range(1, LEVELS + 1)
+        np.kron(np.eye(BRANCHES**level), np.ones((1, LEAVES // BRANCHES**level))) for level in range(1, TREE_LEVELS + 1)
     ]
     return np.vstack(parts)
 
@@ -118,7 +117,7 @@ def tree_counts(leaf: NDArray[np.int64], group: NDArray[np.int64], groups: int) 
     """The number of records in every node, one row per group."""
     counts = np.bincount(group * LEAVES + leaf, minlength=groups * LEAVES).reshape(groups, LEAVES)
     parts: Sequence[NDArray[np.int64]] = [
-        counts.reshape(groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, LEVELS + 1)
+        counts.reshape(groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, TREE_LEVELS + 1)
     ]
     return np.concatenate(parts, axis=1).astype(np.int64)
 
