@@ -160,6 +160,16 @@ COVERED: dict[str, tuple[dict[str, Any], Any]] = {
         lambda frame: frame["income"].sort()[-(-frame.height // 2) - 1],
     ),
 }
+COVERED |= {
+    "count of a column": (
+        {"statistic": "count", "column": "age", "by": ["region"], "where": "age >= 40"},
+        lambda frame: frame.filter(pl.col("age") >= 40).height,
+    ),
+    "weighted mean": (
+        {"statistic": "mean", "column": "income", "by": ["region"], "weight": 3},
+        lambda frame: frame["income"].clip(0, 100_000).mean(),
+    ),
+}
 
 
 @pytest.mark.parametrize(

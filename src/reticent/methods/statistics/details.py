@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from reticent.base.exact import whole
 from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.errors import DataError
@@ -18,7 +20,8 @@ from reticent.methods.statistics.plan import (
     StepKind,
 )
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.noise import TREE_LEVELS, Bounds, Contribution, Currency
+from reticent.methods.statistics.regression import RegressionDesign
+from reticent.noise import TREE_LEVELS, Bounds, Contribution, Currency, tree_nodes
 from reticent.table import to_plain
 
 MOST_GROUPS = 1_000_000
@@ -52,6 +55,8 @@ class PublicFacts:
             return ("count",) if query.statistic == "count" else ("sum",)
         if query.statistic == "quantile":
             return ("tree",)
+        if query.statistic == "linear":
+            return ("products",)
         counted: tuple[StepKind, ...] = () if self.count_known(query) else ("count",)
         return (*counted, "centred") if query.statistic == "mean" else (*counted, "centred", "squares")
 
@@ -65,6 +70,8 @@ class PublicFacts:
             return Contribution(0, 1, single, True)
         if kind == "tree":
             return Contribution(0, 1, False, True, TREE_LEVELS)
+        if kind == "products":
+            return self.design(query).contribution(single, optional)
         bounds = self.bounds[str(query.column)]
         low, high = bounds.ends
         if kind == "sum":
@@ -73,6 +80,20 @@ class PublicFacts:
         if kind == "centred":
             return Contribution(low, high, single, optional)
         return Contribution(0, max(low**2, high**2), single, True)
+
+    def design(self, query: StatisticQuery) -> RegressionDesign:
+        """The variables of a linear regression."""
+        return RegressionDesign.of(query, self.bounds, self.columns)
+
+    def numbers(self, kind: StepKind, about: str | int, queries: tuple[StatisticQuery, ...]) -> int:
+        """The number of noisy numbers of a step."""
+        if isinstance(about, str):
+            return self.columns[about].size if kind == "keys" else tree_nodes().shape[0]
+        query = queries[about - 1]
+        groups = int(np.prod([self.columns[name].size for name in query.by], dtype=object))
+        if kind == "products":
+            return groups * len(self.design(query).pairs)
+        return groups * (tree_nodes().shape[0] if kind == "tree" else 1)
 
     def unnoised_steps(self, queries: tuple[StatisticQuery, ...]) -> Iterator[tuple[StepKind, str | int, Contribution]]:
         """Every step in order: its kind, its subject (a column, or a query by its number from 1), and the contribution of one record."""
@@ -104,6 +125,7 @@ class StatisticsDetails:
             whole(self.facts.total, "total", low=0)
         for query in self.queries:
             missing = [name for name in query.by if name not in self.facts.columns]
+            missing += [name for name in query.on if name not in self.facts.columns and name not in self.facts.bounds]
             if missing or (query.statistic != "count" and query.column not in self.facts.bounds):
                 raise DataError(f"The details lack cells or bounds for the {query.words()}.")
         if len(self.noise) != len(list(self.facts.unnoised_steps(self.queries))):

@@ -18,7 +18,7 @@ from reticent.methods.statistics.details import StatisticsDetails
 from reticent.methods.statistics.noisy_answers import placed_bounds
 from reticent.methods.statistics.plan import StatisticsPlan
 from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
-from reticent.noise import CONFIDENCE, NoisySum, WholeNoise, tree_nodes
+from reticent.noise import CONFIDENCE, NoisySum, WholeNoise
 from reticent.release import ManifestColumn
 from reticent.release.format import Words, read_details
 from reticent.table import Rows, Table, ValueType
@@ -85,15 +85,10 @@ class StatisticsFormat(NoisyColumnsFormat):
     def noisy_numbers(self, public: PublicSide, details: StatisticsDetails) -> list[NDArray[np.int64]]:
         """The numbers of every step; raises :class:`DataError` if the table does not match the details."""
         frame = public.rows["measurements"].frame()
-        nodes = tree_nodes().shape[0]
-        sizes = []
-        for step, about in zip(details.plan.steps, details.about, strict=True):
-            if isinstance(about, int):
-                query = details.queries[about - 1]
-                groups = int(np.prod([details.facts.columns[name].size for name in query.by], dtype=object))
-                sizes.append(groups * (nodes if step.kind == "tree" else 1))
-            else:
-                sizes.append(details.facts.columns[about].size if step.kind == "keys" else nodes)
+        sizes = [
+            details.facts.numbers(step.kind, about, details.queries)
+            for step, about in zip(details.plan.steps, details.about, strict=True)
+        ]
         if frame.height != sum(sizes):
             raise DataError(f"The steps have {sum(sizes):,} noisy numbers, but there are {frame.height:,}.")
         if not frame["noisy_number"].dtype.is_integer() or frame["noisy_number"].null_count():

@@ -30,6 +30,7 @@ from reticent.methods.statistics.noisy_answers import NoisyAnswers
 from reticent.methods.statistics.plan import StatisticStep
 from reticent.methods.statistics.published_tables import measurement_table, statistic_table
 from reticent.methods.statistics.queries import MOST_QUERIES, StatisticQuery
+from reticent.methods.statistics.regression import coefficient_error
 from reticent.noise import LEAVES, Bounds, WholeNoise, least_scale
 from reticent.table import FrameRows, Table, Value, ValueType
 
@@ -40,15 +41,15 @@ _ON_BOUNDS = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Statistics:
-    """Publish counts, sums, means, variances and quantiles with noise, each with its standard error and a 95 % interval.
+    """Publish counts, sums, means, variances, quantiles and regression coefficients with noise, each with its standard error and a 95 % interval.
 
     Guarantee: UnboundedDP, BoundedDP or ConcentratedDP for one record, or for all records of a person where the table bounds them (``rows_per_person=`` of the table).
     Adversary: the definition's. Cells of groups and bounds of numbers are public: declared, or chosen with noise that the budget pays for.
     Cost: one pass over the records for each query. Intervals are about noise alone: they hold the statistic of the records that were counted, with values clamped to their bounds.
-    Source: Dwork and others 2006; keys by thresholds: Korolova and others 2009, Gaussian: Rogers 2023; means: Fieller 1954; noise and thresholds by OpenDP.
+    Source: Dwork and others 2006; keys by thresholds: Korolova and others 2009, Gaussian: Rogers 2023; means: Fieller 1954; regression from noisy sums of products: Wang 2018; noise and thresholds by OpenDP.
 
     Parameters:
-        queries: a list (by default the number of records alone), such as ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``. Statistics are count, sum, mean, variance and quantile (with ``"at": [0.5]``); a
+        queries: a list (by default the number of records alone), such as ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``. Statistics are count, sum, mean, variance, quantile (with ``"at": [0.5]``) and linear (``{"statistic": "linear", "outcome": "income", "on": ["age", "sex"]}``: the coefficients of least squares); a
             histogram is a count ``by`` a column with bins. ``"weight"`` gives a query more of the budget.
         domain: the cells of every column that groups, as for Marginals: a list, a range, cuts, bins, a level of its hierarchy; or ``"noisy"``: those values whose noisy count reaches a threshold (needs a delta).
         bounds: for every column of numbers ``[low, high]``, to which values are clamped; or ``{"low": 0, "high": 10000000, "chosen": "noisy"}``: the middle 99 % of the values by noisy counts.
@@ -118,6 +119,9 @@ class Statistics:
             for name in query.by:
                 if name not in (self.domain or {}):
                     return f"The {query.words()} groups by {name!r}, whose cells are not declared. Declare them, domain={{{name!r}: [...]}}, or have them chosen: domain={{{name!r}: 'noisy'}}."
+            for name in query.on:
+                if name not in (self.bounds or {}) and (self.domain or {}).get(name, _NOISY) == _NOISY:
+                    return f"The {query.words()} needs bounds of {name!r} if it is a number, bounds={{{name!r}: [low, high]}}, or else its cells, domain={{{name!r}: [...]}}; both must be public."
             if query.statistic != "count" and query.column not in (self.bounds or {}):
                 return f"The {query.words()} needs bounds of {query.column!r}: bounds={{{query.column!r}: [low, high]}}, which must be public."
             if query.statistic == "count" and self._facts(table, definition).count_known(replace(query, column=None)):
@@ -189,7 +193,8 @@ class Statistics:
 
             deviation = WholeNoise(target.currency, least_scale(price, target.currency, paid)).deviation
             groups = int(np.prod([facts.columns[name].size if name in facts.columns else 1 for name in query.by]))
-            unit = 1.0 if query.statistic == "count" else float(facts.bounds[str(query.column)].unit)
+            bounds = facts.bounds.get(str(query.column), Bounds(Fraction(0), Fraction(2**16)))
+            unit = 1.0 if query.statistic == "count" else float(bounds.unit)
             each = max(1.0, table.frame.height / groups)
             figures[f"{number}: {query.words()}"] = (
                 deviation
@@ -200,13 +205,15 @@ class Statistics:
                 if query.statistic == "mean"
                 else deviation * unit**2 / each
                 if query.statistic == "variance"
+                else coefficient_error(deviation, each, (bounds.high - bounds.low) / 2)
+                if query.statistic == "linear"
                 else 4 * deviation / each
             )
         first = next(iter(figures))
         return ExpectedError(
             {"standard_error": figures[first], **figures},
             f"Noise with a standard deviation of {figures[first]:,.4g} on the {first.partition(': ')[2]}{f', and {len(figures) - 1} more statistics' if len(figures) > 1 else ''}. For means and "
-            f"variances it is computed for groups of equal size, for quantiles it is the share of the records ({LEAVES} steps between the bounds).",
+            f"variances it is computed for groups of equal size, for regression it is that of a coefficient per half the range of an evenly spread covariate, for quantiles the share of the records ({LEAVES} steps between the bounds).",
         )
 
     def describe(self) -> dict[str, Any]:

@@ -94,10 +94,11 @@ class NoisyAnswers:
         kept = group >= 0
         if query.where is not None:
             kept &= Condition.parse(query.where).mask(self._frame).to_numpy()
-        if query.column is not None:
-            kept &= self._frame[query.column].is_not_null().to_numpy()
-            if self._frame[query.column].dtype.is_float():
-                kept &= ~self._frame[query.column].fill_null(0.0).is_nan().to_numpy()
+        numeric = [query.column, *(name for name in query.on if name in facts.bounds)]
+        for name in (each for each in numeric if each is not None):
+            kept &= self._frame[name].is_not_null().to_numpy()
+            if self._frame[name].dtype.is_float():
+                kept &= ~self._frame[name].fill_null(0.0).is_nan().to_numpy()
         true = self._numbers(kind, query, facts, group[kept], groups, kept)
         self._record(scale, None, WholeNoise(self.currency, scale).added(true, self._source))
 
@@ -112,6 +113,8 @@ class NoisyAnswers:
     ) -> Whole:
         if kind == "count":
             return np.bincount(group, minlength=groups).astype(np.int64)
+        if kind == "products":
+            return facts.design(query).sums(self._frame.filter(pl.Series(kept)), group, groups)
         bounds = facts.bounds[str(query.column)]
         if kind == "tree":
             leaf, _ = self._leaves(str(query.column), bounds)

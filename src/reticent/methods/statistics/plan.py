@@ -13,7 +13,7 @@ from reticent.base.privacy_cost import Relation, exponential_above
 from reticent.errors import DataError
 from reticent.noise import CURRENCIES, ComposedPlan, Contribution, Currency
 
-StepKind = Literal["keys", "bounds", "count", "sum", "centred", "squares", "tree"]
+StepKind = Literal["keys", "bounds", "count", "sum", "centred", "squares", "tree", "products"]
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 MOST_STEPS = 10_000

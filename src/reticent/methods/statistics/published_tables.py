@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,24 @@ def _rows(
 ) -> pl.DataFrame:
     groups = facts.groups(query)
     parts = []
-    for share in query.at or (None,):
-        found = _estimates(query, facts, steps, None if share is None else float(share), len(groups))
+    listed: list[tuple[str | None, Fraction | None, Estimates]]
+    if query.statistic == "linear":
+        noise, sums = steps["products"]
+        design = facts.design(query)
+        coefficients = design.estimates(sums.reshape(len(groups), -1), noise)
+        listed = [
+            (f"{query.column} ~ {term}", None, each) for term, each in zip(design.terms, coefficients, strict=True)
+        ]
+    else:
+        listed = [
+            (query.column, share, _estimates(query, facts, steps, None if share is None else float(share), len(groups)))
+            for share in query.at or (None,)
+        ]
+    for column, share, found in listed:
         columns: dict[str, Any] = {
             "query": [number] * len(groups),
             "statistic": [query.statistic] * len(groups),
-            "column": [query.column] * len(groups),
+            "column": [column] * len(groups),
             "group": groups,
             "at": [None if share is None else float(share)] * len(groups),
         }

@@ -11,17 +11,18 @@ from reticent.base.exact import exact, one_of
 from reticent.conditions import Condition
 from reticent.errors import PolicyError, did_you_mean
 
-Statistic = Literal["count", "sum", "mean", "variance", "quantile"]
+Statistic = Literal["count", "sum", "mean", "variance", "quantile", "linear"]
 STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
 MOST_QUERIES = 1000
-_KEYS = ("statistic", "column", "by", "where", "at", "weight")
+_KEYS = ("statistic", "column", "by", "where", "at", "weight", "outcome", "on")
 
 
 @dataclass(frozen=True)
 class StatisticQuery:
     """One ``statistic`` of a ``column`` over the records that meet the condition ``where``, for every group of the columns ``by``.
 
-    A count without a column counts records, with one those whose value is known. Quantiles are those ``at`` the shares. Queries share the budget in proportion to their ``weight``.
+    A count without a column counts records, with one those whose value is known. Quantiles are those ``at`` the shares. A linear regression has the coefficients of its covariates ``on``, with the
+    column as its outcome. Queries share the budget in proportion to their ``weight``.
     """
 
     statistic: Statistic
@@ -30,12 +31,24 @@ class StatisticQuery:
     where: str | None = None
     at: tuple[Fraction, ...] = ()
     weight: Fraction = Fraction(1)
+    on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         one_of(self.statistic, "statistic", STATISTICS)
         exact(self.weight, "weight", above=0, high=10**6)
         if self.column is None and self.statistic != "count":
-            raise PolicyError(f"A {self.statistic} needs a column.", setting=("queries",))
+            needed = "an outcome" if self.statistic == "linear" else "a column"
+            raise PolicyError(f"A {self.statistic} needs {needed}.", setting=("queries",))
+        if (self.statistic == "linear") != bool(self.on):
+            raise PolicyError(
+                "A linear regression needs its covariates, such as on=['age', 'sex'], and no other statistic has them.",
+                setting=("queries",),
+            )
+        if self.column in self.on or len(set(self.on)) < len(self.on):
+            raise PolicyError(
+                f"on must name other columns than the outcome, each once, but it is {', '.join(self.on)}.",
+                setting=("queries",),
+            )
         if (self.statistic == "quantile") != bool(self.at):
             raise PolicyError(
                 "A quantile needs at=, such as [0.25, 0.5, 0.75], and no other statistic has it.", setting=("queries",)
@@ -66,19 +79,27 @@ class StatisticQuery:
                 )
         at = given.get("at", ())
         shares = at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)
-        by = given.get("by", ())
-        if isinstance(by, str) or not isinstance(by, Sequence):
+        by, on = given.get("by", ()), given.get("on", ())
+        for name, listed in (("by", by), ("on", on)):
+            if isinstance(listed, str) or not isinstance(listed, Sequence):
+                raise PolicyError(
+                    f"queries[{place}]: {name} must be a list of columns, but it is {listed!r}.", setting=("queries",)
+                )
+        wrong = "column" if given["statistic"] == "linear" else "outcome"
+        if wrong in given:
             raise PolicyError(
-                f"queries[{place}]: by must be a list of columns, but it is {by!r}.", setting=("queries",)
+                f"queries[{place}]: a linear regression has an outcome, and other statistics have a column.",
+                setting=("queries",),
             )
         try:
             return cls(
                 given["statistic"],
-                given.get("column"),
+                given.get("outcome", given.get("column")),
                 tuple(map(str, by)),
                 given.get("where"),
                 tuple(exact(each, "at") for each in shares),
                 exact(given.get("weight", 1), "weight"),
+                tuple(map(str, on)),
             )
         except PolicyError as problem:
             raise PolicyError(f"queries[{place}]: {problem}", setting=("queries",), value=given) from None
@@ -88,13 +109,15 @@ class StatisticQuery:
         """Every column that the query reads."""
         own = () if self.column is None else (self.column,)
         scope = () if self.where is None else Condition.parse(self.where).scope
-        return tuple(dict.fromkeys((*own, *self.by, *scope)))
+        return tuple(dict.fromkeys((*own, *self.on, *self.by, *scope)))
 
     def words(self) -> str:
         """A description of the query."""
         of = "of records" if self.column is None else f"of {self.column!r}"
         by = f" by {', '.join(self.by)}" if self.by else ""
         where = f" where {self.where}" if self.where is not None else ""
+        if self.statistic == "linear":
+            return f"linear regression {of} on {', '.join(self.on)}{by}{where}"
         return f"{self.statistic} {of}{by}{where}"
 
     def as_json(self) -> dict[str, Any]:
@@ -106,6 +129,7 @@ class StatisticQuery:
             "where": self.where,
             "at": [str(share) for share in self.at],
             "weight": str(self.weight),
+            **({"on": list(self.on)} if self.on else {}),
         }
 
     @classmethod
@@ -118,4 +142,5 @@ class StatisticQuery:
             written["where"],
             tuple(Fraction(share) for share in written["at"]),
             Fraction(written["weight"]),
+            tuple(map(str, written.get("on", ()))),
         )
