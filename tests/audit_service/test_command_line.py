@@ -54,7 +54,8 @@ def test_json_has_everything(audit):
     (told,) = json.loads(said)["rows"][0]["answers"]
     assert told.pop("decision") > 0
     assert told == {
-        "label": "SUM(salary)", "answered": True, "value": 15100, "decimal": "15100", "noisy": False, "size": 4, "rule": "safe",
+        "label": "SUM(salary)", "answered": True, "value": 15100, "decimal": "15100", "noisy": False,
+            "interval": None, "size": 4, "rule": "safe",
         "reason": "Together with the answers given before, it determines no value.",
     }  # fmt: skip
     code, said = audit("log", "audit.toml", "--json")

@@ -18,7 +18,9 @@ Policy = Annotated[Path, typer.Argument(help="The audit policy (.toml).")]
 User = Annotated[
     str, typer.Option("--user", help="The user who asks; must be listed in the policy (default: the steward).")
 ]
-Noise = Annotated[bool, typer.Option("--allow-noise", help="Accept a noisy answer where the exact one is denied.")]
+Noise = Annotated[
+    bool, typer.Option("--allow-noise", help="Accept a noisy answer where the exact one is denied, or does not exist.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -316,10 +318,14 @@ def _cell(answer_fields: dict[str, Any]) -> str:
         return "denied"
     if answer_fields["decimal"] is None:
         return "yes" if answer_fields["rule"] != "empty" else "-"
-    return f"about {answer_fields['decimal']} (noisy)" if answer_fields["noisy"] else str(answer_fields["decimal"])
+    if not answer_fields["noisy"]:
+        return str(answer_fields["decimal"])
+    low, high = (f"{float(end):.6g}" for end in answer_fields["interval"]) if answer_fields.get("interval") else ("", "")
+    return f"about {answer_fields['decimal']} (noisy{f'; 95 %: {low} to {high}' if low else ''})"
 
 
 def _decided(decision: dict[str, Any]) -> str:
     """Return one line for a decision."""
-    outcome = shown(decision["value"]) if decision["answered"] else f"denied, {decision['rule']}"
+    known = "noisy" if decision["value"] is None and decision["rule"] == "noisy" else shown(decision["value"])
+    outcome = known if decision["answered"] else f"denied, {decision['rule']}"
     return f"{decision['function']} of {decision['size']:,}: {outcome}"

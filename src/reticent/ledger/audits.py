@@ -6,9 +6,11 @@ answer without an answer was never delivered: after a crash the answer is recomp
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal, get_args
 
 from reticent.base.disclosures import PriorCheck, Spending, alone
 from reticent.base.exact import Number, exact
@@ -18,8 +20,42 @@ from reticent.ledger.entries import Entries
 from reticent.ledger.store import ReadTransaction, Row, Store, now
 
 HASH_BYTES = 16
-NOISY_SUM = "noisy sum"
+NoisyKind = Literal["noisy sum", "noisy variance", "noisy quantiles", "noisy counts"]
+NOISY_KINDS: tuple[NoisyKind, ...] = get_args(NoisyKind)
+NOISY_SUM: NoisyKind = "noisy sum"
 ANSWERS = "answers"
+
+
+@dataclass(frozen=True)
+class NoisyNumbers:
+    """The noisy ``numbers`` of one query, published instead of exact ones: the ``scales`` of their noise, the range to
+    which values were clamped, and the ``unit`` that they are multiples of.
+    """
+
+    numbers: tuple[Fraction, ...]
+    scales: tuple[Fraction, ...]
+    low: Fraction
+    high: Fraction
+    unit: Fraction
+
+    def as_text(self) -> str:
+        """The numbers as they are stored."""
+        return json.dumps(
+            {
+                "numbers": [str(number) for number in self.numbers],
+                "scales": [str(scale) for scale in self.scales],
+                "range": [str(self.low), str(self.high)],
+                "unit": str(self.unit),
+            }
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> NoisyNumbers:
+        """The numbers that :meth:`as_text` wrote."""
+        written = json.loads(text)
+        low, high = map(Fraction, written["range"])
+        numbers, scales = (tuple(map(Fraction, written[name])) for name in ("numbers", "scales"))
+        return cls(numbers, scales, low, high, Fraction(written["unit"]))
 
 
 @dataclass(frozen=True)
@@ -43,7 +79,11 @@ class AuditVerdict:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """A recorded decision. ``answer`` is None while it is unknown, and for denied queries."""
+    """A recorded decision. ``answer`` is None while it is unknown, and for denied queries.
+
+    Noisy answers are ``measured``: a noisy sum has its one number as the answer too, other statistics follow from their
+    numbers. A noisy sum of an early version has the answer alone.
+    """
 
     number: int
     column: str
@@ -56,11 +96,17 @@ class AuditEntry:
     answer: Fraction | None
     made: str
     members: bytes | None = None
+    measured: NoisyNumbers | None = None
 
     @property
     def is_noisy(self) -> bool:
         """True if the answer has noise charged to a budget, so auditors do not count it."""
-        return self.function == NOISY_SUM
+        return self.function in NOISY_KINDS
+
+    @property
+    def is_computed(self) -> bool:
+        """True if the answer is known."""
+        return self.answer is not None or self.measured is not None
 
 
 @dataclass(frozen=True)
@@ -155,7 +201,7 @@ class Audits:
                 purpose = f"{verdict.function} over {verdict.size} people"
                 spending = Spending(budget, verdict.cost, purpose, verdict.column)
                 self._entries.budgets.spend_within(writing, dataset, spending)
-                cost = noisy_sum_cost(verdict.column, verdict.cost)
+                cost = noisy_answer_cost(verdict.column, verdict.cost, verdict.function)
                 self._entries.charge_within(writing, owner, (), cost, opening=opening)
             decided = self._decided(writing, owner).get((verdict.column, verdict.function, verdict.identity))
             if decided is not None:
@@ -174,12 +220,19 @@ class Audits:
 
     def answer(self, number: int, answer: Fraction, *, durable: bool) -> None:
         """Fill in the answer of a decision. Use ``durable`` if later decisions need it and it could not be recomputed."""
+        self._fill_in(number, str(answer), durable)
+
+    def measure(self, number: int, measured: NoisyNumbers) -> None:
+        """Fill in the noisy numbers of a decision, durably: the same query must never get fresh noise."""
+        self._fill_in(number, measured.as_text(), True)
+
+    def _fill_in(self, number: int, text: str, durable: bool) -> None:
         with self._store.writing(durable=durable) as writing:
             row = writing.row("audit_decisions", number)
-            if not row["answered"] or row["answer"] not in (None, str(answer)):
+            if not row["answered"] or row["answer"] not in (None, text):
                 raise LedgerError(f"Decision {number} has another answer already, or was denied. Nothing was changed.")
             if row["answer"] is None:
-                writing.change("audit_decisions", number, answer=str(answer))
+                writing.change("audit_decisions", number, answer=text)
 
     def withdraw(self, entry: AuditEntry) -> AuditEntry:
         """Turn a decision whose answer was never returned, and can no longer be recomputed, into a denied one."""
@@ -303,17 +356,23 @@ class Audits:
         return reading.rows("audit_tokens", owner) if owner is not None else []
 
 
-def noisy_sum_cost(column: str, epsilon: Number) -> PrivacyCost:
-    """The cost of a noisy sum of a column: neighbours differ in the value of one row. Which people have a row, one each by key, is public."""
+def noisy_answer_cost(column: str, epsilon: Number, kind: str = NOISY_SUM) -> PrivacyCost:
+    """The cost of a noisy answer about a column: neighbours differ in the value of one row. Which people have a row, one each by key, is public."""
     loss = LossBound(exact(epsilon, "epsilon", above=0))
-    return PrivacyCost(f"a noisy sum of column {column!r}", {"replace": loss}, most={"person": 1})
+    article = "" if kind.endswith("s") else "a "
+    return PrivacyCost(f"{article}{kind} of column {column!r}", {"replace": loss}, most={"person": 1})
 
 
 def _entry(row: Row) -> AuditEntry:
-    answer = None if row["answer"] is None else Fraction(row["answer"])
+    text = row["answer"]
+    measured = NoisyNumbers.from_text(text) if text is not None and text.startswith("{") else None
+    if measured is not None:
+        answer = measured.numbers[0] if row["function"] == NOISY_SUM else None
+    else:
+        answer = None if text is None else Fraction(text)
     return AuditEntry(
         row["id"], row["column"], row["function"], row["identity"], row["size"], bool(row["answered"]), row["rule"],
-        row["reason"], answer, row["made"], row["members"],
+        row["reason"], answer, row["made"], row["members"], measured,
     )  # fmt: skip
 
 

@@ -29,19 +29,22 @@ class Asked(BaseModel):
 
 
 class AskedForAnswer(Asked):
-    """A query, and whether a noisy answer is accepted if the exact one is denied."""
+    """A query, and whether a noisy answer is accepted if the exact one is denied, or does not exist."""
 
     allow_noise: bool = False
 
 
 class AnswerShape(BaseModel):
-    """One aggregate of one cell; ``value`` is an integer, a fraction as text, or null if it was denied."""
+    """One aggregate of one cell; ``value`` is an integer, a fraction as text, or null if it was denied. A noisy one
+    has a 95 % ``interval``, as decimals.
+    """
 
     label: str
     answered: bool
     value: int | str | None
     decimal: str | None
     noisy: bool
+    interval: list[str] | None = None
     size: int
     rule: str
     reason: str

@@ -2,12 +2,13 @@
 
 ``settings``       the steward's declarations, validated; ``reticent.policy.audit_policy`` reads it from a file
 ``statement``      the supported SQL, parsed by sqlglot; no part of it reaches a database
+``value_cells``    conditions on protected values, and histograms of them, for noisy counts
 ``database``       a consistent snapshot of a table: ``embedded`` (DuckDB over a file) and ``postgres``
 ``row_variables``  rows and variables (a variable is one value of one person); ``secret`` is the key of their hashes
 ``column``         the audit state of a sensitive column: the family lock and the answered queries
 ``service``        the order of steps: lock, decide, record, compute, return
 ``service_replies``  the replies to a user
-``access``         roles, quotas and tokens; ``column_guarantee`` the guarantee in words. Noisy answers from a budget are sampled by ``reticent.noise``
+``access``         roles, quotas and tokens; ``column_guarantee`` the guarantee in words; ``noisy_numbers`` noisy answers from a budget, sampled by ``reticent.noise``
 """
 
 from typing import TYPE_CHECKING

@@ -32,7 +32,7 @@ def check_role(role: Role, statement: Statement) -> None:
         named = aggregate.column
         if (
             named is not None
-            and aggregate.function != "count"
+            and (aggregate.function != "count" or aggregate.cells is not None)
             and role.columns is not None
             and named not in role.columns
         ):

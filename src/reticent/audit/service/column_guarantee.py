@@ -18,7 +18,7 @@ def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
         )
         sentences.append("A denial is decided before the values are read, so it reveals nothing about them.")
     if column.noise is not None:
-        when = "Every answer" if column.noise.only else "An answer instead of a denied sum"
+        when = "Every answer" if column.noise.only else "An answer instead of a denied one"
         sentences.append(
             f"{when} may be noisy and is marked so. All noisy answers together are differentially private with epsilon = "
             f"{column.noise.epsilon}, which exact answers do not use, and are charged to the privacy budget of the data set together with its noisy releases; where exact answers link a person's value to those of others, the "

@@ -8,7 +8,7 @@ decision in normal operation and after a crash, so there is one path from a deci
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,15 +24,16 @@ from reticent.audit.service.access import Tokens, check_quota, check_role
 from reticent.audit.service.column import Asked, ColumnAudit
 from reticent.audit.service.column_guarantee import guarantee
 from reticent.audit.service.database import Database, TableSnapshot
+from reticent.audit.service.noisy_numbers import estimated, identity_of, kind_of, noisy_numbers, noisy_sum
 from reticent.audit.service.row_variables import MISSING, People
 from reticent.audit.service.service_replies import CellAnswer, Reply, Row
 from reticent.audit.service.settings import STEWARD, Settings
 from reticent.audit.service.statement import Aggregate, Statement
+from reticent.base.cards import sentence_case
 from reticent.base.disclosures import apart, unjudged
 from reticent.base.privacy_cost import Amounts, DeclaredBudget
 from reticent.errors import BudgetExhausted, PolicyError
-from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question, noisy_sum_cost
-from reticent.noise import noisy_total
+from reticent.ledger import ANSWERS, NOISY_SUM, AuditEntry, AuditVerdict, Ledger, Question, noisy_answer_cost
 from reticent.table import ValueType, marks_of_columns
 
 MOST_ANSWERS = 1_000
@@ -40,6 +41,10 @@ _BUDGET = "noise"
 _PAGE = 500
 _PUBLIC = "Counts follow from public columns alone."
 _ALLOW = "No new query is answered. The steward can allow it: beside = 'allow' in the audit policy."
+_NOISE_ONLY = 'This has noisy answers only, because an exact one could disclose values. Ask for one (--allow-noise, or "allow_noise": true).'
+_NO_EXTREME = "There is no noisy maximum or minimum, which would be the value of one person. QUANTILE(column, 0.99) has a noisy answer."
+_NO_BUDGET = "There is no noisy answer either, because the policy has no budget of noise for this column."
+_USED_UP = "There is no noisy answer either: the budget of noise of the column, or of the data set, is used up."
 _EMPTY = "No row meets the condition, so there is nothing to aggregate."
 
 
@@ -47,7 +52,7 @@ _EMPTY = "No row meets the condition, so there is nothing to aggregate."
 class _Cell:
     """One combination of public values, and the rows that have it."""
 
-    group: Mapping[str, Any]
+    group: dict[str, Any]
     rows: NDArray[np.int64]
 
 
@@ -114,7 +119,8 @@ class AuditService:
         """Decide on a statement, and compute the answers that are allowed.
 
         Every aggregate of every cell is a separate query: aggregates in the order of the text, cells in the order of
-        their public values. ``allow_noise`` accepts a noisy answer for a denied sum if the policy has a budget for it.
+        their public values. ``allow_noise`` accepts noisy answers where exact ones are denied, or do not exist, if the
+        policy has a budget for them; cells of GROUP BY are disjoint, so noisy answers for all of them cost as much as one.
         """
         statement = Statement.parse(text, self.settings)
         role = self.settings.role_of(user)
@@ -124,12 +130,10 @@ class AuditService:
             cells = self._cells(statement)
             question = self._audits.ask(self.settings.dataset, user, text)
             columns = [
-                [self._answer(look, aggregate, cell, question, allow_noise) for cell in cells]
-                for aggregate in statement.aggregates
+                self._answers(look, aggregate, cells, question, allow_noise) for aggregate in statement.aggregates
             ]
-        return _reply(
-            text, cells, [[self._told(each, question, user) for each in column] for column in columns], question
-        )
+        shown = [[self._told(each, question, user) for each in column] for column in columns]
+        return _reply(statement, cells, shown, question)
 
     def would_answer(self, text: str, user: str = STEWARD) -> Reply:
         """Return the decision on every query of a statement if it were sent next; nothing is recorded by the auditors.
@@ -145,8 +149,11 @@ class AuditService:
             if role.questions_per_day is not None:
                 self._audits.ask(self.settings.dataset, user, text)
             cells = self._cells(statement)
-            columns = [[self._forecast(aggregate, cell) for cell in cells] for aggregate in statement.aggregates]
-        return _reply(text, cells, columns, None)
+            columns = [
+                [each for cell in cells for each in _spread(aggregate, self._forecast(aggregate, cell))]
+                for aggregate in statement.aggregates
+            ]
+        return _reply(statement, cells, columns, None)
 
     def history(self, user: str | None = None, *, before: int | None = None, limit: int = 100) -> list[Question]:
         """Return the latest statements, last first: of one user, or of all users (for the steward)."""
@@ -298,15 +305,31 @@ class AuditService:
             for index, value in enumerate(values)
         ]
 
-    def _answer(
-        self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, question: int, allow_noise: bool
-    ) -> CellAnswer:
-        """Answer one aggregate of one cell: from public columns, from the recorded decision, or by a new decision."""
+    def _answers(
+        self, look: TableSnapshot, aggregate: Aggregate, cells: Sequence[_Cell], question: int, allow_noise: bool
+    ) -> list[CellAnswer]:
+        """Return the answers of one aggregate, cell by cell: exact ones first, then noisy ones for what they deny."""
+        answers: list[CellAnswer] = []
+        is_paid = False
+        for cell in cells:
+            answer = self._answer(look, aggregate, cell, question)
+            if answer.answered or answer.rule == "beside" or not allow_noise:
+                answers += _spread(aggregate, answer)
+                continue
+            noisy, is_new = self._noisy_answers(look, aggregate, cell, answer, question, is_paid)
+            answers += noisy
+            is_paid |= is_new
+        return answers
+
+    def _answer(self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, question: int) -> CellAnswer:
+        """Answer one aggregate of one cell without noise: from public columns, from the recorded decision, or by a new decision."""
         public_answer = self._public_answer(aggregate, cell)
         if public_answer is not None:
             return public_answer
         query = self._query(aggregate, cell)
         column = str(aggregate.column)
+        if aggregate.noisy_only:
+            return self._without_noise(aggregate, len(query))
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None:
             if refusal := self._refused():
@@ -319,9 +342,13 @@ class AuditService:
             self._audits.asked_again(question, entry.number)
             if entry.answered and entry.answer is None:
                 entry = self._computed(look, entry, query.members)
-        if not entry.answered and allow_noise and query.function == "sum":
-            entry = self._noisy_entry(look, column, query, question) or entry
         return _answered(aggregate, entry)
+
+    def _without_noise(self, aggregate: Aggregate, size: int) -> CellAnswer:
+        """Return the denial of a query that has noisy answers only, or what other disclosures say."""
+        if refused := self._refused():
+            return CellAnswer(aggregate.label, False, "beside", refused, size)
+        return CellAnswer(aggregate.label, False, "noise-only", _NOISE_ONLY, size)
 
     def _forecast(self, aggregate: Aggregate, cell: _Cell) -> CellAnswer:
         """Return the decision that an aggregate would get now, without recording it or reading values."""
@@ -330,6 +357,8 @@ class AuditService:
             return replace(public_answer, value=None)
         query = self._query(aggregate, cell)
         column = str(aggregate.column)
+        if aggregate.noisy_only:
+            return self._without_noise(aggregate, len(query))
         entry = self._audits.find(self.settings.dataset, column, query.function, query.identity)
         if entry is None and (refusal := self._refused()):
             return CellAnswer(aggregate.label, False, "beside", refusal, len(query))
@@ -350,44 +379,66 @@ class AuditService:
             rows = rows[self._people.variables[str(aggregate.column)][rows] != MISSING]
         elif aggregate.column is not None:
             rows = rows[self._people.public[aggregate.column][rows].is_not_null().to_numpy()]
-        if aggregate.function == "count":
+        if aggregate.function == "count" and aggregate.cells is None:
             return CellAnswer(aggregate.label, True, "public", _PUBLIC, len(rows), Fraction(len(rows)))
         return CellAnswer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
 
     def _query(self, aggregate: Aggregate, cell: _Cell) -> AggregateQuery:
-        """Return the query; its identity is its set of variables, however it was written; an average is its sum."""
+        """Return the query; its identity is its set of variables, however it was written; maxima and minima apart it is about their sum."""
         variables = self._people.variables[str(aggregate.column)][cell.rows]
-        function = "sum" if aggregate.function == "avg" else aggregate.function
+        function = aggregate.function if aggregate.function in ("max", "min") else "sum"
         return AggregateQuery(variables[variables != MISSING], function)
 
-    def _noisy_entry(self, look: TableSnapshot, column: str, query: AggregateQuery, question: int) -> AuditEntry | None:
-        """Return a noisy sum if the policy has a budget: charged and recorded before the noise is sampled."""
-        noise = self.settings.sensitive[column].noise
-        if noise is None:
-            return None
-        entry = self._audits.find(self.settings.dataset, column, NOISY_SUM, query.identity)
+    def _noisy_answers(
+        self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, denied: CellAnswer, question: int, is_paid: bool
+    ) -> tuple[list[CellAnswer], bool]:
+        """Return noisy answers for a denied query, or the denial with the reason why there are none; and whether noise was sampled.
+
+        Each is charged and recorded before noise is sampled; nothing more is charged if ``is_paid``, because another
+        cell of the same query was.
+        """
+        column = self.settings.sensitive[str(aggregate.column)]
+        kind, query = kind_of(aggregate.function), self._query(aggregate, cell)
+        if kind is None or column.noise is None:
+            reason = f"{denied.reason} {_NO_EXTREME if kind is None else _NO_BUDGET}"
+            return _spread(aggregate, replace(denied, reason=reason)), False
+        identity = identity_of(query.identity, aggregate.cells)
+        entry = self._audits.find(self.settings.dataset, column.name, kind, identity)
+        is_new = entry is None
         if entry is None:
-            reason = f"A noisy sum at a cost of epsilon = {noise.each} from the column's budget, instead of a denied exact one."
-            decision = Decision(True, reason, "noisy")
-            verdict = replace(_verdict(column, query, decision, NOISY_SUM), cost=noise.each)
+            cost = None if is_paid else column.noise.each
+            said = f"at a cost of epsilon = {cost} from the column's budget" if cost else "that its query has paid for"
+            decision = Decision(True, f"{sentence_case(kind)} {said}, instead of a denied exact answer.", "noisy")
+            verdict = _verdict(column.name, query, decision, kind)
+            verdict = replace(verdict, identity=identity, cost=cost)
             try:
                 entry = self._audits.decide(
                     self.settings.dataset, question, verdict, _BUDGET, beside=self._beside, opening=self._account
                 )
             except BudgetExhausted:
-                return None
+                return _spread(aggregate, replace(denied, reason=f"{denied.reason} {_USED_UP}")), False
         else:
             self._audits.asked_again(question, entry.number)
-        if entry.answer is None:
-            rows = self._people.rows_of(column, query.members)
-            assert rows is not None
-            total = look.cut_sum(column, rows, noise.low, noise.high)
-            unit = self.settings.sensitive[column].unit
-            answer = noisy_total(total, noise.low, noise.high, noise.each, unit)
-            # The same query must never get fresh noise.
-            self._audits.answer(entry.number, answer, durable=True)
-            entry = replace(entry, answer=answer)
-        return entry
+        if not entry.is_computed:
+            entry = self._measured(look, aggregate, entry, query)
+        return _noisy(aggregate, entry), is_new
+
+    def _measured(
+        self, look: TableSnapshot, aggregate: Aggregate, entry: AuditEntry, query: AggregateQuery
+    ) -> AuditEntry:
+        """Return the entry with its noisy numbers. Only here are values read for them, after the decision is on disk."""
+        column = self.settings.sensitive[entry.column]
+        rows, kind = self._people.rows_of(column.name, query.members), kind_of(aggregate.function)
+        assert rows is not None
+        assert column.noise is not None
+        assert kind is not None
+        if kind == NOISY_SUM:
+            total = look.cut_sum(column.name, rows, column.noise.low, column.noise.high)
+            measured = noisy_sum(total, column.noise, column.unit)
+        else:
+            measured = noisy_numbers(kind, look.rows().values[column.name].gather(rows), column.noise, aggregate.cells)
+        self._audits.measure(entry.number, measured)
+        return replace(entry, measured=measured)
 
     def _open_budgets(self) -> None:
         for name, column in self.settings.sensitive.items():
@@ -399,7 +450,7 @@ class AuditService:
         for name, column in self.settings.sensitive.items():
             if column.noise is not None:
                 with suppress(BudgetExhausted):
-                    cost = noisy_sum_cost(name, column.noise.each)
+                    cost = noisy_answer_cost(name, column.noise.each)
                     self._ledger.affordable(self.settings.dataset, cost, opening=self._account)
 
     @property
@@ -422,6 +473,8 @@ def open_database(settings: Settings) -> Database:
 
 def _check_length(cells: int, statement: Statement) -> None:
     """Refuse statements with too many answers: every aggregate of every cell is a decision, and one statement must not block the service."""
+    buckets = statement.buckets
+    cells *= 1 if buckets is None else buckets.size
     aggregate_count = len(statement.aggregates)
     if cells * aggregate_count <= MOST_ANSWERS:
         return
@@ -458,9 +511,10 @@ def _answered(aggregate: Aggregate, entry: AuditEntry) -> CellAnswer:
     value = entry.answer
     if value is not None and aggregate.function == "avg":
         value /= entry.size
-    return CellAnswer(
-        aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number, entry.is_noisy
-    )
+    return CellAnswer(aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number)
+
+    buckets = statement.buckets
+    cells *= 1 if buckets is None else buckets.size
 
 
 def _reply(text: str, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:

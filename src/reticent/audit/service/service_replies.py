@@ -17,7 +17,7 @@ class CellAnswer:
     """One aggregate of one cell. ``value`` is None if it was denied, and for an empty selection.
 
     ``decision`` is the number by which it can be explained, None if no decision was needed (counts are public).
-    ``noisy`` means that the value is not exact.
+    ``noisy`` means that the value is not exact: the exact one is in the ``interval`` with a probability of at least 95 %.
     """
 
     label: str
@@ -28,6 +28,7 @@ class CellAnswer:
     value: Fraction | None = None
     decision: int | None = None
     noisy: bool = False
+    interval: tuple[Fraction, Fraction] | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return the JSON form: the exact value as an integer or a fraction, and as a decimal."""
@@ -37,6 +38,7 @@ class CellAnswer:
             "value": exact_text(self.value),
             "decimal": decimal_text(self.value),
             "noisy": self.noisy,
+            "interval": None if self.interval is None else [decimal_text(end) for end in self.interval],
             "size": self.size,
             "rule": self.rule,
             "reason": self.reason,

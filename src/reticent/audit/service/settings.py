@@ -12,7 +12,7 @@ from reticent.base.exact import exact, whole
 from reticent.errors import PolicyError, did_you_mean
 from reticent.io import Source
 
-FUNCTIONS = ("sum", "avg", "count", "max", "min")
+FUNCTIONS = ("sum", "avg", "count", "max", "min", "var_pop", "quantile")
 STEWARD = "steward"
 """The user of the command line, who may query everything; no other user may have this name."""
 
@@ -69,7 +69,8 @@ class Chance:
 class Noise:
     """Noisy answers for a column: a budget, the cost of each answer, and the range to which values are clamped.
 
-    With ``only`` the column never gives exact answers; otherwise a denied sum may get a noisy answer instead.
+    With ``only`` the column never gives exact answers; otherwise a denied query may get a noisy answer instead. Answers
+    about disjoint groups of people, in one query, cost as much as one of them.
 
     *Guarantee*: the noisy answers of a column together are epsilon-differentially private for the whole budget,
     neighbours being tables in which one person's value differs; the members of a row set are public. Each answer is

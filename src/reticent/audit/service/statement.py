@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from reticent.audit.service.settings import Settings
+from reticent.audit.service.value_cells import ValueCells
+from reticent.base.exact import exact
 from reticent.conditions import Condition, ConditionError, Span, parse_statements, read_expression
 from reticent.errors import did_you_mean
 
-Function = Literal["sum", "avg", "count", "max", "min"]
+Function = Literal["sum", "avg", "count", "max", "min", "var_pop", "quantile"]
 
 LONGEST_STATEMENT = 10_000
 DEEPEST = 40
+_LONGEST_NUMBER = 40
 # sqlglot would write the user's query to the server log; what it cannot parse is refused here anyway.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
@@ -32,6 +36,16 @@ _FUNCTIONS: Mapping[type[exp.Expr], Function] = {
     exp.Count: "count",
     exp.Max: "max",
     exp.Min: "min",
+    exp.VariancePop: "var_pop",
+    exp.Median: "quantile",
+    exp.Quantile: "quantile",
+}
+_NOISY_ONLY = ("var_pop", "quantile")
+MOST_BUCKETS = 500
+_MEANT: Mapping[type[exp.Expr], str] = {
+    exp.Variance: " Did you mean VAR_POP?",
+    exp.Stddev: " Did you mean VAR_POP?",
+    exp.WithinGroup: " Did you mean QUANTILE?",
 }
 _FORM = "SELECT SUM|AVG|COUNT|MAX|MIN(column) FROM table WHERE condition GROUP BY public columns"
 # Names of sqlglot's statement parts for error messages.
@@ -67,11 +81,21 @@ class StatementError(ConditionError):
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate of a statement. ``column`` is None for ``COUNT(*)``; ``label`` names the answer."""
+    """One aggregate of a statement. ``column`` is None for ``COUNT(*)``; ``label`` names the answer.
+
+    A quantile has its ``share``. A count of people whose protected value is in certain ``cells`` has the column of these.
+    """
 
     function: Function
     column: str | None
     label: str
+    share: Fraction | None = None
+    cells: ValueCells | None = None
+
+    @property
+    def noisy_only(self) -> bool:
+        """True if there is no exact answer, whatever was answered before."""
+        return self.function in _NOISY_ONLY or self.cells is not None
 
 
 @dataclass(frozen=True)
@@ -82,6 +106,12 @@ class Statement:
     aggregates: tuple[Aggregate, ...]
     condition: Condition | None
     groups: tuple[str, ...]
+
+    @property
+    def buckets(self) -> ValueCells | None:
+        """The cells of a histogram of protected values, None if the statement has none."""
+        cells = self.aggregates[0].cells
+        return cells if cells is not None and cells.edges else None
 
     @classmethod
     def parse(cls, text: str, settings: Settings) -> Statement:
@@ -158,10 +188,13 @@ class _StatementReader:
         self.table(tree)
         for column in tree.find_all(exp.Column):
             self.resolve(column)
-        groups = self.groups(tree.args.get("group"))
-        aggregates = self.aggregates(tree.expressions, groups)
+        groups, buckets = self.groups(tree.args.get("group"))
+        aggregates = self.aggregates(tree.expressions, groups, buckets)
         where = tree.args.get("where")
-        return Statement(self.text, aggregates, self.condition(where.this) if where else None, groups)
+        condition, cells = self.condition(where.this, aggregates, buckets) if where else (None, buckets)
+        if cells is not None:
+            aggregates = tuple(replace(each, column=cells.column, cells=cells) for each in aggregates)
+        return Statement(self.text, aggregates, condition, groups)
 
     def table(self, tree: exp.Select) -> None:
         """Refuse anything but the one table, under its own name or an alias."""
@@ -203,18 +236,55 @@ class _StatementReader:
         column.this.set("this", known[0])
         column.set("table", None)
 
-    def groups(self, group: exp.Expr | None) -> tuple[str, ...]:
+    def groups(self, group: exp.Expr | None) -> tuple[tuple[str, ...], ValueCells | None]:
+        """Return the public columns of GROUP BY, and the buckets of a histogram if there are any."""
         if group is None:
-            return ()
+            return (), None
         self.only(group, "expressions")
-        names = []
+        names: list[str] = []
+        buckets = None
         for each in group.expressions:
+            if isinstance(each, exp.WidthBucket):
+                if buckets is not None:
+                    raise self.fault("one WIDTH_BUCKET is allowed in a query.", each)
+                buckets = self.buckets(each)
+                continue
             if not isinstance(each, exp.Column):
                 raise self.fault("GROUP BY takes public columns by name, nothing else.", each)
             names.append(self.public(each, "GROUP BY"))
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(names)), buckets
 
-    def aggregates(self, listed: Iterable[exp.Expr], groups: tuple[str, ...]) -> tuple[Aggregate, ...]:
+    def buckets(self, node: exp.WidthBucket) -> ValueCells:
+        """Return the buckets of ``WIDTH_BUCKET(column, low, high, number)``; of a public column, group by its values instead."""
+        form = "WIDTH_BUCKET takes a protected column, a low and a higher end and a number of buckets, such as WIDTH_BUCKET(salary, 0, 10000, 5)"
+        self.only(node, "this", "min_value", "max_value", "num_buckets")
+        if not isinstance(node.this, exp.Column) or node.this.name not in self.settings.sensitive:
+            raise self.fault(f"{form}.", node)
+        low, high, number = (
+            self.number(node.args.get(each), form) for each in ("min_value", "max_value", "num_buckets")
+        )
+        if low >= high or number.denominator != 1 or not 1 <= number <= MOST_BUCKETS:
+            raise self.fault(f"{form}; at most {MOST_BUCKETS} buckets.", node)
+        self.noisy(node.this, "GROUP BY")
+        edges = tuple(low + (high - low) * step / number for step in range(int(number) + 1))
+        return ValueCells(node.this.name, edges=edges, label=node.sql())
+
+    def number(self, node: exp.Expr | None, form: str) -> Fraction:
+        """Return a constant as an exact fraction."""
+        negative = isinstance(node, exp.Neg)
+        plain = node.this if isinstance(node, exp.Neg) else node
+        if not isinstance(plain, exp.Literal) or plain.is_string or len(plain.name) > _LONGEST_NUMBER:
+            raise self.fault(f"{form}.", node if node is not None else exp.null())
+        return exact(plain.name, "number") * (-1 if negative else 1)
+
+    def noisy(self, column: exp.Column, where: str) -> None:
+        """Refuse a protected column in a clause, unless counts of its values have a budget of noise."""
+        if self.settings.sensitive[column.name].noise is None:
+            self.public(column, where)
+
+    def aggregates(
+        self, listed: Iterable[exp.Expr], groups: tuple[str, ...], buckets: ValueCells | None
+    ) -> tuple[Aggregate, ...]:
         found = []
         for each in listed:
             plain, label = each, ""
@@ -224,7 +294,11 @@ class _StatementReader:
                 if self.public(plain, "SELECT") not in groups:
                     raise self.fault(f"{plain.name!r} is not aggregated, so it must be in GROUP BY too.", plain)
                 continue
+            if buckets is not None and isinstance(plain, exp.WidthBucket) and plain.sql() == buckets.label:
+                continue
             found.append(self.aggregate(plain, label))
+            if buckets is not None and (found[-1].function, found[-1].column) != ("count", None):
+                raise self.fault("a query with WIDTH_BUCKET answers COUNT(*) only.", plain)
         if not found:
             raise StatementError(f"the SELECT list has no aggregate. Write {_FORM}.", self.text, (0, len(self.text)))
         return tuple(found)
@@ -232,8 +306,11 @@ class _StatementReader:
     def aggregate(self, node: exp.Expr, label: str) -> Aggregate:
         function = _FUNCTIONS.get(type(node))
         if function is None:
-            raise self.fault("only SUM, AVG, COUNT, MAX and MIN of one column are answered.", node)
-        self.only(node, "this", "big_int")
+            raise self.fault(
+                f"only SUM, AVG, COUNT, MAX and MIN of one column are answered, and VAR_POP, MEDIAN and QUANTILE(column, 0.9) with noise.{_MEANT.get(type(node), '')}",
+                node,
+            )
+        self.only(node, "this", "big_int", "quantile")
         inner = node.this
         if function == "count" and isinstance(inner, exp.Star):
             self.only(inner)
@@ -248,7 +325,21 @@ class _StatementReader:
             raise self.fault(f"{function.upper()} needs a sensitive column ({listed}), but {name!r} is not one.", inner)
         if name == self.settings.key and name not in self.settings.public:
             raise self.fault(f"{name!r} identifies people and cannot be queried. Write COUNT(*).", inner)
-        return Aggregate(function, name, label or f"{function.upper()}({name})")
+        if function != "quantile":
+            return Aggregate(function, name, label or f"{function.upper()}({name})")
+        share = self.share(node)
+        shown = f"MEDIAN({name})" if isinstance(node, exp.Median) else f"QUANTILE({name}, {float(share):g})"
+        return Aggregate(function, name, label or shown, share)
+
+    def share(self, node: exp.Expr) -> Fraction:
+        """Return the share of values below a quantile."""
+        if isinstance(node, exp.Median):
+            return Fraction(1, 2)
+        form = "QUANTILE takes a column and a share between 0 and 1, such as QUANTILE(salary, 0.9)"
+        share = self.number(node.args.get("quantile"), form)
+        if not 0 < share < 1:
+            raise self.fault(f"{form}.", node)
+        return share
 
     def public(self, column: exp.Column, where: str) -> str:
         """Return the name of a public column."""
@@ -257,14 +348,38 @@ class _StatementReader:
         what = "is sensitive" if column.name in self.settings.sensitive else "identifies people"
         raise self.fault(f"{column.name!r} {what}; {where} takes public columns only.", column)
 
-    def condition(self, node: exp.Expr) -> Condition:
+    def condition(
+        self, node: exp.Expr, aggregates: tuple[Aggregate, ...], buckets: ValueCells | None
+    ) -> tuple[Condition | None, ValueCells | None]:
+        """Return the condition on public columns, which selects people, and the cell of protected values that the others describe."""
+        counted = buckets is None and all((each.function, each.column) == ("count", None) for each in aggregates)
         for column in node.find_all(exp.Column):
-            self.public(column, "WHERE")
+            if counted and column.name in self.settings.sensitive:
+                self.noisy(column, "WHERE")
+            else:
+                self.public(column, "WHERE")
         if next(node.find_all(exp.Query), None) is not None:
             raise self.fault("a condition cannot contain another query.", node)
         if _depth(node) > DEEPEST:
             raise self.fault(f"it is nested more than {DEEPEST} deep. Use fewer nested parts.", node)
-        return Condition(self.text, read_expression(node, self.text))
+        condition = Condition(self.text, read_expression(node, self.text))
+        parts: dict[bool, list[Condition]] = {False: [], True: []}
+        for part in condition.conjuncts:
+            parts[any(name in self.settings.sensitive for name in part.scope)].append(part)
+        names = {name for part in parts[True] for name in part.scope}
+        if not names:
+            return condition, buckets
+        if len(names) > 1:
+            raise self.fault(
+                f"a noisy count is about the values of one protected column. Combine conditions on it with those on public columns by AND, not by OR; here they name {', '.join(sorted(names))} together.",
+                node,
+            )
+        public, protected = (self.all_of(parts[each]) for each in (False, True))
+        return public, ValueCells(names.pop(), protected)
+
+    def all_of(self, parts: Sequence[Condition]) -> Condition | None:
+        """Return the conjunction of some conditions; errors still point into the whole text."""
+        return Condition(self.text, Condition.together(parts).node) if parts else None
 
     def only(self, node: exp.Expr, *known: str) -> None:
         """Refuse unsupported parts of a node, so that nothing is ignored silently."""
