@@ -289,7 +289,7 @@ def test_a_used_up_budget_is_named_in_the_denial(simple):
     assert not answer.answered
     assert "is used up" in answer.reason
     with Ledger(simple.folder / "ledger.sqlite") as ledger:
-        assert "noisy counts of column 'salary'" in [each.purpose for each in ledger.accounts.of("staff").charges]
+        assert "noisy frequencies of column 'salary'" in [each.purpose for each in ledger.accounts.of("staff").charges]
 
 
 @pytest.mark.parametrize(
@@ -335,21 +335,21 @@ def test_denials_and_charges_do_not_depend_on_the_values(make_place):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["noisy variance", "noisy quantiles", "noisy counts", "a histogram"])
+@pytest.mark.parametrize("kind", ["noisy variance", "noisy quantiles", "noisy frequencies", "a histogram"])
 def test_no_noisy_number_tells_neighbours_apart_by_more_than_its_cost(kind):
     """10,000 runs on each of two tables in which the value of one person differs."""
     cells = None
-    if kind in ("noisy counts", "a histogram"):
+    if kind in ("noisy frequencies", "a histogram"):
         parsed = AuditPolicy.parse(NOISY.replace("{source}", "x.csv").replace("{table}", ""), "p.toml", Path()).settings
-        text = "WHERE salary > 5" if kind == "noisy counts" else "GROUP BY WIDTH_BUCKET(salary, 0, 10, 2)"
+        text = "WHERE salary > 5" if kind == "noisy frequencies" else "GROUP BY WIDTH_BUCKET(salary, 0, 10, 2)"
         cells = Statement.parse(f"SELECT COUNT(*) FROM staff {text}", parsed).aggregates[0].cells
     noise = Noise(Fraction(1), Fraction(1), Fraction(0), Fraction(10))
     tables = [pl.Series(["1", "2", last]) for last in ("0", "10")]
 
     def run(which: int) -> int:
-        found = noisy_numbers("noisy counts" if cells else kind, tables[which], noise, cells)
+        found = noisy_numbers("noisy frequencies" if cells else kind, tables[which], noise, cells)
         # The number that the value moves furthest, in steps of the noise.
-        place = {"noisy variance": 0, "noisy quantiles": 0}.get(kind, -1 if kind == "noisy counts" else 1)
+        place = {"noisy variance": 0, "noisy quantiles": 0}.get(kind, -1 if kind == "noisy frequencies" else 1)
         return int(np.clip(np.floor(2 * float(found.numbers[place]) / float(found.scales[0])), -8, 8))
 
     assert largest_violation(run, 20_000, 1.0, 0.0) <= 0

@@ -20,7 +20,7 @@ from reticent.ledger.entries import Entries
 from reticent.ledger.store import ReadTransaction, Row, Store, now
 
 HASH_BYTES = 16
-NoisyKind = Literal["noisy sum", "noisy variance", "noisy quantiles", "noisy counts"]
+NoisyKind = Literal["noisy sum", "noisy variance", "noisy quantiles", "noisy frequencies"]
 NOISY_KINDS: tuple[NoisyKind, ...] = get_args(NoisyKind)
 NOISY_SUM: NoisyKind = "noisy sum"
 ANSWERS = "answers"

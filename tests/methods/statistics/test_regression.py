@@ -16,8 +16,8 @@ from reticent.base.randomness import Randomness
 from reticent.errors import PolicyError
 from reticent.methods.noisy_columns import PublicColumn
 from reticent.methods.statistics.details import PublicFacts
+from reticent.methods.statistics.linear_regression import RADIUS
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.methods.statistics.regression import RADIUS
 from reticent.noise import Bounds, WholeNoise
 from reticent.table import Value, ValueType
 from tests.methods.black_box import largest_violation

@@ -49,7 +49,7 @@ _KINDS: dict[str, NoisyKind] = {
     "avg": "noisy sum",
     "var_pop": "noisy variance",
     "quantile": "noisy quantiles",
-    "count": "noisy counts",
+    "count": "noisy frequencies",
 }
 Whole = NDArray[np.int64]
 
@@ -98,7 +98,7 @@ def _steps(
     kind: NoisyKind, numbers: pl.Series, bounds: Bounds, cells: ValueCells | None
 ) -> list[tuple[Contribution, Whole]]:
     """Return the true numbers of every step, with the contribution of one value."""
-    if kind == "noisy counts":
+    if kind == "noisy frequencies":
         assert cells is not None
         return [(Contribution(0, 1, cells.size == 1), cells.counts(numbers))]
     units, _ = bounds.scaled(numbers)

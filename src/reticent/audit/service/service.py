@@ -513,10 +513,27 @@ def _answered(aggregate: Aggregate, entry: AuditEntry) -> CellAnswer:
         value /= entry.size
     return CellAnswer(aggregate.label, entry.answered, entry.rule, entry.reason, entry.size, value, entry.number)
 
+
+def _noisy(aggregate: Aggregate, entry: AuditEntry) -> list[CellAnswer]:
+    """Return the noisy answers that follow from the numbers of a decision."""
+    answer = replace(_answered(aggregate, entry), noisy=True)
+    if entry.measured is None:
+        return [answer]
+    statistics = estimated(aggregate.function, entry.measured, entry.size, aggregate.share)
+    return [replace(answer, value=each.value, interval=each.interval) for each in statistics]
+
+
+def _spread(aggregate: Aggregate, answer: CellAnswer) -> list[CellAnswer]:
+    """Return the answer once for every bucket of the histogram that it is about."""
+    return [answer] * (1 if aggregate.cells is None else aggregate.cells.size)
+
+
+def _reply(statement: Statement, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:
     buckets = statement.buckets
-    cells *= 1 if buckets is None else buckets.size
-
-
-def _reply(text: str, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:
-    rows = [Row(cell.group, tuple(column[index] for column in columns)) for index, cell in enumerate(cells)]
-    return Reply(text, tuple(rows), question)
+    groups = [
+        cell.group | ({} if buckets is None else {buckets.label: label})
+        for cell in cells
+        for label in ((None,) if buckets is None else buckets.labels)
+    ]
+    rows = [Row(group, tuple(column[index] for column in columns)) for index, group in enumerate(groups)]
+    return Reply(statement.text, tuple(rows), question)

@@ -14,13 +14,13 @@ from reticent.base.exact import whole
 from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.errors import DataError
 from reticent.methods.noisy_columns import ProtectedRecords, PublicColumn, cell_labels
+from reticent.methods.statistics.linear_regression import RegressionDesign
 from reticent.methods.statistics.plan import (
     StatisticsPlan,
     StatisticStep,
     StepKind,
 )
 from reticent.methods.statistics.queries import StatisticQuery
-from reticent.methods.statistics.regression import RegressionDesign
 from reticent.noise import TREE_LEVELS, Bounds, Contribution, Currency, tree_nodes
 from reticent.table import to_plain
 

@@ -26,11 +26,11 @@ from reticent.methods.noisy_columns import (
 )
 from reticent.methods.statistics.declared_bounds import NoisyBounds, declared_bounds
 from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
+from reticent.methods.statistics.linear_regression import coefficient_error
 from reticent.methods.statistics.noisy_answers import NoisyAnswers
 from reticent.methods.statistics.plan import StatisticStep
 from reticent.methods.statistics.published_tables import measurement_table, statistic_table
 from reticent.methods.statistics.queries import MOST_QUERIES, StatisticQuery
-from reticent.methods.statistics.regression import coefficient_error
 from reticent.noise import LEAVES, Bounds, WholeNoise, least_scale
 from reticent.table import FrameRows, Table, Value, ValueType
 
