@@ -320,7 +320,9 @@ def _cell(answer_fields: dict[str, Any]) -> str:
         return "yes" if answer_fields["rule"] != "empty" else "-"
     if not answer_fields["noisy"]:
         return str(answer_fields["decimal"])
-    low, high = (f"{float(end):.6g}" for end in answer_fields["interval"]) if answer_fields.get("interval") else ("", "")
+    low, high = (
+        (f"{float(end):.6g}" for end in answer_fields["interval"]) if answer_fields.get("interval") else ("", "")
+    )
     return f"about {answer_fields['decimal']} (noisy{f'; 95 %: {low} to {high}' if low else ''})"
 
 
