@@ -57,6 +57,14 @@ def test_measured_errors_are_the_stewards_own() -> None:
     assert any("for the steward alone" in note for note in compared.card().notes)
 
 
+def test_errors_have_one_unit_on_a_card() -> None:
+    compared = rt.synthesize.compare(table(), [2], {"pair": METHODS["pair"]}, measure=True)
+    (row,) = compared.card().tables[0].rows
+    measured = compared.draws[0].measured or {}
+    figures = [max(compared.draws[0].expected.figures[f"error of {name}"] for name in DOMAIN), *measured.values()]
+    assert list(row[2:]) == [f"{figure:.2%}" for figure in figures]
+
+
 def test_a_method_without_noise_is_refused_by_name() -> None:
     with pytest.raises(PolicyError, match="levels: "):
         rt.synthesize.compare(table(), [1], {"levels": rt.Lattice()})

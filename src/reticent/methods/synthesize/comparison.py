@@ -59,9 +59,9 @@ class ErrorComparison(ShownAsCard):
         rows = []
         for comparison in self.draws:
             shares = [figure for name, figure in comparison.expected.figures.items() if name.startswith(_ERROR)]
-            expected = f"{max(shares):.4f}" if shares else comparison.expected.words
+            expected = f"{max(shares):.2%}" if shares else comparison.expected.words
             measured_figures = [
-                f"{comparison.measured[name]:.4f}" if comparison.measured and name in comparison.measured else ""
+                f"{comparison.measured[name]:.2%}" if comparison.measured and name in comparison.measured else ""
                 for name in names
             ]
             rows.append((comparison.method, str(comparison.epsilon), expected, *measured_figures))
