@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -16,7 +17,12 @@ from typing import Any
 
 import pytest
 
+from reticent.workbench.desk import Desk
+from reticent.workbench.security import COOKIE, Doorkeeper, own_hosts
+from reticent.workbench.server import LOOPBACK, create_app
+
 START = 60.0
+HOST = "127.0.0.1:8731"
 
 
 @dataclass
@@ -171,3 +177,39 @@ def folder_of(page: Any, bench: Bench) -> Path:
 def policy_of(page: Any, bench: Bench) -> str:
     """The current policy of the project that a page is about."""
     return (folder_of(page, bench) / "policy.toml").read_text()
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Doorkeeper:
+    return Doorkeeper(tmp_path / "sessions.json", own_hosts(LOOPBACK, 8731))
+
+
+@pytest.fixture
+def client(tmp_path: Path, door: Doorkeeper) -> Any:
+    httpx = pytest.importorskip("httpx")
+    app = create_app(Desk(tmp_path / "home"), door)
+
+    class Client:
+        """Requests to the application, without its processes and without a socket."""
+
+        cookies: dict[str, str]
+
+        def __init__(self) -> None:
+            self.cookies = {}
+
+        def __call__(self, method: str, path: str, host: str = HOST, **options: Any) -> Any:
+            async def sent() -> Any:
+                carried = httpx.ASGITransport(app=app)
+                async with httpx.AsyncClient(
+                    transport=carried, base_url=f"http://{host}", cookies=self.cookies
+                ) as open_client:
+                    return await open_client.request(method, path, **options)
+
+            return asyncio.run(sent())
+
+        def enter(self) -> None:
+            answered = self("GET", f"/?token={door.token}")
+            assert answered.status_code == 303
+            self.cookies = {COOKIE: answered.cookies[COOKIE]}
+
+    return Client()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import re
 import subprocess
@@ -15,48 +14,11 @@ import pytest
 import reticent.workbench
 from reticent.errors import PolicyError
 from reticent.workbench.desk import Desk
-from reticent.workbench.security import COOKIE, Doorkeeper, certificate_names, own_hosts
-from reticent.workbench.server import LOOPBACK, create_app, serve
-from tests.workbench.conftest import new_bench
+from reticent.workbench.security import COOKIE, Doorkeeper, certificate_names
+from reticent.workbench.server import serve
+from tests.workbench.conftest import HOST, new_bench
 
 PACKAGE = Path(reticent.workbench.__file__).parent
-HOST = "127.0.0.1:8731"
-
-
-@pytest.fixture
-def door(tmp_path: Path) -> Doorkeeper:
-    return Doorkeeper(tmp_path / "sessions.json", own_hosts(LOOPBACK, 8731))
-
-
-@pytest.fixture
-def client(tmp_path: Path, door: Doorkeeper) -> Any:
-    httpx = pytest.importorskip("httpx")
-    app = create_app(Desk(tmp_path / "home"), door)
-
-    class Client:
-        """Requests to the application, without its processes and without a socket."""
-
-        cookies: dict[str, str]
-
-        def __init__(self) -> None:
-            self.cookies = {}
-
-        def __call__(self, method: str, path: str, host: str = HOST, **options: Any) -> Any:
-            async def sent() -> Any:
-                carried = httpx.ASGITransport(app=app)
-                async with httpx.AsyncClient(
-                    transport=carried, base_url=f"http://{host}", cookies=self.cookies
-                ) as open_client:
-                    return await open_client.request(method, path, **options)
-
-            return asyncio.run(sent())
-
-        def enter(self) -> None:
-            answered = self("GET", f"/?token={door.token}")
-            assert answered.status_code == 303
-            self.cookies = {COOKIE: answered.cookies[COOKIE]}
-
-    return Client()
 
 
 def test_a_token_works_once_and_becomes_a_cookie_that_scripts_cannot_read(client: Any, door: Doorkeeper) -> None:
