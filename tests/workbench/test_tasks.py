@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import pytest
 import reticent as rt
 from reticent.errors import PolicyError
 from reticent.policy import Policy, publish_policy
+from reticent.registry import METHODS
 from reticent.utility import WorkloadError
 from reticent.workbench.pages.more import public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
-from reticent.workbench.worker import TASKS
+from reticent.workbench.worker import TASKS, Reporter
 
 
 class Told:
@@ -210,6 +212,17 @@ def test_the_report_of_a_publication_tells_its_progress_and_nothing_stops_it(
     assert "attacking" in after
 
 
+def test_every_stage_is_shown_and_only_events_within_one_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    clock = iter([1.0, 1.01, 1.02, 1.5, 1.51])
+    monkeypatch.setattr("reticent.workbench.worker.time.monotonic", lambda: next(clock))
+    context = Reporter(SimpleNamespace(send=sent.append), SimpleNamespace(value=False)).context()  # type: ignore[arg-type]
+    for stage, completed in (("reading", 0), ("attacking", 0), ("attacking", 1), ("attacking", 2), ("drawing", 2)):
+        context.step(stage, completed, 4)
+    shown = [("reading", 0.0), ("attacking", 0.0), ("attacking", 0.5), ("drawing", 0.5)]
+    assert sent == [("event", (stage, share, "")) for stage, share in shown]
+
+
 def test_views_are_judged_with_the_databases_that_show_it() -> None:
     schema = "CREATE TABLE employee (name text, department text, phone text);"
     found = verticals.views_check(
@@ -295,3 +308,13 @@ def test_a_limit_that_could_not_be_priced_costs_at_most_what_a_release_within_it
     impossible = {**stopped, "stopped": False}
     assert explore._bounded(impossible, limits, 1000) == {**impossible, "at_most": False}
     assert explore._bounded(within, limits, 1000)["loss"] == 0.07
+
+
+@pytest.mark.slow
+def test_a_method_that_is_added_to_the_registry_is_tried(
+    folder: Path, policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, "Another", METHODS["Mondrian"]._replace(attribute="Mondrian"))
+    found = {each["name"]: each for each in explore.methods(Told(), str(folder), policy)["methods"]}  # type: ignore[arg-type]
+    assert found["Another"]["problem"] is None
+    assert found["Another"]["loss"] == found["Mondrian"]["loss"]

@@ -161,7 +161,10 @@ def compare(
     first = adversary_view_of(before)
     # An adversary with the table finds relations that the release does not name.
     second = replace(second, computable=tuple(dict.fromkeys((*second.computable, *first.computable))))
-    trial = None if table is None or control is not None else _trial(table, second, seed)
+    trial = None
+    if table is not None and control is None:
+        context.step("making a control group")
+        trial = _trial(table, second, seed)
     if second.groups is None:
         return _compared_with_noise(table, first, second, people, control, who, trial, model)
     for name in second.names:
@@ -171,13 +174,15 @@ def compare(
             )
     candidates = _every(second, people, control, who, model, kinds_of(first), own_rows=own_rows)
     chosen = [each for each in candidates if each.needs(second) is None]
+    guessers = trial.adversaries(model=model) if trial is not None else []
     both_halves = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
+    runs = len(second.sets) * (len(chosen) + len(guessers))
     pairs: list[tuple[Findings | None, Findings]] = []
     for columns in second.sets:
         original, published = first.known(columns), second.known(columns)
         for adversary in chosen:
             if _applies(adversary, columns, trial):
-                context.step("attacking", len(pairs), len(second.sets) * len(chosen), adversary.name)
+                context.step("attacking", len(pairs), runs, adversary.name)
                 before_findings, after_findings = _pair(adversary, original, published)
                 pairs.append(
                     (
@@ -185,7 +190,8 @@ def compare(
                         _named(after_findings, adversary, second, columns),
                     )
                 )
-        for guesser in trial.adversaries(model=model) if trial is not None else ():
+        for guesser in guessers:
+            context.step("attacking", len(pairs), runs, guesser.name)
             before_findings, after_findings = (
                 _named(guesser.attack(each.known(columns)), guesser, second, columns) for each in both_halves
             )

@@ -44,10 +44,11 @@ TASKS = {
 
 
 class Reporter:
-    """Sends progress events of a task to the server. Mutable: throttles events by the time of the last one."""
+    """Sends progress events of a task to the server. Mutable: throttles events of one stage by the time of the last one; the first event of a stage is always sent."""
 
     def __init__(self, server: Connection, stopped: Any) -> None:
-        self._server, self._stopped, self._told = server, stopped, 0.0
+        self._server, self._stopped = server, stopped
+        self._told, self._stage = 0.0, ""
 
     def context(self) -> Any:
         """Context of a run that forwards events to the server and lets the server cancel it."""
@@ -61,8 +62,8 @@ class Reporter:
 
     def _listen(self, event: Any) -> None:
         now = time.monotonic()
-        if now - self._told >= _BETWEEN_EVENTS:
-            self._told = now
+        if event.stage != self._stage or now - self._told >= _BETWEEN_EVENTS:
+            self._told, self._stage = now, event.stage
             self._server.send(("event", (event.stage, event.share, event.note)))
 
 
