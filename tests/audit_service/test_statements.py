@@ -25,7 +25,7 @@ REFUSED = {
     "SELECT SUM(salary) + 1 FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
     "SELECT SUM(DISTINCT salary) FROM staff": "DISTINCT depends on the protected values",
     "SELECT COUNT(DISTINCT salary) FROM staff": "DISTINCT depends on the protected values",
-    "SELECT MEDIAN(salary) FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
+    "SELECT STDDEV_SAMP(salary) FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
     "SELECT MAX(salary, bonus) FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
     "SELECT SUM(salary) FILTER (WHERE salary > 3) FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
     "SELECT SUM(salary) OVER () FROM staff": "only SUM, AVG, COUNT, MAX and MIN of one column",
