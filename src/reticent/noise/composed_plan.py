@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from reticent.base.privacy_cost import LossBound, Relation, concentrated_delta, concentrated_epsilon
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 
 Currency = Literal["rho", "epsilon"]
 """Accounting unit: zero-concentrated differential privacy (Gaussian noise), or pure epsilon (Laplace noise)."""
 CURRENCIES: tuple[Currency, ...] = get_args(Currency)
 _MANTISSA = 20
+_MOST_SCALE = 2**50
 
 
 class ComposedPlan(ABC):
@@ -83,9 +84,14 @@ class ComposedPlan(ABC):
 
 def least_scale(cost: Callable[[Fraction], Fraction], currency: Currency, paid: Fraction) -> Fraction:
     """Return the smallest scale of noise, with few binary digits, whose ``cost`` is at most ``paid``; costs fall with the
-    scale (epsilon), or with its square (rho).
+    scale (epsilon), or with its square (rho). Raises :class:`PolicyError` if numbers of 64 bits cannot hold such noise.
     """
     ratio = cost(Fraction(1)) / paid
+    if ratio > (_MOST_SCALE if currency == "epsilon" else _MOST_SCALE**2):
+        raise PolicyError(
+            f"The budget allows only noise of a scale above {_MOST_SCALE:.0e}, in which every number would be lost. Allow a larger epsilon, or ask for less.",
+            setting=("epsilon",),
+        )
     near = math.sqrt(ratio) if currency == "rho" else float(ratio)
     step = Fraction(2) ** (math.frexp(near)[1] - _MANTISSA)
     scale = math.ceil(Fraction(near) / step) * step

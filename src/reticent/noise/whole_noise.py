@@ -32,8 +32,8 @@ class WholeNoise:
         """Standard deviation of the noise."""
         if self.currency == "rho":
             return float(self.scale)
-        ratio = math.exp(-1 / float(self.scale))
-        return math.sqrt(2 * ratio) / (1 - ratio)
+        exponent = -1 / float(self.scale)
+        return math.sqrt(2 * math.exp(exponent)) / -math.expm1(exponent)
 
     @property
     def quantile(self) -> float:

@@ -24,7 +24,7 @@ from reticent.methods.noisy_columns import (
     declared_columns,
     unfit,
 )
-from reticent.methods.statistics.declared_bounds import NoisyBounds, declared_bounds
+from reticent.methods.statistics.declared_bounds import NoisyBounds, check_numbers, declared_bounds
 from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
 from reticent.methods.statistics.linear_regression import coefficient_error
 from reticent.methods.statistics.noisy_answers import NoisyAnswers
@@ -80,6 +80,16 @@ class Statistics:
         _ = self.asked
         if self.unit is not None:
             one_of(self.unit, "Statistics: unit", UNITS)
+        for setting, given, example in (
+            ("domain", self.domain, "{'region': ['north', 'south']}"),
+            ("bounds", self.bounds, "{'income': [0, 100000]}"),
+        ):
+            if given is not None and not isinstance(given, Mapping):
+                raise PolicyError(
+                    f"Statistics: {setting} must map names of columns, such as {example}, but it is {given!r}.",
+                    setting=(setting,),
+                    value=given,
+                )
         for name in self.bounds or {}:
             declared_bounds(str(name), (self.bounds or {})[name])
         DeclaredBudget.of(self.budget, "Statistics")
@@ -98,7 +108,13 @@ class Statistics:
     @property
     def _keyed(self) -> tuple[str, ...]:
         """Columns whose keys are chosen with noise."""
-        return tuple(name for name, entry in (self.domain or {}).items() if entry == _NOISY)
+        return tuple(name for name, entry in (self.domain or {}).items() if isinstance(entry, str) and entry == _NOISY)
+
+    @property
+    def _placed(self) -> tuple[str, ...]:
+        """Columns whose bounds are placed by noisy counts."""
+        given = (self.bounds or {}).items()
+        return tuple(name for name, entry in given if isinstance(declared_bounds(name, entry), NoisyBounds))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why this method refuses, or None. It needs one definition of differential privacy, and a table without weights that bounds the records of a unit."""
@@ -112,6 +128,18 @@ class Statistics:
                 "UnboundedDP(1, '1e-6'), or declare the keys in domain."
             )
         public = (*table.quasi, *table.sensitive, *table.declared)
+        for setting, given in (("bounds", self.bounds), ("domain", self.domain)):
+            for name in given or {}:
+                if name not in public:
+                    return f"Statistics: {setting} names the column {name!r}, which is not published: only quasi, sensitive and declared columns are.{did_you_mean(name, public)}"
+        grouping = {name for query in self.asked for name in query.by}
+        numeric = {name for query in self.asked for name in (query.column, *query.on)}
+        idle = [
+            *(name for name in self._keyed if name not in grouping),
+            *(name for name in self._placed if name not in numeric),
+        ]
+        if idle:
+            return f"The budget would pay for noisy keys or bounds of {idle[0]!r}, which no query uses. Omit them, or ask for a statistic of the column."
         for query in self.asked:
             for name in query.columns:
                 if name not in public:
@@ -137,6 +165,7 @@ class Statistics:
         target = DPTarget.of(definition, failing=bool(self._keyed))
         records, queries = ProtectedRecords.of(table, self.unit), self.asked
         context.step("counting rows")
+        check_numbers(table.frame, self.bounds or {})
         noisy = NoisyAnswers(table.frame, target.currency, target.total, records.most, target.relation, context)
         facts, each = self._facts(table, definition), target.total / self._parts()
         columns, bounds = dict(facts.columns), dict(facts.bounds)
@@ -223,14 +252,13 @@ class Statistics:
 
     def _parts(self) -> Fraction:
         """The sum of the weights of all steps that share the budget."""
-        placed = sum(
-            isinstance(declared_bounds(name, entry), NoisyBounds) for name, entry in (self.bounds or {}).items()
+        return (
+            sum((query.weight for query in self.asked), Fraction(0)) + len(self._keyed) + _ON_BOUNDS * len(self._placed)
         )
-        return sum((query.weight for query in self.asked), Fraction(0)) + len(self._keyed) + _ON_BOUNDS * placed
 
     def _facts(self, table: Table, definition: Definition) -> PublicFacts:
         """The declared facts, before noisy selection: keys to be selected are missing, and bounds to be placed are the outer ones."""
-        declared = {name: entry for name, entry in (self.domain or {}).items() if entry != _NOISY}
+        declared = {name: entry for name, entry in (self.domain or {}).items() if name not in self._keyed}
         columns: dict[str, PublicColumn] = {}
         for column in declared_columns(table, declared) if declared else ():
             if isinstance(column, NoisyCuts):

@@ -85,6 +85,12 @@ class StatisticQuery:
                 raise PolicyError(
                     f"queries[{place}]: {name} must be a list of columns, but it is {listed!r}.", setting=("queries",)
                 )
+        for name in ("column", "outcome", "where"):
+            if not isinstance(given.get(name, ""), str | None):
+                needed = "a condition, such as 'age >= 18'" if name == "where" else "the name of a column"
+                raise PolicyError(
+                    f"queries[{place}]: {name} must be {needed}, but it is {given[name]!r}.", setting=("queries",)
+                )
         wrong = "column" if given["statistic"] == "linear" else "outcome"
         if wrong in given:
             raise PolicyError(
