@@ -114,8 +114,9 @@ def test_what_noise_is_said_to_hide_it_hides(method: str, kind: str, unit: str, 
 @pytest.mark.parametrize("method", METHODS)
 def test_noise_for_one_record_is_no_promise_about_people(method: str, tmp_path: Path) -> None:
     """The publisher chose it: the sentence is about a record, and the headline says so. A manifest that says people is refused."""
+    records = rt.Table(people().select("person", "sex", "ill"), quasi=["sex"], sensitive="ill", key="person")
     release = rt.publish(
-        table("person"),
+        records,
         rt.UnboundedDP(1, "1e-6"),
         METHODS[method](unit="row"),
         ledger=tmp_path / "ledger.sqlite",

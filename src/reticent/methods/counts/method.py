@@ -62,7 +62,7 @@ class _CountsMethod(ABC):
         """Return why the request is not supported: both satisfy only NoisyCounts, which protects rows."""
         if not isinstance(definition, NoisyCounts):
             return f"{type(self).__name__} supports NoisyCounts(epsilon, delta), not {definition}. Choose a grouping method for that."
-        if table.several_rows:
+        if table.several_rows or (table.key is not None and (table.rows_per_person or 1) > 1):
             return (
                 f"{type(self).__name__} protects one row, but people of this table may have several. Keep one row for each person, or count visits with unit='row' "
                 "if that is what may be protected."

@@ -55,7 +55,7 @@ class _GridMethod(ABC):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported: both protect rows, one per person, and satisfy only what a plan can guarantee."""
         name = type(self).__name__
-        if table.several_rows:
+        if table.several_rows or (table.key is not None and (table.rows_per_person or 1) > 1):
             return (
                 f"{name} protects one row, but people of this table may have several. Keep one row for each person, or count visits with unit='row' if that is what "
                 "may be protected."

@@ -57,9 +57,25 @@ class ProtectedRecords:
         return cls(unit, 1 if unit == "row" else int(table.rows_per_person or 1))
 
     def refusal(self, table: Table, method: str) -> str | None:
-        """Return why noise cannot protect a unit of the table, or None."""
+        """Return why noise cannot protect a unit of the table, or None.
+
+        Which records the table keeps of a person with too many depends on these alone, so one person more or less changes at most ``most`` kept records. For any other unit it would not hold: with one
+        record less, others of the same person may be kept.
+        """
+        if table.rows_per_person is not None and (table.key_found or (table.key is None and table.household is None)):
+            return (
+                "rows_per_person= bounds the records of each person, and noise depends on it, so the column that identifies people must be declared, not found in the records: give the table key=, or "
+                "household=."
+            )
+        if self.unit == "row" and table.rows_per_person is not None:
+            return (
+                f"The table keeps at most {table.rows_per_person} records of each person, and which ones depends on that person's other records, so noise for single records would not hide one. Omit "
+                f"{method}(unit='row'), or give the table no rows_per_person=."
+            )
         if self.unit == "row":
             return None
+        if self.unit == "person" and table.key is None and table.household is not None and table.rows_per_person:
+            return "rows_per_person= bounds the records of each household here. Protect households, or give the table key=, the column that identifies people."
         if self.unit == "household" and table.key is not None and (table.several_rows or table.rows_per_person):
             return "A household may have any number of records. Give the table its household column and rows_per_person= without key=, which then bounds the records of a household."
         if table.several_rows and table.rows_per_person is None:
@@ -76,7 +92,7 @@ class ProtectedRecords:
     def words(self) -> str:
         """A description of the protected unit."""
         if self.most > 1:
-            return f"all records of one {self.unit}, of whom at most {self.most} are counted"
+            return f"all records of one {self.unit}, of whom at most {self.most} are counted, evenly spread over the {self.unit}'s own records in the order of the table"
         return "one record" if self.unit == "row" else f"the record of one {self.unit}"
 
 
