@@ -190,12 +190,19 @@ def gather(
         return facts
     headline = facts.headline.beside(after.reservation for _, after in attacks if after.succeeds)
     told = replace(facts, headline=headline, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
-    if table is not None and not table.streamed and facts.groups is not None:
+    if table is not None and not table.streamed and (facts.groups is not None or _has_synthetic_records(side, table)):
         context.step("analysing before and after")
         told = replace(told, analysis=analyse(table, side, regression, models))
     if table is not None and facts.groups is None:
         told = replace(told, flows=flow_facts(table, side, coordinates, context))
     return _with_private(told, private, side, table, known, context)
+
+
+def _has_synthetic_records(side: PublicSide, table: Table) -> bool:
+    """Return whether the release has synthetic records with the table's own types, which analysts use as they would use the table."""
+    schema = side.rows[side.form.tables[0]].schema
+    shared = [name for name in (*table.quasi, *table.carried) if name in schema]
+    return side.seen.is_artificial and bool(shared) and all(schema[name] == table.schema[name] for name in shared)
 
 
 def _promises(side: PublicSide, outcomes: Sequence[Check], *, known: bool) -> tuple[Promise, ...]:

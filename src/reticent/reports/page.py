@@ -496,6 +496,12 @@ _MEASURES: Mapping[str, tuple[str, str, bool]] = {
     "kl": ("Divergence", "How far a table guessed from the release is from the real one, in nats.", False),
     "kl_quasi": ("Divergence, quasi", "The same for the columns that others may know alone.", False),
     "height": ("Height", "Levels climbed in all hierarchies together.", False),
+    "one_way_error": (
+        "Error of single columns",
+        "Share of records that would have to change for a column's counts to be right, on average over columns (total variation).",
+        True,
+    ),
+    "two_way_error": ("Error of pairs of columns", "The same for the joint counts of two columns.", True),
 }
 
 _LITTLE_USE = "It is of little use: most of the detail is gone, or all of a column."

@@ -213,3 +213,15 @@ def test_what_cannot_be_published_is_refused_by_name(method: Any, definition: An
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(PolicyError):
         rt.Marginals(**wrong)
+
+
+def test_the_steward_reads_the_errors_and_a_model_and_the_public_page_has_neither(
+    release: rt.Release, tmp_path: Path
+) -> None:
+    own = rt.report(release, tmp_path / "own.html", raw=table(), regression="ill ~ age + sex").read_text()
+    public = rt.report(release, tmp_path / "public.html", public=True).read_text()
+    for title in ("Error of single columns", "Error of pairs of columns", "Regression ill ~ age + sex"):
+        assert title in own
+        assert title not in public
+    assert "1,500" in own
+    assert "1,500" not in public
