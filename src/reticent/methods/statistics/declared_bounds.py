@@ -65,7 +65,7 @@ def check_numbers(frame: pl.DataFrame, names: Iterable[str]) -> None:
         if infinite is not None and infinite.any():
             row = int(infinite.arg_max() or 0)
             raise DataError(
-                f"Column {name!r}, row {row + 1}: the value is infinite, which is no measured number. Replace it by a number if the true one is known to be large, or by a missing value (null) if it is unknown.",
+                f"Column {name!r}, row {row + 1}: the value is infinite. Replace it by a number if the true one is known to be large, or by a missing value (null) if it is unknown.",
                 column=name,
             )
 
