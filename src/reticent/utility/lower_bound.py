@@ -57,8 +57,11 @@ _ARRAYS = 20_000_000
 """Maximum pairs of points times columns for which numpy is as fast as compiled loops including their loading time."""
 _WHOLE = 4_000_000_000
 """Maximum pairs of points times columns for an exhaustive comparison; above it records are sampled."""
-_BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 200_000, 100_000_000
-"""Boxes that branch and bound may visit for one record, at least and at most, and for all records; then the minimum over the open nodes is used."""
+_BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 200_000, 20_000_000
+"""Boxes that branch and bound may visit in one search for a record, at least and at most, and in all searches together (one for the
+number of records, one for each sensitive column); then the minimum over the open nodes is used."""
+_SEARCHED_FOR_VALUES = 100_000_000
+"""Maximum pairs of points times columns for a search of boxes with enough sensitive values; above it values are bounded by distances."""
 _MOST_BOXED = 50
 """Maximum group size for branch and bound; larger groups are bounded by distances."""
 _SWEEPS = 3
@@ -251,14 +254,16 @@ class _Nearest:
         if self.compiled and self.demand.rows <= _MOST_BOXED:
             space, nobody = self.space, np.zeros(len(self.points) + 1, dtype=np.int64)
             given = (space.codes, space.weights, space.spanned, self.points.sizes, chosen, self.demand.rows)
-            effort = min(max(_ALL_BOXES // max(len(chosen), 1), _BOXES), _MOST_BOXES)
+            searches = max(len(chosen), 1) * (1 + len(self.demanded))
+            effort = min(max(_ALL_BOXES // searches, _BOXES), _MOST_BOXES)
             boxes = np.empty(len(chosen))
             _kernels.cheapest_boxes(*given, nobody, nobody[:0], 1, 1, effort, boxes)
             found = np.maximum(found, boxes)
             cells = self.points.histograms
             order = np.argsort(cells.owners, kind="stable")
             starts = np.searchsorted(cells.owners[order], np.arange(len(self.points) + 1))
-            for needed, own, size in self.demanded:
+            pairs = len(chosen) * len(self.points) * len(space.weights)
+            for needed, own, size in self.demanded if pairs <= _SEARCHED_FOR_VALUES else ():
                 if needed <= _MOST_BOXED:
                     _kernels.cheapest_boxes(*given, starts, own[order], needed, size, effort, boxes)
                     found = np.maximum(found, boxes)
