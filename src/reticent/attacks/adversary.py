@@ -82,13 +82,17 @@ class Findings(ShownAsCard):
         return f"{low:+.1f} to {high:+.1f}"
 
     def _excess(self, z: float) -> Interval:
+        """Return the confidence interval (at normal quantile ``z``) of the success rate in excess of the baseline.
+
+        The two intervals are combined by Newcombe's method: distances from the point estimates add in quadrature.
+        """
         low, high = self._interval(z) if self.people else (0.0, 0.0)
         base = self.baseline or 0.0
         lowest, highest = self.baseline_interval or (base, base)
         # The interval of the baseline is a 95 % one.
-        below, above = ((bound - base) * z / _USUAL for bound in (lowest, highest))
+        lower_shift, upper_shift = ((bound - base) * z / _USUAL for bound in (lowest, highest))
         gain = self.share - base
-        return gain - hypot(self.share - low, above), gain + hypot(high - self.share, below)
+        return gain - hypot(self.share - low, upper_shift), gain + hypot(high - self.share, lower_shift)
 
     @property
     def succeeds(self) -> bool:
@@ -167,12 +171,13 @@ def independent_draws(people: NDArray[np.int64], hits: NDArray[np.int64]) -> flo
     """
     filled = people > 0
     people, hits = people[filled], hits[filled]
-    everybody, hit = int(people.sum()), int(hits.sum())
-    if hit in (0, everybody):
+    total, total_hits = int(people.sum()), int(hits.sum())
+    if total_hits in (0, total):
         return float(max(len(people), 1))
-    share = hit / everybody
-    spread = float(((hits - share * people) ** 2).sum()) * len(people) / max(len(people) - 1, 1)
-    return max(1.0, everybody / max(1.0, spread / (everybody * share * (1 - share))))
+    share = total_hits / total
+    # Ratio estimator: squared deviations of the groups from the overall rate, with the correction n / (n - 1).
+    between_groups = float(((hits - share * people) ** 2).sum()) * len(people) / max(len(people) - 1, 1)
+    return max(1.0, total / max(1.0, between_groups / (total * share * (1 - share))))
 
 
 def draws_of_groups(people: NDArray[np.int64], affected: NDArray[np.int64]) -> float:

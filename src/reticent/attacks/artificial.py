@@ -98,19 +98,26 @@ class Membership(ArtificialRecordsAttack):
         exact(self.alarms, "Membership: alarms", above=0, below=1)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Compute both distances for each person."""
+        """Score each person by how much nearer a synthetic record is than other people are; those above a threshold count as members.
+
+        The threshold is calibrated on the control group, so that at most the share ``alarms`` of it would be taken for members.
+        """
         trial = self._trial(view)
-        own, crowd = self._distances(trial.attacked, trial)
-        signs, control_signs = _sign(own, crowd), _sign(*self._distances(trial.compared, trial))
-        limit = _reached_by(control_signs[::2], float(exact(self.alarms, "alarms")))
-        hits, other_people = signs >= limit, self.cohorts.others.height
+        record_distances, crowd_distances = self._distances(trial.attacked, trial)
+        scores, control_scores = (
+            _sign(record_distances, crowd_distances),
+            _sign(*self._distances(trial.compared, trial)),
+        )
+        # Half of the control sets the threshold, the other half is judged by it.
+        threshold = _reached_by(control_scores[::2], float(exact(self.alarms, "alarms")))
+        hits, other_people = scores >= threshold, self.cohorts.others.height
         return self._findings(
             f"whole records, and those of {other_people:,} other people",
             "are recognised as members of the data, because a synthetic record is much nearer to theirs than other people are",
             hits,
-            control_signs[1::2] >= limit,
-            _nearness(trial.attacked.people, hits, own, crowd, other_people),
-            {"alarms": str(exact(self.alarms, "alarms")), "same_record": int((own == 0).sum())},
+            control_scores[1::2] >= threshold,
+            _nearness(trial.attacked.people, hits, record_distances, crowd_distances, other_people),
+            {"alarms": str(exact(self.alarms, "alarms")), "same_record": int((record_distances == 0).sum())},
         )
 
     def _distances(self, side: Side, trial: TwoSidedTrial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -119,17 +126,17 @@ class Membership(ArtificialRecordsAttack):
         return own, trial.crowd.nearest(side.people, columns, context, "looking for near people")
 
 
-def _sign(own: NDArray[np.int64], crowd: NDArray[np.int64]) -> NDArray[np.float64]:
+def _sign(record_distances: NDArray[np.int64], crowd_distances: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how much nearer a synthetic record is than other people; distances below a hundredth of a column count as equal."""
-    return crowd / (own + COLUMN / 100)
+    return crowd_distances / (record_distances + COLUMN / 100)
 
 
-def _reached_by(signs: NDArray[np.float64], share: float) -> float:
-    """Return the smallest threshold that at most this share of the scores exceeds, or the largest score if more do."""
-    values, counts = np.unique(signs, return_counts=True)
-    reached = np.cumsum(counts[::-1])[::-1] / max(len(signs), 1)
-    allowed = values[reached <= share]
-    return float(allowed[0]) if len(allowed) else float(values[-1])
+def _reached_by(scores: NDArray[np.float64], share: float) -> float:
+    """Return the smallest score that at most this ``share`` of the scores reaches, or the largest score if none is so rare."""
+    values, counts = np.unique(scores, return_counts=True)
+    share_at_or_above = np.cumsum(counts[::-1])[::-1] / max(len(scores), 1)
+    admissible = values[share_at_or_above <= share]
+    return float(admissible[0]) if len(admissible) else float(values[-1])
 
 
 @dataclass(frozen=True)
@@ -167,11 +174,14 @@ class Linkability(ArtificialRecordsAttack):
         )
 
     def _dealt(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of the two lists: as given in ``first``, or dealt out in order of their number of distinct values."""
+        """Return the columns of the two lists: as given in ``first``, or dealt out in order of their number of distinct values.
+
+        Ranks 0, 3, 4, 7, 8, ... go to the first list, so that both identify people about equally well.
+        """
         columns = self.cohorts.columns
         if self.first is None:
-            table = self.cohorts.inside
-            ranked = sorted(columns, key=lambda name: (-table[name].n_unique(), columns.index(name)))
+            rows = self.cohorts.inside
+            ranked = sorted(columns, key=lambda name: (-rows[name].n_unique(), columns.index(name)))
             first = [name for rank, name in enumerate(ranked) if rank % 4 in (0, 3)]
         else:
             first = [name for name in columns if name in self.first]
@@ -223,17 +233,17 @@ class NearestGuess(ArtificialRecordsAttack):
         return super().needs(view) if self.known else f"No column is known from which {self.column!r} could be guessed."
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Guess, and compare with the true values."""
+        """Guess each person's value from the nearest synthetic records, and count the correct guesses among targets and control."""
         trial = self._trial(view)
-        hits, guess = self._guessed(trial.attacked)
-        control, _ = self._guessed(trial.compared)
+        is_right, guess = self._guessed(trial.attacked)
+        control_right, _ = self._guessed(trial.compared)
         sentence = f"For {{}} the nearest synthetic record has {self.column} {{guess!r}}, and that is right."
         return self._findings(
             f"{listing(self.known)} of people",
             f"have their {self.column} guessed correctly from the nearest synthetic record",
-            hits,
-            control,
-            _of_somebody(trial.attacked.people.select(self.known), hits, sentence, guess),
+            is_right,
+            control_right,
+            _of_somebody(trial.attacked.people.select(self.known), is_right, sentence, guess),
             {"columns": list(self.known)},
             name=f"{self.name} of {self.column}",
         )
@@ -264,15 +274,16 @@ class Isolation(ArtificialRecordsAttack):
         whole(self.descriptions, "Isolation: descriptions", low=1)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Sample descriptions, and count who matches."""
+        """Sample descriptions from the synthetic rows, and count those that match exactly one person in the data (and in the control)."""
         trial = self._trial(view)
-        boxes = self._drawn(trial.attacked)
-        shares_index = trial.compared.shown is trial.attacked.shown
-        isolated, matching_rows = self._isolated(boxes, trial.attacked)
-        control, _ = self._isolated(boxes if shares_index else self._drawn(trial.compared), trial.compared)
+        descriptions = self._drawn(trial.attacked)
+        # The control is described from records of its own, if it has any.
+        same_records = trial.compared.shown is trial.attacked.shown
+        isolated, matching_rows = self._isolated(descriptions, trial.attacked)
+        control, _ = self._isolated(descriptions if same_records else self._drawn(trial.compared), trial.compared)
         best = int(np.argmax(isolated)) if isolated.any() else -1
         example = (
-            f"Exactly one person has {boxes.words(best, self.cohorts.columns, trial.attacked.table[int(matching_rows[best])])}."
+            f"Exactly one person has {descriptions.words(best, self.cohorts.columns, trial.attacked.table[int(matching_rows[best])])}."
             if best >= 0
             else "No description tried matches exactly one person."
         )
@@ -308,7 +319,11 @@ class _Boxes:
 
     @classmethod
     def drawn(cls, index: RecordIndex, number: int, random: np.random.Generator) -> _Boxes:
-        """Sample descriptions from random rows, each with enough columns to match one synthetic row, and some more."""
+        """Sample ``number`` descriptions from random rows, each with enough columns to match one synthetic row, and some more.
+
+        A category column must equal the row's value; a number equals it or, with probability 1/2, is open to the side away
+        from the median. Returns the descriptions that match one synthetic row at all.
+        """
         columns, random_rows = (
             index.ruler.columns,
             random.choice(len(index.records.times), number, p=index.records.times / index.records.times.sum()),
@@ -321,10 +336,11 @@ class _Boxes:
                 open_end = random.random(number) < 0.5
                 highs[open_end & above, position] = _ANYTHING
                 lows[open_end & ~above, position] = -_ANYTHING
-        order = np.argsort(np.argsort(random.random((number, len(columns))), axis=1), axis=1)
-        columns_needed = _columns_needed(index, lows, highs, order)
+        # The rank of each column in a random order of the columns, for each description.
+        column_rank = np.argsort(np.argsort(random.random((number, len(columns))), axis=1), axis=1)
+        columns_needed = _columns_needed(index, lows, highs, column_rank)
         columns_used = columns_needed + (random.random(number) * (len(columns) - columns_needed + 1)).astype(np.int64)
-        lows, highs = _described(lows, highs, order < columns_used[:, None])
+        lows, highs = _described(lows, highs, column_rank < columns_used[:, None])
         unique = columns_needed <= len(columns)
         return cls(lows[unique], highs[unique])
 
@@ -343,35 +359,49 @@ def _described(lows: Places, highs: Places, is_described: NDArray[np.bool_]) -> 
     return np.where(is_described, lows, np.int32(-_ANYTHING)), np.where(is_described, highs, np.int32(_ANYTHING))
 
 
-def _columns_needed(index: RecordIndex, lows: Places, highs: Places, order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many columns, in this order, leave one row; one more than all if none do. Found by bisection, since
-    more columns leave fewer rows.
+def _columns_needed(
+    index: RecordIndex, lows: Places, highs: Places, column_rank: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each description how many of its columns are needed to match at most one row; one more than all if none do.
+
+    ``column_rank[description, column]`` is the order in which columns are added. Bisection, since more columns match fewer
+    rows.
     """
     columns = lows.shape[1]
     too_few, enough = np.zeros(len(lows), dtype=np.int64), np.full(len(lows), columns + 1, dtype=np.int64)
     while (enough - too_few > 1).any():
-        middle = (too_few + enough) // 2
-        rows, _ = index.fitting(*_described(lows, highs, order < middle[:, None]))
-        open_yet = enough - too_few > 1
-        enough = np.where(open_yet & (rows < 2), middle, enough)
-        too_few = np.where(open_yet & (rows > 1), middle, too_few)
+        columns_tried = (too_few + enough) // 2
+        rows, _ = index.fitting(*_described(lows, highs, column_rank < columns_tried[:, None]))
+        is_open = enough - too_few > 1
+        enough = np.where(is_open & (rows < 2), columns_tried, enough)
+        too_few = np.where(is_open & (rows > 1), columns_tried, too_few)
     return enough
 
 
-def _of_somebody(people: pl.DataFrame, hits: Hits, words: str, guess: pl.Series | None = None) -> str:
-    """Return an example: the first person who was hit."""
+def _of_somebody(people: pl.DataFrame, hits: Hits, sentence: str, guess: pl.Series | None = None) -> str:
+    """Return ``sentence`` about the first person who was hit, with her values (and the guess) filled in."""
     if not hits.any():
         return "No one is hit."
     row = int(np.argmax(hits))
     values = ", ".join(str(value) for value in people.row(row) if value is not None)
-    return words.format(f"a person with {values}", guess=None if guess is None else guess[row])
+    return sentence.format(f"a person with {values}", guess=None if guess is None else guess[row])
 
 
-def _nearness(people: pl.DataFrame, hits: Hits, own: NDArray[np.int64], crowd: NDArray[np.int64], others: int) -> str:
+def _nearness(
+    people: pl.DataFrame,
+    hits: Hits,
+    record_distances: NDArray[np.int64],
+    crowd_distances: NDArray[np.int64],
+    others: int,
+) -> str:
     """Return an example: the member whose record is much nearer to a synthetic record than to those of other people."""
     if not hits.any():
         return "No record is much nearer to a synthetic one than people are to each other."
-    row = int(np.argmax(np.where(hits, crowd - own, -1)))
+    row = int(np.argmax(np.where(hits, crowd_distances - record_distances, -1)))
     values = ", ".join(str(value) for value in people.row(row) if value is not None)
-    nearness = "is there" if own[row] == 0 else f"is {own[row] / COLUMN:.2g} columns away from a synthetic one"
-    return f"The record {values} {nearness}, but {crowd[row] / COLUMN:.2g} columns away from the nearest of {others:,} other people."
+    nearness = (
+        "is there"
+        if record_distances[row] == 0
+        else f"is {record_distances[row] / COLUMN:.2g} columns away from a synthetic one"
+    )
+    return f"The record {values} {nearness}, but {crowd_distances[row] / COLUMN:.2g} columns away from the nearest of {others:,} other people."

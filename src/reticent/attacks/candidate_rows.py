@@ -75,14 +75,18 @@ Best = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 def _best(owners: NDArray[Any], values: NDArray[Any], weights: NDArray[np.float64], rows: NDArray[np.int64]) -> Best:
-    """Return for every owner the number of possible values, the most likely one (ties: the first; -1: none) and its share of the owner's rows."""
-    count = len(rows)
-    possible = np.bincount(owners, minlength=count)
+    """Return for every owner the number of possible values, the most likely one (ties: the first; -1: none) and its share of the owner's rows.
+
+    Entry ``i`` says that ``weights[i]`` rows of ``owners[i]`` are expected to have ``values[i]``; ``rows`` are the rows of
+    each owner.
+    """
+    owner_count = len(rows)
+    possible = np.bincount(owners, minlength=owner_count)
     order = np.lexsort((values, -weights, owners))
-    first = order[np.searchsorted(owners[order], np.arange(count))[possible > 0]]
-    guess, chance = np.full(count, -1, dtype=np.int64), np.zeros(count)
-    guess[possible > 0] = values[first]
-    chance[possible > 0] = weights[first] / rows[possible > 0]
+    likeliest = order[np.searchsorted(owners[order], np.arange(owner_count))[possible > 0]]
+    guess, chance = np.full(owner_count, -1, dtype=np.int64), np.zeros(owner_count)
+    guess[possible > 0] = values[likeliest]
+    chance[possible > 0] = weights[likeliest] / rows[possible > 0]
     return possible, guess, chance
 
 
@@ -124,7 +128,7 @@ def _matrix(pairs: CandidatePairs, labels: LabelPlaces) -> Any:
 
 
 def _matches(labels: LabelPlaces, pairs: CandidatePairs) -> Matches:
-    """Return the joint evidence of the matching label combinations about each person."""
+    """Return the joint evidence of the matching label combinations about each person: candidates, and the expected values."""
     matrix = _matrix(pairs, labels)
     candidates, rows = matrix @ labels.candidates, matrix @ labels.rows
     if not labels.domain:
@@ -137,25 +141,25 @@ def _matches(labels: LabelPlaces, pairs: CandidatePairs) -> Matches:
 def places_of(view: AdversaryView, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
     """Merge the published rows over the columns that the adversary can compare."""
     columns = [view.column(name) for name in quasi]
-    ids, count = view.combined(quasi)
-    first = np.empty(count, dtype=np.int64)
-    first[ids] = np.arange(len(ids))
-    codes = tuple(column.codes[first] for column in columns)
-    candidates, rows = (sum_by(ids, sizes, count) for sizes in (view.candidates, view.sizes))
+    combination_of, combination_count = view.combined(quasi)
+    example_row = np.empty(combination_count, dtype=np.int64)
+    example_row[combination_of] = np.arange(len(combination_of))
+    codes = tuple(column.codes[example_row] for column in columns)
+    candidates, rows = (sum_by(combination_of, sizes, combination_count) for sizes in (view.candidates, view.sizes))
     empty = np.zeros(0, dtype=np.int64)
-    shapes = view.shapes_of(ids, count, quasi)
+    shapes = view.shapes_of(combination_of, combination_count, quasi)
     if sensitive is None:
         return LabelPlaces(codes, candidates, rows, empty, empty, np.zeros(0), 0, shapes)
     groups = view.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # Within a group, each row has each sensitive value in proportion: only the group links the two.
     lengths = histograms.distinct[view.group_of]
-    cells = np.repeat(np.arange(len(ids)), lengths)
+    label_of_entry = np.repeat(np.arange(len(combination_of)), lengths)
     entries = places_in(histograms.offsets[view.group_of], lengths)
-    share = view.sizes[cells] / groups.sizes[view.group_of][cells]
-    keys = ids[cells].astype(np.int64) * domain + histograms.values[entries]
-    distinct, inverse = np.unique(keys, return_inverse=True)
-    expected = np.bincount(inverse, weights=share * histograms.counts[entries], minlength=len(distinct))
+    share_of_group = view.sizes[label_of_entry] / groups.sizes[view.group_of][label_of_entry]
+    combination_and_value = combination_of[label_of_entry].astype(np.int64) * domain + histograms.values[entries]
+    distinct, inverse = np.unique(combination_and_value, return_inverse=True)
+    expected = np.bincount(inverse, weights=share_of_group * histograms.counts[entries], minlength=len(distinct))
     return LabelPlaces(
         codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain, shapes
     )

@@ -60,9 +60,11 @@ class Cohorts:
         context: Context | None = None,
         codes: Collection[str] = (),
     ) -> Cohorts:
-        """Build the cohorts from the original table, and people who were not in it (without them the table is split).
+        """Build the cohorts from the original table and, as ``control``, people who were not in it.
 
-        At most ``sample`` people of each side are attacked. Numbers in ``codes`` are equal or not, never near.
+        Without a control group the table is split: true rows of one half (``instead``) then replace the synthetic ones, and
+        the other half is attacked. At most ``sample`` people of each side are attacked, by the columns ``known`` to the
+        adversary and those that are ``secret``. Numbers in ``codes`` are equal or not, never near.
         """
         whole(sample, "sample", low=1)
         rows = as_polars(original)
@@ -72,23 +74,23 @@ class Cohorts:
         random = np.random.default_rng(seed)
         rows = rows[random.permutation(rows.height)]
         if control is None:
-            half = rows.height // 2
-            instead, rows = rows[:half], rows[half:]
+            half_size = rows.height // 2
+            instead, rows = rows[:half_size], rows[half_size:]
             outside = outsiders = None
         else:
             instead, outside = None, _checked(as_polars(control), columns, "control group")
             outside = outside[random.permutation(outside.height)]
             outsiders = outside[:sample]
         attacked = min(sample, rows.height // 2)
-        common = rows.height if outside is None else min(rows.height, outside.height)
+        table_size = rows.height if outside is None else min(rows.height, outside.height)
         return cls(
             known=tuple(known),
             secret=tuple(secret or columns),
             targets=rows[:attacked],
             outsiders=rows[:attacked] if outsiders is None else outsiders,
             others=rows[attacked:],
-            inside=rows[:common],
-            outside=rows if outside is None else outside[:common],
+            inside=rows[:table_size],
+            outside=rows if outside is None else outside[:table_size],
             instead=instead,
             codes=frozenset(codes),
             seed=seed,
@@ -110,20 +112,32 @@ class Cohorts:
         return trial
 
     def _trial(self, published: Records) -> TwoSidedTrial:
+        """Return the people to attack and their control, each with the index of the records they are compared with.
+
+        With a control group both sides are compared with the published records. Without one the same people are compared with
+        published records and with as many true rows of other people.
+        """
         frames = [self.inside, self.others, self.outside, published.frame]
         ruler = NumericScale.of(
             self.columns, *frames, *([] if self.instead is None else [self.instead]), codes=self.codes
         )
-        crowd = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
+        other_people = RecordIndex.of(Records.of(self.others[:_CROWD]), ruler)
         if self.instead is None:
             index = RecordIndex.of(published, ruler)
             return TwoSidedTrial(
-                Side(self.targets, self.inside, index), Side(self.outsiders, self.outside, index), crowd
+                Side(self.targets, self.inside, index), Side(self.outsiders, self.outside, index), other_people
             )
-        size = min(published.rows, self.instead.height)
-        synthetic, true = published.drawn(size, np.random.default_rng(self.seed)), Records.of(self.instead[:size])
-        first, second = (RecordIndex.of(records, ruler) for records in (synthetic, true))
-        return TwoSidedTrial(Side(self.targets, self.inside, first), Side(self.outsiders, self.outside, second), crowd)
+        record_count = min(published.rows, self.instead.height)
+        synthetic, true = (
+            published.drawn(record_count, np.random.default_rng(self.seed)),
+            Records.of(self.instead[:record_count]),
+        )
+        synthetic_index, true_index = (RecordIndex.of(records, ruler) for records in (synthetic, true))
+        return TwoSidedTrial(
+            Side(self.targets, self.inside, synthetic_index),
+            Side(self.outsiders, self.outside, true_index),
+            other_people,
+        )
 
     @property
     def compared(self) -> str:
@@ -159,10 +173,13 @@ class TwoSidedTrial:
     crowd: RecordIndex = field(repr=False)
 
 
-def _checked(rows: pl.DataFrame, columns: Sequence[str], called: str) -> pl.DataFrame:
+def _checked(rows: pl.DataFrame, columns: Sequence[str], table_name: str) -> pl.DataFrame:
+    """Return the ``columns`` of ``rows``; refused if one is missing or there are too few rows for a comparison."""
     for name in columns:
         if name not in rows.columns:
-            raise DataError(f"The {called} has no column {name!r}.{did_you_mean(name, rows.columns)}", column=name)
+            raise DataError(f"The {table_name} has no column {name!r}.{did_you_mean(name, rows.columns)}", column=name)
     if rows.height < LEAST_PEOPLE:
-        raise DataError(f"The {called} has {rows.height} rows: at least {LEAST_PEOPLE} are needed for a comparison.")
+        raise DataError(
+            f"The {table_name} has {rows.height} rows: at least {LEAST_PEOPLE} are needed for a comparison."
+        )
     return rows.select(columns)

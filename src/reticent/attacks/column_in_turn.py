@@ -34,17 +34,21 @@ class ColumnFigures:
     certain: int
 
     @classmethod
-    def of(cls, column: str, cells: Groups, threshold: Fraction) -> ColumnFigures:
-        """Compute the figures from groups of records with equal other columns, with the raw values of the column."""
-        top, sizes = cells.histograms.top, cells.sizes
-        sure = top * threshold.denominator > sizes * threshold.numerator
-        records, totals = int(sizes.sum()), cells.histograms.total(len(cells.reference))
+    def of(cls, column: str, groups: Groups, threshold: Fraction) -> ColumnFigures:
+        """Compute how well a column is guessed from the others, given ``groups`` of records with equal other columns.
+
+        The sensitive values of the groups are the raw values of the column. A record is certain if one value has a share above
+        ``threshold`` in its group.
+        """
+        mode_counts, sizes = groups.histograms.top, groups.sizes
+        is_certain = mode_counts * threshold.denominator > sizes * threshold.numerator
+        records, totals = int(sizes.sum()), groups.histograms.total(len(groups.reference))
         return cls(
             column,
             records,
-            Fraction(int(top.sum()), max(records, 1)),
+            Fraction(int(mode_counts.sum()), max(records, 1)),
             Fraction(int(totals.max(initial=0)), max(records, 1)),
-            int(sizes[sure].sum()),
+            int(sizes[is_certain].sum()),
         )
 
     def as_dict(self) -> dict[str, object]:
@@ -96,7 +100,7 @@ class ColumnInTurn:
         return None
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Try every column."""
+        """Treat every column in turn as unknown, and report the one that the others disclose most."""
         labels = view.labelled_groups.labels
         assert labels is not None
         limit = Fraction(self.threshold)
@@ -109,47 +113,54 @@ class ColumnInTurn:
             return Findings(
                 self.name, "all quasi-identifiers except one", "have that one learned", 0, 0, explanation, judged=False
             )
-        uncertain = [figure for figure in figures if figure.mode <= limit] or figures
-        worst = max(uncertain, key=lambda figure: (figure.certain, figure.mean - figure.mode))
+        # A column whose most frequent value alone exceeds the threshold is guessed without the release.
+        informative = [figure for figure in figures if figure.mode <= limit] or figures
+        worst = max(informative, key=lambda figure: (figure.certain, figure.mean - figure.mode))
         return Findings(
             self.name,
             f"all quasi-identifiers of every person except {worst.column}",
             f"have their {worst.column} guessed with a probability above {float(limit):g}",
             worst.certain,
             worst.records,
-            _told(worst, limit),
+            _figures_in_words(worst, limit),
             details={"columns": {figure.column: figure.as_dict() for figure in figures}, "threshold": str(limit)},
             unit="records",
             judged=False,
         )
 
     def _columns(self, view: AdversaryView, labels: GroupLabels) -> Iterator[tuple[str, RawValues, _Array, int]]:
-        """Yield the columns with known raw values: the values, and the group index by the labels of all others."""
-        group = None if self.people is None else view.place(self.people.select(labels.names))
+        """Yield every column with known raw values: its name, the values, and records grouped by the labels of all other columns.
+
+        Raw values are those published or, for a generalized column, those of the people that the steward passed. Groups are a
+        group index for each published group, and their number.
+        """
+        group_of_person = None if self.people is None else view.place(self.people.select(labels.names))
         for column in labels.columns:
-            raw = column.raw
-            if raw is not None:
-                values: RawValues | None = raw()
+            published_values = column.raw
+            if published_values is not None:
+                values: RawValues | None = published_values()
             else:
                 values = (
-                    None if self.people is None or group is None else _placed(self.people[column.name], group, view)
+                    None
+                    if self.people is None or group_of_person is None
+                    else _values_by_group(self.people[column.name], group_of_person, view)
                 )
             if values is not None:
                 yield column.name, values, *labels.cells([other for other in labels.names if other != column.name])
 
 
-def _placed(series: pl.Series, group: _Array, view: AdversaryView) -> RawValues | None:
-    """Return the raw values of people whose group is known; None if these are less than half of the published rows."""
-    placed = group >= 0
-    if 2 * int(placed.sum()) < view.rows:
+def _values_by_group(series: pl.Series, group_of_person: _Array, view: AdversaryView) -> RawValues | None:
+    """Return the raw values of a column per group, from people whose group is known (not -1); None if these are less than half of the published rows."""
+    has_group = group_of_person >= 0
+    if 2 * int(has_group.sum()) < view.rows:
         return None
     column = bind_sensitive(series.name, None, series)
-    codes = column.codes(series.filter(pl.Series(placed)))
-    return RawValues.counted(column, group[placed], len(view.sizes), codes, None)
+    codes = column.codes(series.filter(pl.Series(has_group)))
+    return RawValues.counted(column, group_of_person[has_group], len(view.sizes), codes, None)
 
 
-def _told(figures: ColumnFigures, limit: Fraction) -> str:
-    """Return the figure in words: a high share is not news if one value is frequent in all records."""
+def _figures_in_words(figures: ColumnFigures, limit: Fraction) -> str:
+    """Return the figures of a column in words, beside what always guessing the most frequent value achieves."""
     share = figures.certain / max(figures.records, 1)
     return (
         f"For {figures.certain:,} of {figures.records:,} records ({share:.1%}), one value of {figures.column} has a share above {float(limit):g} among the records that agree in all other quasi-identifiers. An attacker who guesses it is right for {float(figures.mean):.1%} of all records; one who always guesses the most frequent value "

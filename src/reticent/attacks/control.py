@@ -95,16 +95,16 @@ def method_of(made: Provenance) -> Any:
 def _half(table: Table, seed: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return the mask of members' rows: half of the people, sampled at random."""
     if table.several_rows:
-        person = table.frame[str(table.household or table.key)].rank("dense").to_numpy().astype(np.int64) - 1
+        person_of_row = table.frame[str(table.household or table.key)].rank("dense").to_numpy().astype(np.int64) - 1
     else:
-        person = np.arange(table.rows)
-    people = int(person.max(initial=-1)) + 1
-    if people < 2:
+        person_of_row = np.arange(table.rows)
+    people_count = int(person_of_row.max(initial=-1)) + 1
+    if people_count < 2:
         raise PolicyError("A control group needs at least two people: one in the release and one held out.")
-    member = np.zeros(people, dtype=bool)
-    member[np.random.default_rng(seed).permutation(people)[: people // 2]] = True
-    rows: np.ndarray[Any, np.dtype[np.bool_]] = member[person]
-    return rows
+    is_member = np.zeros(people_count, dtype=bool)
+    is_member[np.random.default_rng(seed).permutation(people_count)[: people_count // 2]] = True
+    is_row_of_member: np.ndarray[Any, np.dtype[np.bool_]] = is_member[person_of_row]
+    return is_row_of_member
 
 
 def _restricted(table: Table, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Table:

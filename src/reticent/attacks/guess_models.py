@@ -39,32 +39,38 @@ class NaiveBayes:
         return cls(labels)
 
     def chances(self, queried: QueriedPeople) -> NDArray[np.float64]:
-        """Return the probability of each value for each distinct person."""
+        """Return the probability of each sensitive value (column) for each distinct person (row).
+
+        log P(s) plus log P(label | s) / P(label) over the quasi-identifiers. Where several labels match a person's value, their
+        ratios add; a value that no label covers is no evidence.
+        """
         from scipy.sparse import csr_array
 
-        values = np.bincount(self.places.values, weights=self.places.weights, minlength=self.places.domain)
-        rows = max(float(values.sum()), 1.0)
-        logs = np.tile(np.log((values + 1) / (rows + self.places.domain)), (len(queried), 1))
+        rows_by_value = np.bincount(self.places.values, weights=self.places.weights, minlength=self.places.domain)
+        rows = max(float(rows_by_value.sum()), 1.0)
+        log_chances = np.tile(np.log((rows_by_value + 1) / (rows + self.places.domain)), (len(queried), 1))
         for cover, value_of, codes in zip(queried.covers, queried.values, self.places.codes, strict=True):
-            joint = np.bincount(
+            rows_by_label_and_value = np.bincount(
                 codes[self.places.owners] * self.places.domain + self.places.values,
                 weights=self.places.weights,
                 minlength=cover.label_count * self.places.domain,
             ).reshape(cover.label_count, self.places.domain)
-            share = joint.sum(axis=1) / rows
+            label_share = rows_by_label_and_value.sum(axis=1) / rows
             # Smoothing by one row's worth of the marginal label distribution keeps unseen values possible.
-            conditional = (joint + share[:, None]) / (values + 1)[None, :]
-            lift = np.divide(conditional, share[:, None], out=np.ones_like(conditional), where=share[:, None] > 0)
-            fits = csr_array(
+            conditional = (rows_by_label_and_value + label_share[:, None]) / (rows_by_value + 1)[None, :]
+            lift = np.divide(
+                conditional, label_share[:, None], out=np.ones_like(conditional), where=label_share[:, None] > 0
+            )
+            label_matches = csr_array(
                 (np.ones(len(cover.values)), (cover.values, cover.labels)), shape=(cover.value_count, cover.label_count)
             )
-            likelihood = fits @ lift
+            likelihood = label_matches @ lift
             likelihood[np.bincount(cover.values, minlength=cover.value_count) == 0] = 1.0
-            logs += np.log(likelihood)[value_of]
-        logs -= logs.max(axis=1, keepdims=True)
-        chances = np.exp(logs)
-        normal: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
-        return normal
+            log_chances += np.log(likelihood)[value_of]
+        log_chances -= log_chances.max(axis=1, keepdims=True)
+        chances = np.exp(log_chances)
+        normalized: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+        return normalized
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,10 @@ class Forest:
 
     @classmethod
     def train(cls, queried: QueriedPeople, label_rows: LabelPlaces, seed: int) -> Forest:
-        """Sample rows, and fit the trees."""
+        """Sample published rows, and train a random forest that predicts their sensitive value from quasi-identifier values.
+
+        A published label stands for several values: each sampled row gets one of them at random.
+        """
         try:
             ensemble = import_module("sklearn.ensemble")
         except ImportError:
@@ -95,8 +104,8 @@ class Forest:
         features = []
         for column, encoder in enumerate(encoders):
             codes = encoder.codes(queried.known[column])
-            chosen = _drawn_values(queried, column, label_rows.codes[column][label_rows.owners[sampled]], random)
-            features.append(np.where(chosen >= 0, codes[chosen], np.nan))
+            value_of_row = _drawn_values(queried, column, label_rows.codes[column][label_rows.owners[sampled]], random)
+            features.append(np.where(value_of_row >= 0, codes[value_of_row], np.nan))
         classifier = ensemble.RandomForestClassifier(_TREES, min_samples_leaf=_LEAF, random_state=seed)
         return cls(classifier.fit(np.stack(features, axis=1), label_rows.values[sampled]), encoders, label_rows.domain)
 
@@ -141,13 +150,14 @@ def _drawn_values(
     """Return for each label one of the listed values that it covers, sampled by frequency; -1 if it covers none."""
     cover = queried.covers[column]
     weights = np.bincount(queried.values[column], weights=queried.times, minlength=cover.value_count)
-    order = np.argsort(cover.labels, kind="stable")
-    sums = np.concatenate([[0.0], np.cumsum(weights[cover.values[order]])])
-    ends = np.searchsorted(cover.labels[order], np.arange(cover.label_count + 1))
-    low, high = sums[ends[labels]], sums[ends[labels + 1]]
-    position = np.searchsorted(sums, low + random.random(len(labels)) * (high - low), "right") - 1
-    picked: NDArray[np.int64] = cover.values[order][np.minimum(position, len(order) - 1)]
-    return np.where(high > low, picked, -1)
+    by_label = np.argsort(cover.labels, kind="stable")
+    cumulative = np.concatenate([[0.0], np.cumsum(weights[cover.values[by_label]])])
+    ends = np.searchsorted(cover.labels[by_label], np.arange(cover.label_count + 1))
+    lower, upper = cumulative[ends[labels]], cumulative[ends[labels + 1]]
+    # Inverse transform sampling within the segment of each label.
+    picked_entry = np.searchsorted(cumulative, lower + random.random(len(labels)) * (upper - lower), "right") - 1
+    picked: NDArray[np.int64] = cover.values[by_label][np.minimum(picked_entry, len(by_label) - 1)]
+    return np.where(upper > lower, picked, -1)
 
 
 MODELS: Mapping[str, Callable[[QueriedPeople, LabelPlaces, int], Trained]] = {

@@ -56,6 +56,7 @@ class Homogeneity:
 
 
 def _example(groups: Groups, audit: HomogeneityAudit, sensitive: str, counted: str) -> str:
+    """Return a sentence about the largest group that discloses a value, or about how diverse groups are if none does."""
     if not audit.groups:
         return f"Every group has at least {int(groups.histograms.distinct.min())} different values of {sensitive}."
     largest = int(audit.affected[np.argmax(groups.sizes[audit.affected])])

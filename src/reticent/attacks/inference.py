@@ -65,7 +65,10 @@ class Inference:
         return needs_secret(view, self.column, "Inference")
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Train, guess, score."""
+        """Train a model on the published rows, guess everybody's sensitive value, and compare with guesses about a control group.
+
+        Without a control group the baseline is always to guess the most frequent published value.
+        """
         sensitive, groups = secrets(view, self.column, "Inference")
         truth = sensitive if self.truth is None else self.truth
         quasi = shared_columns(view, listed_people(self.people, [truth]), self.columns)
@@ -74,27 +77,27 @@ class Inference:
         members = self._drawn(self.people)
         queried = view.ask(members, quasi)
         trained = MODELS[self.model](queried, label_rows, self.seed)
-        guess, chance = self._guess(trained, label_rows, queried)
-        right = really_have(members[truth], guess, texts)
+        guesses, chances = self._guess(trained, label_rows, queried)
+        is_right = really_have(members[truth], guesses, texts)
         most_frequent = int(np.argmax(groups.reference))
         if self.control is None:
             baseline = float(really_have(members[truth], np.full(members.height, most_frequent), texts).mean())
             interval, compared = None, f"always guessing {texts[most_frequent]!r}"
         else:
             outsiders = self._drawn(listed_people(self.control, [truth, *quasi], _CONTROL))
-            right_outside = really_have(
+            is_right_outside = really_have(
                 outsiders[truth], self._guess(trained, label_rows, view.ask(outsiders, quasi))[0], texts
             )
-            baseline = float(right_outside.mean())
-            interval = wilson(int(right_outside.sum()), len(right_outside))
+            baseline = float(is_right_outside.mean())
+            interval = wilson(int(is_right_outside.sum()), len(is_right_outside))
             compared = f"{outsiders.height:,} {self.outsiders}"
         return Findings(
             self.name,
             f"{listing(quasi)} of people in the data, and how to train a model ({self.model}) on what was published; compared with {compared}",
             f"have their {sensitive} guessed correctly by the model",
-            int(right.sum()),
+            int(is_right.sum()),
             members.height,
-            _example(members, quasi, sensitive, texts, guess, chance, right),
+            _example(members, quasi, sensitive, texts, guesses, chances, is_right),
             {
                 "columns": list(quasi),
                 "compared_with": compared,
@@ -111,12 +114,16 @@ class Inference:
     def _guess(
         self, trained: Trained, label_rows: LabelPlaces, queried: QueriedPeople
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return each person's most likely value, and its probability by the model."""
-        score = expect(queried, label_rows) + float(exact(self.smoothing, "smoothing")) * trained.chances(queried)
-        best = score.argmax(axis=1)
-        sums = score.sum(axis=1)
-        chance = np.divide(score.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
-        return np.where(sums > 0, best, -1)[queried.owners], chance[queried.owners]
+        """Return each person's most likely value (-1: no evidence), and its probability.
+
+        A value's score is the expected number of matching published rows that have it, plus the model's probability times the
+        ``smoothing``.
+        """
+        scores = expect(queried, label_rows) + float(exact(self.smoothing, "smoothing")) * trained.chances(queried)
+        best_value = scores.argmax(axis=1)
+        sums = scores.sum(axis=1)
+        chances = np.divide(scores.max(axis=1), sums, out=np.zeros(len(sums)), where=sums > 0)
+        return np.where(sums > 0, best_value, -1)[queried.owners], chances[queried.owners]
 
 
 def _example(
@@ -124,14 +131,15 @@ def _example(
     quasi: Sequence[str],
     sensitive: str,
     texts: Sequence[str],
-    guess: NDArray[np.int64],
-    chance: NDArray[np.float64],
-    right: NDArray[np.bool_],
+    guesses: NDArray[np.int64],
+    chances: NDArray[np.float64],
+    is_right: NDArray[np.bool_],
 ) -> str:
-    person = int(np.argmax(np.where(right, chance + 1, chance)))
+    """Return a sentence about the person whose value is guessed with most confidence, preferably a correct guess."""
+    person = int(np.argmax(np.where(is_right, chances + 1, chances)))
     row = people.row(person, named=True)
     values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
-    if guess[person] < 0:
+    if guesses[person] < 0:
         return "The model has no evidence."
-    outcome = "and is right" if right[person] else "and is wrong"
-    return f"For a person with {values} the model guesses {sensitive} {texts[guess[person]]!r}, with a probability of {chance[person]:.0%}, {outcome}."
+    outcome = "and is right" if is_right[person] else "and is wrong"
+    return f"For a person with {values} the model guesses {sensitive} {texts[guesses[person]]!r}, with a probability of {chances[person]:.0%}, {outcome}."

@@ -83,6 +83,7 @@ def known_column_adversaries(view: AdversaryView) -> list[KnownColumns]:
 
 
 def _example(unique: UniqueRecords, labels: GroupLabels) -> str:
+    """Return a sentence about a record that is unique in the most disclosing set of columns."""
     if unique.single is None:
         return f"No record is unique in any tried set of {unique.known} columns."
     if unique.known == len(labels.columns):

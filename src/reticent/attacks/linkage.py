@@ -67,7 +67,7 @@ class Linkage:
         return needs_groups(view)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Look up each person."""
+        """Match each listed person with the published rows, and count those who match exactly one."""
         computable = {*self.declared, *(view.computable if self.columns is None else ())}
         view = view.knowing([name for name in computable if name in self.people.columns])
         quasi = shared_columns(view, self.people, self.columns)
@@ -132,6 +132,7 @@ class Linkage:
         quasi: Sequence[str],
         sensitive: str | None,
     ) -> str:
+        """Return a sentence about one listed person: how many rows match, and which sensitive value follows."""
         row = listed.row(person, named=True)
         texts = {name: NULL_LABEL if row[name] is None else str(row[name]) for name in quasi}
         values = ", ".join(texts[name] for name in quasi if row[name] is not None or not self.null_is_unknown)

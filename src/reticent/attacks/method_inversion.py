@@ -55,16 +55,22 @@ class RemainingWorlds:
         return int(self.weights[0].sum())
 
     def chances(self) -> NDArray[np.object_]:
-        """Return the exact probability of each combination of values (column) for every point of the worlds (row)."""
+        """Return the exact probability of each combination of sensitive values (column) for every point (row).
+
+        A point is a distinct combination of quasi-identifiers. The worlds of each part are weighted by the number of
+        assignments of values that they stand for.
+        """
         sizes = self.worlds.placed.sizes
         chances = np.zeros((len(sizes), self.worlds.values.height), dtype=object)
         for part, weights in zip(self.worlds.parts, self.weights, strict=True):
             # The common factor of all worlds of a part (the ways of the other parts) has thousands of digits, and
             # cancels.
-            small = weights // max(gcd(*weights.tolist()), 1)
-            sums, total = np.tensordot(small, part.counts.astype(object), axes=1), int(small.sum())
-            for point, row in zip(part.points.tolist(), sums, strict=True):
-                chances[point] = [Fraction(int(amount), total * int(sizes[point])) for amount in row]
+            reduced = weights // max(gcd(*weights.tolist()), 1)
+            weighted_counts, total = np.tensordot(reduced, part.counts.astype(object), axes=1), int(reduced.sum())
+            for point, value_counts in zip(part.points.tolist(), weighted_counts, strict=True):
+                chances[point] = [
+                    Fraction(int(weighted_count), total * int(sizes[point])) for weighted_count in value_counts
+                ]
         return chances
 
 
@@ -80,27 +86,26 @@ class Choice:
     runs: int
 
     def by_rank(self, objective: str) -> RemainingWorlds:
-        """Return the remaining worlds if nodes are tried in a fixed order: those in which every node before the
-        published one fails.
+        """Return the remaining worlds if nodes are tried in a fixed order: those in which every node before the published one fails.
 
-        People whom none of these nodes distinguishes are merged. A node fails if one of its groups does, and most
-        groups are inside a published one: groups that no such node merges are enumerated separately, and combined by
-        which nodes they make fail.
+        People whom none of these nodes distinguishes are merged. A node fails if one of its groups does, and most groups are
+        inside a published one: groups that no such node merges are enumerated separately (a part), and combined by which nodes
+        they make fail, as a bit mask of nodes for each world of a part.
         """
-        before = self._before(objective)
-        placed, point_of = self.placed.alike([ids for ids, _ in before])
-        firsts = first_rows(point_of, len(placed.sizes))
-        nodes = [(ids[firsts], count) for ids, count in before]
+        earlier_nodes = self._earlier_nodes(objective)
+        placed, point_of = self.placed.alike([ids for ids, _ in earlier_nodes])
+        representatives = first_rows(point_of, len(placed.sizes))
+        nodes = [(ids[representatives], count) for ids, count in earlier_nodes]
         worlds = Worlds.of(self.seen, self.table, placed, self.most)
         if all(part.local for part in self.definition.parts()):
-            worlds = worlds.joined(_hanging_together(worlds, nodes), self.most)
+            worlds = worlds.joined(_connected_parts(worlds, nodes), self.most)
         else:
             worlds = worlds.whole(self.most)
-        sets = [np.zeros(len(part), dtype=object) for part in worlds.parts]
+        failed_nodes = [np.zeros(len(part), dtype=object) for part in worlds.parts]
         for bit, (ids, _) in enumerate(nodes):
-            for part, failed in zip(worlds.parts, sets, strict=True):
-                failed[~self._passes(part, ids)] |= 1 << bit
-        return RemainingWorlds(point_of, worlds, _completed(worlds.parts, sets, (1 << len(nodes)) - 1))
+            for part, failed_of_world in zip(worlds.parts, failed_nodes, strict=True):
+                failed_of_world[~self._passes(part, ids)] |= 1 << bit
+        return RemainingWorlds(point_of, worlds, _completed(worlds.parts, failed_nodes, (1 << len(nodes)) - 1))
 
     def by_running(self, method: Any) -> RemainingWorlds:
         """Return the worlds in which the method, run on them, publishes exactly the same release."""
@@ -113,11 +118,13 @@ class Choice:
                 raise
             worlds = Worlds.sampled(self.seen, self.table, self.placed, self.runs)
         published = self.seen.looks()
-        counted = {name: _counted(spread.column.labels, spread.counts) for name, spread in self.seen.reference.items()}
+        published_totals = {
+            name: _counted(spread.column.labels, spread.counts) for name, spread in self.seen.reference.items()
+        }
         is_possible = []
         for world in self.frames(worlds):
-            totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in counted}
-            is_possible.append(totals == counted and self._makes(method, world, published))
+            totals = {name: _counted(*world.frame[name].value_counts().get_columns()) for name in published_totals}
+            is_possible.append(totals == published_totals and self._reproduces(method, world, published))
         weights = worlds.parts[0].ways * np.array(is_possible, dtype=object)
         if worlds.is_sampled and sum(is_possible) < _FEWEST_KEPT:
             raise PolicyError(
@@ -130,7 +137,8 @@ class Choice:
         for frame in worlds.frames(self.table.frame):
             yield Table(frame, quasi=self.table.quasi, sensitive=self.table.sensitive, nulls=self.table.nulls)
 
-    def _makes(self, method: Any, world: Table, published: list[Any]) -> bool:
+    def _reproduces(self, method: Any, world: Table, published: list[Any]) -> bool:
+        """True if the method, run on a possible world, publishes what was ``published``."""
         try:
             draft = method.draft(world, self.definition, Context(Randomness(0)))
         except Infeasible:
@@ -142,8 +150,8 @@ class Choice:
                 return False
         return adversary_view_of(draft).looks() == published
 
-    def _before(self, objective: str) -> list[_Numbered]:
-        """Return how the nodes that precede the published one, and could have passed, group people."""
+    def _earlier_nodes(self, objective: str) -> list[_Numbered]:
+        """Return the nodes that precede the published one and might have passed, each as the group of every point and the number of groups."""
         space = NodeSpace((0,) * len(self.table.hierarchies), tuple(levels.height for levels in self.table.hierarchies))
         if space.size * len(self.placed.sizes) > _MOST_WORK:
             raise PolicyError(
@@ -163,14 +171,14 @@ class Choice:
         return [nodes[levels] for levels in earlier if not self._never_passes(nodes[levels])]
 
     def _numbered(self, levels: _Levels) -> _Numbered:
-        """Return the points numbered by the groups of a node."""
+        """Return the group of each point at a node of the lattice (a level per column), and the number of groups."""
         bound = self.table.hierarchies
-        parts = [
+        codes_at_level = [
             hierarchy.levels[level].parts[codes]
             for hierarchy, level, codes in zip(bound, levels, self._leaves, strict=True)
         ]
         sizes = [hierarchy.levels[level].size for hierarchy, level in zip(bound, levels, strict=True)]
-        return number(*pack(parts, sizes, self.placed.points.height))
+        return number(*pack(codes_at_level, sizes, self.placed.points.height))
 
     @cached_property
     def _leaves(self) -> list[NDArray[Any]]:
@@ -184,20 +192,20 @@ class Choice:
         is known for all nodes at once, up to rounding; where that matters, and for other measures, nodes are measured
         one by one.
         """
-        measure = objective_for(objective, count_table(self.table, sensitive=False))
-        if not measure.knows_floors and space.size > _MOST_NODES:
+        cost_measure = objective_for(objective, count_table(self.table, sensitive=False))
+        if not cost_measure.knows_floors and space.size > _MOST_NODES:
             raise PolicyError(
                 f"The lattice has {space.size:,} nodes; with objective {objective} Minimality handles at most {_MOST_NODES}."
             )
-        estimates = measure.floors(space)
-        chosen = min((self._cost(levels, objective), levels) for levels in same_groups)
+        cost_estimates = cost_measure.floors(space)
+        published = min((self._cost(levels, objective), levels) for levels in same_groups)
         cheaper = []
         for levels in space.nodes():
-            estimate, tolerance = float(estimates[levels]), _ROUNDING * abs(chosen[0])
-            if measure.knows_floors and abs(estimate - chosen[0]) > tolerance:
-                comes_before = estimate < chosen[0]
+            estimate, tolerance = float(cost_estimates[levels]), _ROUNDING * abs(published[0])
+            if cost_measure.knows_floors and abs(estimate - published[0]) > tolerance:
+                comes_before = estimate < published[0]
             else:
-                comes_before = (self._cost(levels, objective), levels) < chosen
+                comes_before = (self._cost(levels, objective), levels) < published
             if comes_before:
                 cheaper.append(levels)
         return cheaper
@@ -232,24 +240,30 @@ class Choice:
         ids, count = node
         people = np.bincount(ids, self.placed.sizes, count).astype(np.int64)
         for group in np.argsort(people, kind="stable")[:_SMALLEST].tolist():
-            available = np.zeros(groups.domain.size, dtype=np.int64)
-            for group_published in np.unique(self.placed.group_of[ids == group]):
+            value_counts = np.zeros(groups.domain.size, dtype=np.int64)
+            for published_group in np.unique(self.placed.group_of[ids == group]):
                 entries = slice(
-                    groups.histograms.offsets[group_published], groups.histograms.offsets[group_published + 1]
+                    groups.histograms.offsets[published_group], groups.histograms.offsets[published_group + 1]
                 )
-                available[groups.histograms.values[entries]] += groups.histograms.counts[entries]
-            rows = list(islice(rows_of(int(people[group]), available.tolist()), _MOST_ROWS + 1))
-            if len(rows) <= _MOST_ROWS and self.definition.failing(self._judged(np.array(rows, dtype=np.int64))).all():
+                value_counts[groups.histograms.values[entries]] += groups.histograms.counts[entries]
+            possible_histograms = list(islice(rows_of(int(people[group]), value_counts.tolist()), _MOST_ROWS + 1))
+            if (
+                len(possible_histograms) <= _MOST_ROWS
+                and self.definition.failing(self._judged(np.array(possible_histograms, dtype=np.int64))).all()
+            ):
                 return True
         return False
 
     def _passes(self, part: Part, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return in which worlds of a part its points, grouped by ``ids``, satisfy the definition."""
-        groups, group_of = np.unique(ids[part.points], return_inverse=True)
-        membership = np.zeros((len(groups), len(group_of)), dtype=np.int64)
-        membership[group_of, np.arange(len(group_of))] = 1
-        counts = np.einsum("gp,wpv->wgv", membership, part.counts)
-        if not all(part_definition.local for part_definition in self.definition.parts()):
+        """Return in which worlds of a part its points, grouped by ``ids``, satisfy the definition.
+
+        ``part.counts[world, point, value]`` are people; they are added up by group.
+        """
+        groups, group_of_point = np.unique(ids[part.points], return_inverse=True)
+        is_in_group = np.zeros((len(groups), len(group_of_point)), dtype=np.int64)
+        is_in_group[group_of_point, np.arange(len(group_of_point))] = 1
+        counts = np.einsum("gp,wpv->wgv", is_in_group, part.counts)
+        if not all(conjunct.local for conjunct in self.definition.parts()):
             return np.array([self.definition.holds(self._judged(world)) for world in counts], dtype=bool)
         failing = self.definition.failing(self._judged(counts.reshape(-1, counts.shape[2])))
         passing: NDArray[np.bool_] = np.all(~failing.reshape(len(counts), len(groups)), axis=1)
@@ -280,60 +294,67 @@ def is_ranked(method: Mapping[str, Any]) -> bool:
     return method.get("name") == "Lattice" and Fraction(str(method.get("suppression", "0"))) == 0 and plain
 
 
-def _hanging_together(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.int64]:
-    """Return the connected components of parts that some node merges."""
+def _connected_parts(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.int64]:
+    """Return for each part the number of its connected component: parts are connected if a group of some node has points of both."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    part_of = np.empty(len(worlds.placed.sizes), dtype=np.int64)
+    part_of_point = np.empty(len(worlds.placed.sizes), dtype=np.int64)
     for index, part in enumerate(worlds.parts):
-        part_of[part.points] = index
-    parts, total = len(worlds.parts), len(worlds.parts)
-    groups = [np.zeros(0, dtype=np.int64)]
+        part_of_point[part.points] = index
+    part_count, node_count = len(worlds.parts), len(worlds.parts)
+    group_nodes = [np.zeros(0, dtype=np.int64)]
     for ids, count in nodes:
-        groups.append(ids + total)
-        total += count
-    edges = (np.tile(part_of, len(nodes)), np.concatenate(groups))
-    linked = coo_array((np.ones(len(edges[0])), edges), shape=(total, total))
-    return connected_components(linked, directed=False)[1][:parts].astype(np.int64)
+        group_nodes.append(ids + node_count)
+        node_count += count
+    # A bipartite graph: parts are connected to the groups that have their points.
+    edges = (np.tile(part_of_point, len(nodes)), np.concatenate(group_nodes))
+    linked = coo_array((np.ones(len(edges[0])), edges), shape=(node_count, node_count))
+    return connected_components(linked, directed=False)[1][:part_count].astype(np.int64)
 
 
 def _completed(
-    parts: Sequence[Part], sets: Sequence[NDArray[np.object_]], everything: int
+    parts: Sequence[Part], failed_nodes: Sequence[NDArray[np.object_]], all_nodes: int
 ) -> tuple[NDArray[np.object_], ...]:
-    """Return, for every world of a part, the assignments of all parts in which every node fails in some part."""
-    tallies = [_tallied(part.ways, failed) for part, failed in zip(parts, sets, strict=True)]
-    ahead: list[_Tally] = [{0: 1}]
+    """Return for every world of a part the number of assignments of all parts in which every node fails in some part.
+
+    ``failed_nodes[part][world]`` is the bit mask of the nodes that fail there, and ``all_nodes`` that of all nodes. A tally
+    maps a mask to its number of assignments; those of the other parts are combined from both ends.
+    """
+    tallies = [_tallied(part.ways, failed_of_world) for part, failed_of_world in zip(parts, failed_nodes, strict=True)]
+    tallies_after: list[_Tally] = [{0: 1}]
     for tally in reversed(tallies):
-        ahead.append(_either(ahead[-1], tally))
-    weights, behind = [], {0: 1}
-    for index, (part, failed) in enumerate(zip(parts, sets, strict=True)):
-        other_tallies = _either(behind, ahead[len(parts) - 1 - index])
-        remaining = {
-            failed_here: sum(
-                ways for failed_elsewhere, ways in other_tallies.items() if failed_here | failed_elsewhere == everything
+        tallies_after.append(_combined(tallies_after[-1], tally))
+    weights, tally_before = [], {0: 1}
+    for index, (part, failed_of_world) in enumerate(zip(parts, failed_nodes, strict=True)):
+        tally_of_others = _combined(tally_before, tallies_after[len(parts) - 1 - index])
+        completions = {
+            own_failures: sum(
+                ways for other_failures, ways in tally_of_others.items() if own_failures | other_failures == all_nodes
             )
-            for failed_here in tallies[index]
+            for own_failures in tallies[index]
         }
-        weights.append(part.ways * np.array([remaining[failed_here] for failed_here in failed.tolist()], dtype=object))
-        behind = _either(behind, tallies[index])
+        weights.append(
+            part.ways * np.array([completions[own_failures] for own_failures in failed_of_world.tolist()], dtype=object)
+        )
+        tally_before = _combined(tally_before, tallies[index])
     return tuple(weights)
 
 
-def _tallied(ways: NDArray[np.object_], sets: NDArray[np.object_]) -> _Tally:
+def _tallied(ways: NDArray[np.object_], failed_nodes: NDArray[np.object_]) -> _Tally:
     """Return how many assignments make each set of nodes fail."""
     tally: _Tally = {}
-    for failed, count in zip(sets.tolist(), ways.tolist(), strict=True):
-        tally[failed] = tally.get(failed, 0) + count
+    for mask, count in zip(failed_nodes.tolist(), ways.tolist(), strict=True):
+        tally[mask] = tally.get(mask, 0) + count
     return tally
 
 
-def _either(first: _Tally, second: _Tally) -> _Tally:
-    """Return the tally of two parts: a node fails in either of them."""
+def _combined(first: _Tally, second: _Tally) -> _Tally:
+    """Return the tally of two parts together: assignments by the bit mask of nodes that fail in either."""
     tally: _Tally = {}
-    for failed_first, ways in first.items():
-        for failed_second, other_ways in second.items():
-            tally[failed_first | failed_second] = tally.get(failed_first | failed_second, 0) + ways * other_ways
+    for first_mask, first_ways in first.items():
+        for second_mask, second_ways in second.items():
+            tally[first_mask | second_mask] = tally.get(first_mask | second_mask, 0) + first_ways * second_ways
     if len(tally) > _MOST_STATES:
         raise PolicyError(
             f"Nodes can fail in more than {_MOST_STATES:,} ways; Minimality supports choices among fewer nodes only."

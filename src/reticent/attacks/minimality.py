@@ -76,7 +76,11 @@ class Minimality:
         return needs_secret(view, self.column, "Minimality")
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Exclude the worlds in which another release would have been published."""
+        """Exclude the possible worlds in which another release would have been published, and count people about whom that tells more.
+
+        A world assigns the published sensitive values to the people of the table. The method is evaluated in each, by the order
+        of its lattice nodes where that is known, otherwise by running it.
+        """
         reason = self.needs(view)
         if reason is not None or view.made is None:
             raise PolicyError(str(reason))
@@ -91,12 +95,12 @@ class Minimality:
             raise PolicyError(
                 f"Minimality has to run {described['name']} for every assignment of values to people, which is supported for tables of at most {_MOST_ROWS:,} rows."
             )
-        placed = Placed.of(view, self.table.frame)
-        if not placed.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
+        assignment = Placed.of(view, self.table.frame)
+        if not assignment.is_complete and Fraction(str(described.get("suppression", 0))) == 0:
             raise DataError(
                 f"A person of the list matches no published group, and {described['name']} does not declare suppression: the release was made from other data, or the choice cannot be reproduced."
             )
-        choice = Choice(self.table, definition, view, placed, self.worlds, self.runs)
+        choice = Choice(self.table, definition, view, assignment, self.worlds, self.runs)
         if is_ranked(described):
             remaining = choice.by_rank(str(described["objective"]))
         else:
@@ -108,28 +112,29 @@ class Minimality:
         return self._findings(_Beliefs.of(remaining, groups, sensitive), remaining, described)
 
     def _findings(self, beliefs: _Beliefs, remaining: RemainingWorlds, method: Any) -> Findings:
-        limit, placed = exact(self.gain, "gain"), remaining.worlds.placed
+        """Return the findings: people with a value that became more likely, by more than ``gain``, than their group makes it."""
+        limit, assignment = exact(self.gain, "gain"), remaining.worlds.placed
         if remaining.worlds.is_sampled:
             # Four standard errors: a difference that sampling alone explains is not a finding.
             limit += Fraction(2 / sqrt(remaining.possible)).limit_denominator(10**6)
         gains = beliefs.gains()
-        hit = np.array([gain > limit for gain in gains], dtype=bool)
-        is_suppressed = placed.group_of < 0
+        is_hit = np.array([gain > limit for gain in gains], dtype=bool)
+        is_suppressed = assignment.group_of < 0
         assumption = " (and that suppressed people have some value)" if is_suppressed.any() else ""
         return Findings(
             self.name,
             f"{listing(tuple(self.table.quasi))} of every person, the hierarchies, the definition, and that {method['name']} chose the release{assumption}",
             f"have a value of {beliefs.sensitive} that the choice of the release makes more likely than their group does",
-            int(placed.sizes[hit].sum()),
-            int(placed.sizes.sum()),
-            beliefs.example(placed, int(np.argmax([float(gain) for gain in gains])), bool(hit.any())),
+            int(assignment.sizes[is_hit].sum()),
+            int(assignment.sizes.sum()),
+            beliefs.example(assignment, int(np.argmax([float(gain) for gain in gains])), bool(is_hit.any())),
             details={
                 "worlds": _shown(remaining.worlds.count),
                 "possible": _shown(remaining.possible),
-                "moved": int(placed.sizes[beliefs.moved()].sum()),
+                "moved": int(assignment.sizes[beliefs.moved()].sum()),
                 "surest": _text(beliefs.after.max()),
                 "surest_by_group": _text(beliefs.alone.max()),
-                "left_out": int(placed.sizes[is_suppressed].sum()),
+                "left_out": int(assignment.sizes[is_suppressed].sum()),
                 "sampled": remaining.worlds.is_sampled,
             },
         )
@@ -156,22 +161,25 @@ class _Beliefs:
 
     @classmethod
     def of(cls, remaining: RemainingWorlds, groups: Groups, sensitive: str) -> _Beliefs:
-        """Return the beliefs about one sensitive column, marginalized over the others."""
+        """Return, for each distinct person, the probability of each value by the group alone and by the remaining worlds.
+
+        Other sensitive columns are marginalized out. Suppressed people (group -1) have a uniform prior.
+        """
         values = remaining.worlds.values[sensitive]
         labels = values.unique(maintain_order=True)
         label_of = np.array([labels.to_list().index(value) for value in values.to_list()])
         texts = labels.cast(pl.String).fill_null("(missing)").to_list()
         histograms = [groups.histogram(group) for group in range(len(groups))]
         uniform = [Fraction(1, len(labels))] * len(labels)
-        alone = [
+        by_group = [
             uniform
             if group < 0
             else [Fraction(histograms[group].get(text, 0), int(groups.sizes[group])) for text in texts]
             for group in remaining.worlds.placed.group_of.tolist()
         ]
         chances = remaining.chances()
-        after = np.stack([chances[:, label_of == label].sum(axis=1) for label in range(len(labels))], axis=1)
-        return cls(sensitive, texts, np.array(alone, dtype=object), after)
+        by_choice = np.stack([chances[:, label_of == label].sum(axis=1) for label in range(len(labels))], axis=1)
+        return cls(sensitive, texts, np.array(by_group, dtype=object), by_choice)
 
     def gains(self) -> list[Fraction]:
         """Return by how much each person's most likely value exceeds the most likely one by the group alone."""

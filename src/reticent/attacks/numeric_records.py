@@ -109,11 +109,11 @@ class RecordIndex:
 
     @classmethod
     def of(cls, records: Records, ruler: NumericScale) -> RecordIndex:
-        """Build the index."""
+        """Build the index: records are scaled, batched with their neighbours, and padded to blocks of equal length."""
         coordinates = ruler.places(records.frame)
-        batches = _cut(coordinates)
-        rows = np.stack([np.concatenate([batch, np.full(_LANES - len(batch), batch[0])]) for batch in batches])
-        is_filled = np.arange(_LANES) < np.array([len(batch) for batch in batches])[:, None]
+        record_batches = _batches(coordinates)
+        rows = np.stack([np.concatenate([batch, np.full(_LANES - len(batch), batch[0])]) for batch in record_batches])
+        is_filled = np.arange(_LANES) < np.array([len(batch) for batch in record_batches])[:, None]
         blocks = np.ascontiguousarray(coordinates[rows].transpose(0, 2, 1))
         times = np.where(is_filled, records.times[rows], 0)
         return cls(records, ruler, rows, times, blocks, blocks.min(axis=2), blocks.max(axis=2))
@@ -122,36 +122,38 @@ class RecordIndex:
         """Return each person's distance to the nearest record, by some columns."""
         distances = np.empty(people.height, dtype=np.int64)
         queried, metric = self.ruler.places(people), self._about(columns)
-        for part in _parts(people.height, context, what):
-            _kernels.nearest(self.blocks, self.lows, self.highs, metric[0], queried[part], *metric[1:], distances[part])
+        for batch in _parts(people.height, context, what):
+            _kernels.nearest(
+                self.blocks, self.lows, self.highs, metric[0], queried[batch], *metric[1:], distances[batch]
+            )
         return distances
 
     def guesses(
         self, people: pl.DataFrame, columns: Sequence[str], column: str, context: Context, what: str
     ) -> pl.Series:
         """Return the most frequent value of another column among each person's nearest records by some columns."""
-        distance = self.nearest(people, columns, context, what)
-        distinct, codes = np.unique(self.blocks[:, self.ruler.columns.index(column)], return_inverse=True)
-        values = codes.reshape(self.rows.shape).astype(np.int64)
+        distances = self.nearest(people, columns, context, what)
+        distinct, value_codes = np.unique(self.blocks[:, self.ruler.columns.index(column)], return_inverse=True)
+        values = value_codes.reshape(self.rows.shape).astype(np.int64)
         guesses = np.empty(people.height, dtype=np.int64)
-        queried, (numbers, chosen, cap) = self.ruler.places(people), self._about(columns)
-        for part in _parts(people.height, context, what):
+        queried, (is_numeric, compared_columns, cap) = self.ruler.places(people), self._about(columns)
+        for batch in _parts(people.height, context, what):
             _kernels.vote(
                 self.blocks,
                 self.lows,
                 self.highs,
-                numbers,
-                queried[part],
-                chosen,
+                is_numeric,
+                queried[batch],
+                compared_columns,
                 cap,
-                distance[part],
+                distances[batch],
                 self.times,
                 values,
-                guesses[part],
+                guesses[batch],
             )
-        example = np.empty(len(distinct), dtype=np.int64)
-        example[values] = self.rows
-        return self.records.frame[column].gather(example[guesses])
+        example_record = np.empty(len(distinct), dtype=np.int64)
+        example_record[values] = self.rows
+        return self.records.frame[column].gather(example_record[guesses])
 
     def fitting(self, least: Places, most: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the rows within the bounds of each description (2 means more than one), and return one matching record."""
@@ -160,10 +162,10 @@ class RecordIndex:
         return matches, self.rows.reshape(-1)[example]
 
     def _about(self, columns: Sequence[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64], np.int32]:
-        """Return which columns are numbers, which ones are compared, and the maximum that one adds."""
-        numbers = np.array([scale.is_number for scale in self.ruler.scales.values()])
-        chosen = np.array([self.ruler.columns.index(name) for name in columns], dtype=np.int64)
-        return numbers, chosen, np.int32(COLUMN)
+        """Return which columns are numeric, the indices of those compared, and the largest distance that one column adds."""
+        is_numeric = np.array([scale.is_number for scale in self.ruler.scales.values()])
+        column_indices = np.array([self.ruler.columns.index(name) for name in columns], dtype=np.int64)
+        return is_numeric, column_indices, np.int32(COLUMN)
 
 
 def _parts(people: int, context: Context, what: str) -> Iterator[slice]:
@@ -173,29 +175,33 @@ def _parts(people: int, context: Context, what: str) -> Iterator[slice]:
         yield slice(start, start + _LOT)
 
 
-def _cut(coordinates: Places) -> list[NDArray[np.int64]]:
+def _batches(coordinates: Places) -> list[NDArray[np.int64]]:
     """Return the records in batches that fit a block, near ones together."""
-    waiting, blocks = [np.arange(len(coordinates))], []
-    while waiting:
-        rows = waiting.pop()
+    unsplit, batches = [np.arange(len(coordinates))], []
+    while unsplit:
+        rows = unsplit.pop()
         if len(rows) > _LANES:
-            waiting += _halves(coordinates, rows)
+            unsplit += _halves(coordinates, rows)
         else:
-            blocks.append(rows)
-    return blocks
+            batches.append(rows)
+    return batches
 
 
-def _halves(places: Places, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return records split in two by the column in which they differ most."""
-    sample = places[rows[:: max(1, len(rows) // _LOOKED)]].astype(np.float64)
-    spread = np.minimum(np.abs(sample - np.median(sample, axis=0)), COLUMN).sum(axis=0)
-    for column in np.argsort(-spread).tolist():
-        values = places[rows, column]
+def _halves(coordinates: Places, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the records ``rows`` split in two at the median of the column in which they differ most.
+
+    Deviations are estimated on a sample, each capped at the width of a column. If all records are equal they are split
+    anywhere.
+    """
+    sample = coordinates[rows[:: max(1, len(rows) // _LOOKED)]].astype(np.float64)
+    deviation = np.minimum(np.abs(sample - np.median(sample, axis=0)), COLUMN).sum(axis=0)
+    for column in np.argsort(-deviation).tolist():
+        values = coordinates[rows, column]
         middle = np.partition(values, len(values) // 2)[len(values) // 2]
-        below = values < middle
-        below = below if below.any() else values <= middle
-        if not below.all():
-            return [rows[below], rows[~below]]
+        is_below = values < middle
+        is_below = is_below if is_below.any() else values <= middle
+        if not is_below.all():
+            return [rows[is_below], rows[~is_below]]
     return [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
 
 
@@ -213,15 +219,20 @@ class ValueLine:
         return self.values is None
 
     def places(self, series: pl.Series) -> Places:
-        """Return the coordinates of values: category codes, or scaled numbers."""
+        """Return the coordinates of values: category codes, or numbers scaled so that the column's range is ``COLUMN``.
+
+        Missing and unknown values have codes of their own.
+        """
         if self.values is None:
-            shares = (_numbers(series) - self.zero) / self.length
-            scaled = np.clip(np.rint(np.nan_to_num(shares, nan=0.0) * COLUMN), -_FAR, _FAR)
-            return np.where(np.isnan(shares), _NO_NUMBER, scaled).astype(np.int32)
-        codes = pl.DataFrame({"value": self.values, "code": np.arange(len(self.values), dtype=np.int32)})
+            positions = (_numbers(series) - self.zero) / self.length
+            scaled = np.clip(np.rint(np.nan_to_num(positions, nan=0.0) * COLUMN), -_FAR, _FAR)
+            return np.where(np.isnan(positions), _NO_NUMBER, scaled).astype(np.int32)
+        code_of_value = pl.DataFrame({"value": self.values, "code": np.arange(len(self.values), dtype=np.int32)})
         texts = series.cast(pl.String).alias("value").to_frame()
-        matched = texts.join(codes, on="value", how="left", maintain_order="left")["code"].fill_null(_UNHEARD_OF)
-        return np.where(series.is_null().to_numpy(), _NO_CATEGORY, matched.to_numpy()).astype(np.int32)
+        value_codes = texts.join(code_of_value, on="value", how="left", maintain_order="left")["code"].fill_null(
+            _UNHEARD_OF
+        )
+        return np.where(series.is_null().to_numpy(), _NO_CATEGORY, value_codes.to_numpy()).astype(np.int32)
 
     def alike(self, first: pl.Series, second: pl.Series, tolerance: int = 0) -> NDArray[np.bool_]:
         """Return which values are equal: numbers within some millionths of their range."""
@@ -229,17 +240,22 @@ class ValueLine:
         return np.asarray(gaps <= (tolerance if self.is_number else 0))
 
 
-def _scale(name: str, parts: Sequence[pl.Series], code: bool) -> ValueLine:
-    if not code and all(_is_number(series) for series in parts) and not _looks_like_codes(parts[0]):
-        first = _numbers(parts[0])
-        known = first[np.isfinite(first)]
-        if not len(known):
+def _scale(name: str, samples: Sequence[pl.Series], is_code: bool) -> ValueLine:
+    """Return the scale of a column from its values in the original table (first) and in other tables.
+
+    Numbers are scaled by their 5 % and 95 % quantiles in the original, unless they look like codes; other values are
+    categories. Refused if another table has no category in common with the original.
+    """
+    if not is_code and all(_is_number(series) for series in samples) and not _looks_like_codes(samples[0]):
+        original_numbers = _numbers(samples[0])
+        finite = original_numbers[np.isfinite(original_numbers)]
+        if not len(finite):
             return ValueLine()
-        low, high = np.quantile(known, (0.05, 0.95))
+        low, high = np.quantile(finite, (0.05, 0.95))
         if high <= low:
-            low, high = known.min(), known.max()
+            low, high = finite.min(), finite.max()
         return ValueLine(zero=float(low), length=float(high - low) or 1.0)
-    texts = [each.cast(pl.String).drop_nulls() for each in parts]
+    texts = [each.cast(pl.String).drop_nulls() for each in samples]
     for series in texts[1:]:
         if len(series) >= _ENOUGH <= len(texts[0]) and not series.is_in(texts[0].implode()).any():
             raise DataError(

@@ -72,17 +72,17 @@ class ProbabilisticLinkage:
         return needs_groups(view)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Weigh each person against every row."""
+        """Compute for each listed person the posterior probability of the best matching row, and count those above the threshold."""
         quasi = shared_columns(view, self.people, self.columns)
         sensitive = secret_of(view, self.column)
         listed = self.people[drawn(self.people.height, self.sample, self.seed)]
         queried = view.ask(listed, quasi, null_is_unknown=self.null_is_unknown)
         labels = places_of(view, quasi, sensitive)
-        known = [
+        is_known = [
             (listed[name].is_not_null() | (not self.null_is_unknown)).to_numpy()[_firsts(queried)] for name in quasi
         ]
-        posteriors = _posteriors(queried, labels, known, self._rates(quasi), self._present(labels))
-        hit = (posteriors.row > float(exact(self.threshold, "threshold")) + _MARGIN)[queried.owners]
+        posteriors = _posteriors(queried, labels, is_known, self._rates(quasi), self._present(labels))
+        is_hit = (posteriors.row > float(exact(self.threshold, "threshold")) + _MARGIN)[queried.owners]
         posterior, best_label = posteriors.row[queried.owners], posteriors.place[queried.owners]
         details: dict[str, Any] = {
             "columns": list(quasi),
@@ -91,21 +91,21 @@ class ProbabilisticLinkage:
         }
         texts, guess = self._guesses(view, labels, best_label, sensitive)
         if sensitive is not None:
-            details["learned"] = int((hit & (guess >= 0)).sum())
+            details["learned"] = int((is_hit & (guess >= 0)).sum())
         if sensitive is not None and self.truth is not None:
-            details["right"] = int(really_have(listed[self.truth], np.where(hit, guess, -1), texts).sum())
+            details["right"] = int(really_have(listed[self.truth], np.where(is_hit, guess, -1), texts).sum())
         person = int(np.argmax(posterior))
         row = listed.row(person, named=True)
         values = ", ".join(str(row[name]) for name in quasi if row[name] is not None)
         subject = f"{row[self.who]} ({values})" if self.who is not None else f"A person with {values}"
-        evidence = f", which has {sensitive} {texts[guess[person]]!r}" if hit[person] and guess[person] >= 0 else ""
+        evidence = f", which has {sensitive} {texts[guess[person]]!r}" if is_hit[person] and guess[person] >= 0 else ""
         return Findings(
             self.name,
             f"a list of {self.people.height:,} people with {listing(quasi)}, some of it wrong or unknown, and not all of them in the data",
             "have one row that is more likely than not theirs"
             if exact(self.threshold, "threshold") * 2 == 1
             else f"have one row that is theirs with a probability above {float(exact(self.threshold, 'threshold')):.0%}",
-            int(hit.sum()),
+            int(is_hit.sum()),
             listed.height,
             f"{subject} has one row with a probability of {posterior[person]:.1%}{evidence}.",
             details,
@@ -144,22 +144,29 @@ class _Posteriors:
 def _posteriors(
     queried: QueriedPeople,
     labels: LabelPlaces,
-    known: Sequence[NDArray[np.bool_]],
+    is_known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
-    present: float,
+    presence: float,
 ) -> _Posteriors:
-    shares = [_shares(queried, column, known[column]) for column in range(len(rates))]
-    single = all(
-        bool(cover.is_single[values[is_known]].all())
-        for cover, values, is_known in zip(queried.covers, queried.values, known, strict=True)
+    """Return each distinct person's most likely row and its posterior probability ([Fellegi1969]).
+
+    ``is_known[column]`` are the people with a value there, ``rates`` the error rates of the columns, and ``presence`` the
+    prior probability that a person is in the data. A row's weight is the likelihood ratio of "the same person" to "another".
+    """
+    shares = [_shares(queried, column, is_known[column]) for column in range(len(rates))]
+    labels_are_disjoint = all(
+        bool(cover.is_single[values[is_known_value]].all())
+        for cover, values, is_known_value in zip(queried.covers, queried.values, is_known, strict=True)
     )
     rows = max(int(labels.candidates.sum()), 1)
-    weigh = _weigh_by_agreement if single else _weigh_all
-    best, total, best_label = weigh(queried, labels, known, rates, shares)
-    evidence = 1 - present + present / rows * total
+    weigh_rows = _weigh_by_agreement if labels_are_disjoint else _weigh_all
+    best_weight, sum_of_weights, best_label = weigh_rows(queried, labels, is_known, rates, shares)
+    evidence = 1 - presence + presence / rows * sum_of_weights
     # No evidence: the list contradicts every row although the person must be in the data. Then nothing is concluded.
-    row = np.divide(present / rows * best, evidence, out=np.zeros(len(best)), where=evidence > 0)
-    return _Posteriors(row, best_label)
+    row_posteriors = np.divide(
+        presence / rows * best_weight, evidence, out=np.zeros(len(best_weight)), where=evidence > 0
+    )
+    return _Posteriors(row_posteriors, best_label)
 
 
 _Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
@@ -168,7 +175,7 @@ _Weighed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 def _weigh_by_agreement(
     queried: QueriedPeople,
     label_rows: LabelPlaces,
-    known: Sequence[NDArray[np.bool_]],
+    is_known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
@@ -181,27 +188,27 @@ def _weigh_by_agreement(
     people, rows = len(queried), int(label_rows.candidates.sum())
     labels = [cover.lookup()[values] for cover, values in zip(queried.covers, queried.values, strict=True)]
     sizes = [cover.label_count for cover in queried.covers]
-    share = [np.where(label >= 0, shares[j][label], 1.0) for j, label in enumerate(labels)]
-    best, total, best_label = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
-    covered = 0.0
+    share_of_person = [np.where(label >= 0, shares[j][label], 1.0) for j, label in enumerate(labels)]
+    best_weight, sum_of_weights, best_label = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
+    covered_probability = 0.0
     for agreeing in _subsets(len(rates)):
-        chance, weight, possible = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
-        covered += float(np.prod([1 - rate if j in agreeing else rate for j, rate in enumerate(rates)]))
+        exact_weight, largest_weight, can_agree = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
+        covered_probability += float(np.prod([1 - rate if j in agreeing else rate for j, rate in enumerate(rates)]))
         for j, rate in enumerate(rates):
             if j in agreeing:
-                possible &= known[j] & (labels[j] >= 0)
-                chance *= (1 - rate) / share[j]
-                weight *= (1 - rate) / share[j] + rate
+                can_agree &= is_known[j] & (labels[j] >= 0)
+                exact_weight *= (1 - rate) / share_of_person[j]
+                largest_weight *= (1 - rate) / share_of_person[j] + rate
             else:
-                factor = np.where(known[j], rate, 1.0)
-                chance *= factor
-                weight *= factor
-        agreeing_label, count = _agreeing_rows(label_rows, agreeing, labels, sizes)
-        count = np.where(possible, count, 0)
-        total += chance * count
-        better = (count > 0) & (weight > best)
-        best[better], best_label[better] = weight[better], agreeing_label[better]
-    return best, total + rows * max(0.0, 1 - covered), best_label
+                factor = np.where(is_known[j], rate, 1.0)
+                exact_weight *= factor
+                largest_weight *= factor
+        agreeing_label, row_counts = _agreeing_rows(label_rows, agreeing, labels, sizes)
+        row_counts = np.where(can_agree, row_counts, 0)
+        sum_of_weights += exact_weight * row_counts
+        is_better = (row_counts > 0) & (largest_weight > best_weight)
+        best_weight[is_better], best_label[is_better] = largest_weight[is_better], agreeing_label[is_better]
+    return best_weight, sum_of_weights + rows * max(0.0, 1 - covered_probability), best_label
 
 
 def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
@@ -215,23 +222,23 @@ def _subsets(columns: int) -> Iterator[tuple[int, ...]]:
 
 
 def _agreeing_rows(
-    label_rows: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+    label_rows: LabelPlaces, agreeing: Sequence[int], labels: Sequence[NDArray[np.int64]], label_counts: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each person a label combination that agrees on some columns, and how many rows do."""
     people = len(labels[0])
     if not agreeing:
         return np.zeros(people, dtype=np.int64), np.full(people, label_rows.candidates.sum())
-    chosen = [label_rows.codes[j] for j in agreeing]
-    ids, count = number(*pack(chosen, [sizes[j] for j in agreeing], len(label_rows.rows)))
-    rows = sum_by(ids, label_rows.candidates, count)
-    agreeing_label = find_place(chosen, [labels[j] for j in agreeing], [sizes[j] for j in agreeing])
-    return agreeing_label, np.where(agreeing_label >= 0, rows[ids[agreeing_label]], 0)
+    agreeing_codes = [label_rows.codes[j] for j in agreeing]
+    id_of_label, count = number(*pack(agreeing_codes, [label_counts[j] for j in agreeing], len(label_rows.rows)))
+    rows = sum_by(id_of_label, label_rows.candidates, count)
+    agreeing_label = find_place(agreeing_codes, [labels[j] for j in agreeing], [label_counts[j] for j in agreeing])
+    return agreeing_label, np.where(agreeing_label >= 0, rows[id_of_label[agreeing_label]], 0)
 
 
 def _weigh_all(
     queried: QueriedPeople,
     labels: LabelPlaces,
-    known: Sequence[NDArray[np.bool_]],
+    is_known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
@@ -241,39 +248,44 @@ def _weigh_all(
     People who agree in some columns have the same weights there, so the product over these columns is computed once for
     all of them.
     """
-    tables = []
-    for cover, rate, share, values, is_known in zip(queried.covers, rates, shares, queried.values, known, strict=True):
+    weight_tables = []
+    for cover, rate, share, values, is_known_value in zip(
+        queried.covers, rates, shares, queried.values, is_known, strict=True
+    ):
         table = np.where(cover.matrix(), ((1 - rate) / share + rate)[None, :], rate)
-        table[values[~is_known]] = 1.0
-        tables.append(table.astype(np.float32))
-    parts = [_part(columns, tables, queried, labels) for columns in _parts(queried, len(labels.rows))]
+        table[values[~is_known_value]] = 1.0
+        weight_tables.append(table.astype(np.float32))
+    column_parts = [
+        _weights_of_columns(columns, weight_tables, queried, labels)
+        for columns in _column_parts(queried, len(labels.rows))
+    ]
     people = len(queried)
     candidates = labels.candidates.astype(np.float32)
-    best, total, best_label = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
-    step = max(1, _CHUNK_CELLS // max(len(candidates), 1))
-    for start in range(0, people, step):
-        chunk = slice(start, start + step)
-        weights = parts[0][0][parts[0][1][chunk]]
-        for table, index_of in parts[1:]:
+    best_weight, sum_of_weights, best_label = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
+    chunk_size = max(1, _CHUNK_CELLS // max(len(candidates), 1))
+    for start in range(0, people, chunk_size):
+        chunk = slice(start, start + chunk_size)
+        weights = column_parts[0][0][column_parts[0][1][chunk]]
+        for table, index_of in column_parts[1:]:
             weights *= table[index_of[chunk]]
         best_label[chunk] = weights.argmax(axis=1)
-        best[chunk] = np.take_along_axis(weights, best_label[chunk, None], axis=1)[:, 0]
-        total[chunk] = weights @ candidates
-    return best, total, best_label
+        best_weight[chunk] = np.take_along_axis(weights, best_label[chunk, None], axis=1)[:, 0]
+        sum_of_weights[chunk] = weights @ candidates
+    return best_weight, sum_of_weights, best_label
 
 
-def _parts(queried: QueriedPeople, labels: int) -> list[list[int]]:
+def _column_parts(queried: QueriedPeople, labels: int) -> list[list[int]]:
     """Return the columns partitioned so that few people differ in a part: as few parts as the size limit of tables
     (distinct people, label combinations) allows.
     """
     counts = [cover.value_count for cover in queried.covers]
     for parts in range(1, len(counts) + 1):
-        bins: list[list[int]] = [[] for _ in range(parts)]
+        members_of_part: list[list[int]] = [[] for _ in range(parts)]
         for column in sorted(range(len(counts)), key=lambda columns: -counts[columns]):
-            min(bins, key=lambda columns: prod(counts[member] for member in columns)).append(column)
-        filled = [columns for columns in bins if columns]
-        if all(_alike(queried, columns)[1] * labels <= _MOST_WEIGHTS for columns in filled):
-            return filled
+            min(members_of_part, key=lambda columns: prod(counts[member] for member in columns)).append(column)
+        column_sets = [columns for columns in members_of_part if columns]
+        if all(_alike(queried, columns)[1] * labels <= _MOST_WEIGHTS for columns in column_sets):
+            return column_sets
     return [[column] for column in range(len(counts))]
 
 
@@ -284,27 +296,27 @@ def _alike(queried: QueriedPeople, columns: Sequence[int]) -> tuple[NDArray[np.i
     return ids.astype(np.int64), count
 
 
-def _part(
+def _weights_of_columns(
     columns: Sequence[int], tables: Sequence[NDArray[np.float32]], queried: QueriedPeople, labels: LabelPlaces
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Return the weights of every label combination in some columns, for people distinct there, and the index of each person."""
-    ids, count = _alike(queried, columns)
-    firsts = first_rows(ids, count)
-    weights = np.ones((count, len(labels.rows)), dtype=np.float32)
+    id_of_person, distinct_people = _alike(queried, columns)
+    representatives = first_rows(id_of_person, distinct_people)
+    weights = np.ones((distinct_people, len(labels.rows)), dtype=np.float32)
     for column in columns:
-        table = tables[column][queried.values[column][firsts]]
+        table = tables[column][queried.values[column][representatives]]
         # Codes are in range; clipping spares the check of every one of them, which costs more than the copy.
         weights *= np.take(table, labels.codes[column], axis=1, mode="clip")
-    return weights, ids
+    return weights, id_of_person
 
 
-def _shares(queried: QueriedPeople, column: int, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(queried: QueriedPeople, column: int, is_known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the share of the list that each label covers, among people with a known value; never 0."""
     cover, values = queried.covers[column], queried.values[column]
-    weights = np.bincount(values[known], weights=queried.times[known], minlength=cover.value_count)
-    covered = np.bincount(cover.labels, weights=weights[cover.values], minlength=cover.label_count)
-    total = max(float(weights.sum()), 1.0)
-    return np.clip(covered / total, 0.5 / total, 1.0)
+    people_by_value = np.bincount(values[is_known], weights=queried.times[is_known], minlength=cover.value_count)
+    people_by_label = np.bincount(cover.labels, weights=people_by_value[cover.values], minlength=cover.label_count)
+    total = max(float(people_by_value.sum()), 1.0)
+    return np.clip(people_by_label / total, 0.5 / total, 1.0)
 
 
 def _firsts(queried: QueriedPeople) -> NDArray[np.int64]:

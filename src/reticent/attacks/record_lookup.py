@@ -56,7 +56,11 @@ class Sighting:
         return view.channel.refusal
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Look up each person's record."""
+        """Look up each person's record in the randomized release, and count the records believed to be in the data.
+
+        ``channel`` holds the probability that a record is shown if it is in the data (``true``) and if it is not (``other``).
+        Seeing a record, or not seeing it, turns the prior into the posterior by the ratio of the two.
+        """
         channel = view.channel
         if channel is None or channel.refusal is not None:
             raise PolicyError(str(self.needs(view)))
@@ -65,24 +69,24 @@ class Sighting:
         ratios = channel.true / channel.other, (1 - channel.true) / (1 - channel.other)
         believed, doubted = (posterior(prior, ratio) for ratio in ratios)
         if self.people is None:
-            shown, hit, expected_share = (
+            is_shown, hit, expected_share = (
                 np.ones(view.rows, dtype=bool),
                 "have a record that is shown and believed",
                 None,
             )
         else:
-            shown, hit, noise = channel.shows(self.people), "have their record believed", channel.noise
+            is_shown, hit, noise = channel.shows(self.people), "have their record believed", channel.noise
             expected_share = float((noise if believed > limit else 0) + (1 - noise if doubted > limit else 0))
-        hits = int(shown.sum()) * (believed > limit) + int((~shown).sum()) * (doubted > limit)
+        hits = int(is_shown.sum()) * (believed > limit) + int((~is_shown).sum()) * (doubted > limit)
         return Findings(
             self.name,
             f"whole records, each of which is in the data with a probability of {_percent(prior)}, and how the release was sampled",
             f"{hit} with a probability above {_percent(limit)}",
             hits,
-            len(shown),
-            self._example(view, shown, prior, believed, doubted),
+            len(is_shown),
+            self._example(view, is_shown, prior, believed, doubted),
             {
-                "shown": int(shown.sum()),
+                "shown": int(is_shown.sum()),
                 "prior": str(prior),
                 "belief_shown": str(believed),
                 "belief_hidden": str(doubted),
@@ -92,18 +96,19 @@ class Sighting:
         )
 
     def _example(
-        self, view: AdversaryView, shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
+        self, view: AdversaryView, is_shown: NDArray[np.bool_], prior: Fraction, believed: Fraction, doubted: Fraction
     ) -> str:
-        if not len(shown):
+        """Return a sentence about one record: whether it is shown, and how that changes the belief in it."""
+        if not len(is_shown):
             return "The release shows no record."
-        person = int(np.argmax(shown))
+        person = int(np.argmax(is_shown))
         if self.people is None:
             row = {column.name: column.labels[int(column.codes[0])] for column in view.columns}
         else:
             row = self.people.row(person, named=True)
         values = ", ".join(str(row[name]) for name in view.names)
         subject = f"{row[self.who]} ({values})" if self.who is not None else f"The record {values}"
-        outcome, after = ("is shown", believed) if shown[person] else ("is not shown", doubted)
+        outcome, after = ("is shown", believed) if is_shown[person] else ("is not shown", doubted)
         return f"{subject} {outcome}: a belief of {_percent(prior)} in it becomes {_percent(after)}."
 
 

@@ -39,24 +39,27 @@ class Register:
         if not table.unit_declared or table.streamed:
             return None
         repeated = [name for name in table.identifiers if table.frame[name].drop_nulls().is_duplicated().any()]
-        named = max(repeated, key=lambda name: table.frame[name].n_unique())
-        return cls(table.frame.select(list(table.quasi)), table.frame[named])
+        identifier = max(repeated, key=lambda name: table.frame[name].n_unique())
+        return cls(table.frame.select(list(table.quasi)), table.frame[identifier])
 
     def needs(self, view: AdversaryView) -> str | None:
         """Require true rows."""
         return needs_groups(view)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Count the people of every class."""
-        group = view.place(self.people.select(view.names))
-        sizes, owner = view.true_groups.sizes, self._numbers()
-        placed = group >= 0
-        records_of = OwnerRows.of_rows("person", group[placed], len(sizes), owner[placed], None, 1).by_owner
+        """Count the people behind the records of every equivalence class, and those who have more than 1 in k of its records."""
+        group_of_record = view.place(self.people.select(view.names))
+        sizes, person_of_record = view.true_groups.sizes, self._numbers()
+        has_group = group_of_record >= 0
+        records_of = OwnerRows.of_rows(
+            "person", group_of_record[has_group], len(sizes), person_of_record[has_group], None, 1
+        ).by_owner
         k = int(sizes.min(initial=view.rows))
-        is_filled = sum_by(records_of.owners, records_of.counts, len(sizes)) == sizes
-        too_few = is_filled & (records_of.distinct < k)
-        exceeds = is_filled[records_of.owners] & (k * records_of.counts > sizes[records_of.owners])
-        worst = int(np.argmax(np.where(is_filled, records_of.top / np.maximum(sizes, 1), 0)))
+        # Only classes all of whose records are in this table can be judged.
+        is_complete = sum_by(records_of.owners, records_of.counts, len(sizes)) == sizes
+        too_few = is_complete & (records_of.distinct < k)
+        exceeds = is_complete[records_of.owners] & (k * records_of.counts > sizes[records_of.owners])
+        worst = int(np.argmax(np.where(is_complete, records_of.top / np.maximum(sizes, 1), 0)))
         example = (
             f"A class of {int(sizes[worst]):,} records holds {int(records_of.top[worst]):,} of one person, and records of {int(records_of.distinct[worst]):,} people in all."
             if exceeds.any()
@@ -67,12 +70,12 @@ class Register:
             f"all records with {listing(view.names)}, and whose each is",
             f"have records that are theirs with a probability above 1 in {k:,}, the limit if each record were a different person's",
             len(np.unique(records_of.values[exceeds])),
-            int(owner.max(initial=-1)) + 1,
+            int(person_of_record.max(initial=-1)) + 1,
             example,
             details={
-                "classes": int(is_filled.sum()),
+                "classes": int(is_complete.sum()),
                 "few": int(too_few.sum()),
-                "fewest": int(records_of.distinct[is_filled].min(initial=k)),
+                "fewest": int(records_of.distinct[is_complete].min(initial=k)),
             },
         )
 

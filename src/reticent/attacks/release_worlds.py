@@ -34,7 +34,7 @@ class Placed:
 
     @classmethod
     def of(cls, view: AdversaryView, people: pl.DataFrame) -> Placed:
-        """Return the group assignment; refused if groups overlap, or are not filled by these people."""
+        """Return the group of every distinct quasi-identifier combination of the people (a point); refused if groups overlap, or these people do not fill them."""
         quasi = list(view.names)
         counted = people.select(quasi).group_by(quasi).len(_POINT).sort(quasi)
         sizes, points = counted[_POINT].to_numpy().astype(np.int64), counted.select(quasi)
@@ -55,11 +55,13 @@ class Placed:
 
     def alike(self, numberings: Sequence[NDArray[Any]]) -> tuple[Placed, NDArray[np.int64]]:
         """Return the assignment with points merged that agree in their group and in some numberings, and the index of each original point."""
-        codes = [self.group_of + 1, *numberings]
-        ids, count = number(*pack(codes, [int(each.max()) + 1 for each in codes], len(self.sizes)))
-        firsts = first_rows(ids, count)
-        merged = Placed(self.points[firsts], sum_by(ids, self.sizes, count), self.group_of[firsts])
-        return merged, ids.astype(np.int64)
+        keys = [self.group_of + 1, *numberings]
+        merged_of_point, count = number(*pack(keys, [int(each.max()) + 1 for each in keys], len(self.sizes)))
+        representatives = first_rows(merged_of_point, count)
+        merged = Placed(
+            self.points[representatives], sum_by(merged_of_point, self.sizes, count), self.group_of[representatives]
+        )
+        return merged, merged_of_point.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -106,20 +108,22 @@ class Worlds:
         """
         groups, sizes, group_of = view.true_groups, placed.sizes, placed.group_of
         values = _values(view, table, is_complete=placed.is_complete)
-        published = np.zeros((len(groups), values.height), dtype=np.int64)
-        published[groups.histograms.owners, groups.histograms.values] = groups.histograms.counts
+        published_counts = np.zeros((len(groups), values.height), dtype=np.int64)
+        published_counts[groups.histograms.owners, groups.histograms.values] = groups.histograms.counts
         worlds = cls(placed, values, ())
         parts: list[Part] = []
         enumerated = 0
         # The largest groups first: they have most worlds, so excess is detected early.
         for group in np.argsort(-groups.sizes, kind="stable").tolist():
             parts.append(
-                worlds._part(np.flatnonzero(group_of == group), published[group].tolist(), limit - enumerated, limit)
+                worlds._part(
+                    np.flatnonzero(group_of == group), published_counts[group].tolist(), limit - enumerated, limit
+                )
             )
             enumerated += len(parts[-1])
         for point in np.flatnonzero(group_of < 0).tolist():
-            available = [int(sizes[point])] * values.height
-            parts.append(worlds._part(np.array([point]), available, limit - enumerated, limit))
+            value_counts = [int(sizes[point])] * values.height
+            parts.append(worlds._part(np.array([point]), value_counts, limit - enumerated, limit))
             enumerated += len(parts[-1])
         return replace(worlds, parts=tuple(parts))
 
@@ -133,35 +137,38 @@ class Worlds:
             points = np.flatnonzero(placed.group_of == group)
             entries = slice(groups.histograms.offsets[group], groups.histograms.offsets[group + 1])
             values_held = np.repeat(groups.histograms.values[entries], groups.histograms.counts[entries])
-            owners = np.repeat(points, placed.sizes[points])
-            for world in counts:
-                np.add.at(world, (owners, rng.permutation(values_held)), 1)
+            point_of_person = np.repeat(points, placed.sizes[points])
+            for counts_of_world in counts:
+                np.add.at(counts_of_world, (point_of_person, rng.permutation(values_held)), 1)
         ways = np.array([1] * count, dtype=object)
         return cls(placed, values, (Part(np.arange(len(placed.sizes)), counts, ways),), True)
 
     def _part(self, points: NDArray[np.int64], available: Sequence[int], limit_left: int, limit: int) -> Part:
-        """Return the worlds of some points among which values are permuted, at most ``limit_left``."""
+        """Return the worlds of some points among which the ``available`` values (people by value) are permuted; refused beyond ``limit_left``.
+
+        A world is a histogram of values for each point. ``ways`` counts the assignments of values to people that lead to it.
+        """
         people = self.placed.sizes[points].tolist()
         if sum(available) == sum(people) and _fewest(people, available) > log(max(limit_left, 1)) + _MARGIN:
             raise _too_many(limit)
-        partial: list[tuple[list[tuple[int, ...]], tuple[int, ...], int]] = [([], tuple(available), 1)]
+        assignments: list[tuple[list[tuple[int, ...]], tuple[int, ...], int]] = [([], tuple(available), 1)]
         for size in people:
-            grown = []
-            for rows, rest, ways in partial:
-                for row in rows_of(size, rest):
-                    fewer = tuple(a - b for a, b in zip(rest, row, strict=True))
-                    grown.append(([*rows, row], fewer, ways * _orders(row)))
-                    if len(grown) > limit_left:
+            extended = []
+            for histograms, remaining, ways in assignments:
+                for histogram in rows_of(size, remaining):
+                    still_available = tuple(a - b for a, b in zip(remaining, histogram, strict=True))
+                    extended.append(([*histograms, histogram], still_available, ways * _orders(histogram)))
+                    if len(extended) > limit_left:
                         raise _too_many(limit)
-            partial = grown
-        counts = np.array([rows for rows, _, _ in partial], dtype=np.int64)
-        return Part(points, counts, np.array([ways for _, _, ways in partial], dtype=object))
+            assignments = extended
+        counts = np.array([histograms for histograms, _, _ in assignments], dtype=np.int64)
+        return Part(points, counts, np.array([ways for _, _, ways in assignments], dtype=object))
 
-    def joined(self, labels: NDArray[np.int64], limit: int) -> Worlds:
+    def joined(self, label_of_part: NDArray[np.int64], limit: int) -> Worlds:
         """Return the same worlds with parts of one label merged; refused if they have more than ``limit`` worlds."""
         merged = [
-            [part for part, label_of in zip(self.parts, labels, strict=True) if label_of == label]
-            for label in np.unique(labels)
+            [part for part, label_of in zip(self.parts, label_of_part, strict=True) if label_of == label]
+            for label in np.unique(label_of_part)
         ]
         if sum(prod(len(part) for part in parts) for parts in merged) > limit:
             raise _too_many(limit)
@@ -175,11 +182,14 @@ class Worlds:
         """Yield every world as a table (for worlds of one part): quasi-identifiers in the order of points, with the values that people have in it."""
         (part,) = self.parts
         quasi = self.placed.points.columns
-        order = people.select(quasi).sort(quasi)
+        sorted_people = people.select(quasi).sort(quasi)
         order_of_points = np.argsort(part.points)
-        for world in part.counts:
-            codes = np.repeat(np.tile(np.arange(world.shape[1]), len(world)), world[order_of_points].reshape(-1))
-            yield order.hstack(self.values[codes])
+        for counts_of_world in part.counts:
+            codes = np.repeat(
+                np.tile(np.arange(counts_of_world.shape[1]), len(counts_of_world)),
+                counts_of_world[order_of_points].reshape(-1),
+            )
+            yield sorted_people.hstack(self.values[codes])
 
 
 def shown_values(view: AdversaryView, table: Table) -> pl.DataFrame:
@@ -212,15 +222,15 @@ def _fewest(people: Sequence[int], shown: Sequence[int]) -> float:
     return lgamma(sum(people) + 1) - sum(lgamma(count + 1) for count in (*people, *shown))
 
 
-def rows_of(size: int, left: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to take ``size`` values from the remaining ones."""
-    if not left:
+def rows_of(size: int, available: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield the histograms of ``size`` values taken from ``available`` ones (how many of each value there are)."""
+    if not available:
         if size == 0:
             yield ()
         return
-    for amount in range(max(0, size - sum(left[1:])), min(size, left[0]) + 1):
-        for rest in rows_of(size - amount, left[1:]):
-            yield (amount, *rest)
+    for taken in range(max(0, size - sum(available[1:])), min(size, available[0]) + 1):
+        for rest in rows_of(size - taken, available[1:]):
+            yield (taken, *rest)
 
 
 def _orders(row: Sequence[int]) -> int:
@@ -233,11 +243,13 @@ def _product(parts: Sequence[Part]) -> Part:
     if len(parts) == 1:
         return parts[0]
     # Mixed radix; numpy's own indices are limited to 64 parts.
-    steps = [prod(len(part) for part in parts[index + 1 :]) for index in range(len(parts))]
-    number = np.arange(prod(len(part) for part in parts))
-    picked = [number // step % len(part) for part, step in zip(parts, steps, strict=True)]
-    ways = prod((part.ways[chosen] for part, chosen in zip(parts, picked, strict=True)), start=np.ones(1, dtype=object))
-    counts = np.concatenate([part.counts[chosen] for part, chosen in zip(parts, picked, strict=True)], axis=1)
+    strides = [prod(len(part) for part in parts[index + 1 :]) for index in range(len(parts))]
+    world_numbers = np.arange(prod(len(part) for part in parts))
+    world_indices = [world_numbers // step % len(part) for part, step in zip(parts, strides, strict=True)]
+    ways = prod(
+        (part.ways[chosen] for part, chosen in zip(parts, world_indices, strict=True)), start=np.ones(1, dtype=object)
+    )
+    counts = np.concatenate([part.counts[chosen] for part, chosen in zip(parts, world_indices, strict=True)], axis=1)
     return Part(np.concatenate([part.points for part in parts]), counts, ways)
 
 

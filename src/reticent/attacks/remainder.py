@@ -39,14 +39,14 @@ class Remainder:
         return f"Remainder: the release declares no histogram{about} of the whole table, so nothing follows about suppressed records."
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Subtract the histograms. In an unmodified table no one was suppressed."""
+        """Subtract the published histogram from that of the whole table: if one value dominates the rest, it is disclosed for suppressed people."""
         secret = self._secret(view) or self.column or view.sensitive[0]
-        column, suppressed = _left_out(view, secret)
+        column, suppressed = _suppressed_counts(view, secret)
         rows, most_frequent = int(suppressed.sum()), int(suppressed.max(initial=0))
-        hit = rows > 0 and most_frequent >= Fraction(self.threshold) * rows
-        published_whole = view.reference[secret].counts if secret in view.reference else np.zeros(0, dtype=np.int64)
-        shared = bool(len(published_whole)) and int(published_whole.max()) >= Fraction(self.threshold) * int(
-            published_whole.sum()
+        is_disclosed = rows > 0 and most_frequent >= Fraction(self.threshold) * rows
+        whole_counts = view.reference[secret].counts if secret in view.reference else np.zeros(0, dtype=np.int64)
+        is_disclosed_anyway = bool(len(whole_counts)) and int(whole_counts.max()) >= Fraction(self.threshold) * int(
+            whole_counts.sum()
         )
         histogram = {
             column.texts[value]: int(suppressed[value])
@@ -57,11 +57,11 @@ class Remainder:
             self.name,
             "the whole table's histogram in the certificate, and that a person is in the data but not among the published rows",
             f"were suppressed and have their {secret} disclosed by the histogram",
-            rows if hit else 0,
+            rows if is_disclosed else 0,
             rows,
             _example(secret, histogram, rows, view.counted),
             details={"left_out": rows, "histogram": histogram, "threshold": str(self.threshold)},
-            baseline=1.0 if shared else None,
+            baseline=1.0 if is_disclosed_anyway else None,
         )
 
     def _secret(self, view: AdversaryView) -> str | None:
@@ -71,7 +71,7 @@ class Remainder:
         return self.column if self.column in declared else None
 
 
-def _left_out(view: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
+def _suppressed_counts(view: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArray[np.int64]]:
     """Return a column of the whole table, and the number of suppressed rows per value."""
     _, groups = secrets(view, secret, "Remainder")
     published_column = groups.domain.columns[0]
@@ -84,6 +84,7 @@ def _left_out(view: AdversaryView, secret: str) -> tuple[SensitiveColumn, NDArra
 
 
 def _example(secret: str, histogram: dict[str, int], rows: int, counted: str) -> str:
+    """Return a sentence about the most frequent value of suppressed records."""
     if not rows:
         return "Nothing is disclosed about suppressed records."
     value, count = next(iter(histogram.items()))

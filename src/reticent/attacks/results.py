@@ -91,14 +91,14 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
             {"adversaries": len(self), "succeed": ", ".join(succeeding) or "none"},
             tone_of(not succeeding),
             [CardTable(headings, rows, "Success of the attacks (internal; do not publish)")],
-            notes=["\n".join(_told(before, after, compared)) for before, after in self.pairs] or [_NOBODY],
+            notes=["\n".join(_lines(before, after, compared)) for before, after in self.pairs] or [_NOBODY],
         )
 
 
 _NOBODY = "No attack applies: the release contains no records in which a person could be looked up. Its guarantee follows from how it was made."
 
 
-def _told(before: Findings | None, after: Findings, compared: bool) -> list[str]:
+def _lines(before: Findings | None, after: Findings, compared: bool) -> list[str]:
     """Return what an adversary knew, whom it hit, and what that means compared with the control."""
     lines = [
         f"{sentence_case(after.adversary)} knows {after.knows}.",
@@ -139,6 +139,7 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _row(before: Findings | None, after: Findings) -> dict[str, Any]:
+    """Return the findings as a row of the table of results, with the 95 % interval and the share before publication."""
     low, high = after.interval or (None, None)
     return {
         **{name: getattr(after, name) for name in _SCHEMA if hasattr(after, name)},

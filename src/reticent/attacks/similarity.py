@@ -31,25 +31,31 @@ class _Kinds:
     def of(
         cls,
         groups: Groups,
-        owners: NDArray[np.int64],
-        inside: NDArray[np.int64],
-        cells: NDArray[np.int64],
-        whole: NDArray[np.int64],
+        group_of_entry: NDArray[np.int64],
+        rows_in_group: NDArray[np.int64],
+        kinds: NDArray[np.int64],
+        rows_in_whole: NDArray[np.int64],
         limit: Fraction,
     ) -> _Kinds:
-        """Return the most disclosing kind of each group: one that reaches the threshold in the group but not in the whole first, then the largest."""
+        """Return the most disclosing kind (range or category of values) of each group.
+
+        Entry ``i`` is a kind ``kinds[i]`` that occurs in group ``group_of_entry[i]``, with its rows there and in the whole
+        table. First come kinds that reach the threshold ``limit`` in the group but not in the whole, then the most frequent.
+        """
         rows = int(groups.reference.sum())
-        reaches = inside * limit.denominator >= groups.sizes[owners] * limit.numerator
-        discloses = reaches & ~(whole * limit.denominator >= rows * limit.numerator)
-        order = np.lexsort((-inside, ~discloses, owners))
-        filled, firsts = np.unique(owners[order], return_index=True)
+        reaches_threshold = rows_in_group * limit.denominator >= groups.sizes[group_of_entry] * limit.numerator
+        discloses = reaches_threshold & ~(rows_in_whole * limit.denominator >= rows * limit.numerator)
+        order = np.lexsort((-rows_in_group, ~discloses, group_of_entry))
+        groups_present, first_entries = np.unique(group_of_entry[order], return_index=True)
         zeros = np.zeros(len(groups), dtype=np.int64)
-        kinds = cls(zeros, zeros.copy(), zeros.copy(), zeros.astype(bool))
+        result = cls(zeros, zeros.copy(), zeros.copy(), zeros.astype(bool))
         for target, source in zip(
-            (kinds.counts, kinds.cells, kinds.whole, kinds.telling), (inside, cells, whole, discloses), strict=True
+            (result.counts, result.cells, result.whole, result.telling),
+            (rows_in_group, kinds, rows_in_whole, discloses),
+            strict=True,
         ):
-            target[filled] = source[order[firsts]]
-        return kinds
+            target[groups_present] = source[order[first_entries]]
+        return result
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class Similarity:
         return needs_secret(view, self.column, "Similarity")
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Find the groups whose values are close."""
+        """Find the groups in which a large share of the values is similar: within one range, or of one category."""
         sensitive, groups = secrets(view, self.column, "Similarity")
         width = None if self.categories is not None else self._width(groups, sensitive)
         limit = exact(self.threshold, "threshold")
@@ -106,6 +112,7 @@ class Similarity:
         )
 
     def _width(self, groups: Groups, sensitive: str) -> Fraction:
+        """Return the width of a range of similar numbers: as declared, or a tenth of the spread of the published values."""
         numbers = groups.domain.columns[0].numbers()
         if numbers is None:
             raise PolicyError(
@@ -114,64 +121,71 @@ class Similarity:
         if self.width is not None:
             return exact(self.width, "width")
         present = numbers[~np.isnan(numbers)]
-        spread = float(present.max() - present.min()) if len(present) else 0.0
-        return exact(spread, "width") / 10
+        value_range = float(present.max() - present.min()) if len(present) else 0.0
+        return exact(value_range, "width") / 10
 
     def _categories(self, groups: Groups, limit: Fraction) -> _Kinds:
+        """Return the most disclosing category of each group. A category is numbered by its first value; values in none are alone."""
         column = groups.domain.columns[0]
-        category = np.arange(column.size)
+        category_of_value = np.arange(column.size)
         for members in (self.categories or {}).values():
             positions = [column.position(value) for value in members if str(value) in set(column.texts)]
             if positions:
-                category[positions] = min(positions)
+                category_of_value[positions] = min(positions)
         histograms = groups.histograms
         merged = Histograms.from_cells(
-            histograms.owners, category[histograms.values], histograms.counts, len(groups), column.size
+            histograms.owners, category_of_value[histograms.values], histograms.counts, len(groups), column.size
         )
-        kinds, whole = merged.values.astype(np.int64), sum_by(category, groups.reference, column.size)
-        return _Kinds.of(groups, merged.owners, merged.counts, kinds, whole[kinds], limit)
+        category_of_entry, rows_by_category = (
+            merged.values.astype(np.int64),
+            sum_by(category_of_value, groups.reference, column.size),
+        )
+        return _Kinds.of(
+            groups, merged.owners, merged.counts, category_of_entry, rows_by_category[category_of_entry], limit
+        )
 
     def _example(
         self, groups: Groups, sensitive: str, kinds: _Kinds, affected: NDArray[np.int64], width: Fraction | None
     ) -> str:
+        """Return a sentence about the affected group with the largest share of similar values."""
         shares = kinds.counts / np.maximum(groups.sizes, 1)
         if not len(affected):
-            kind = f"ranges of {float(width):g}" if width is not None else "a category"
-            return f"No more than {shares.max(initial=0.0):.0%} of a group have their {sensitive} in common by {kind}."
+            kind_in_words = f"ranges of {float(width):g}" if width is not None else "a category"
+            return f"No more than {shares.max(initial=0.0):.0%} of a group have their {sensitive} in common by {kind_in_words}."
         group = int(affected[np.lexsort((kinds.whole[affected], -shares[affected]))[0]])
-        column, value = groups.domain.columns[0], int(kinds.cells[group])
+        column, value_code = groups.domain.columns[0], int(kinds.cells[group])
         if width is not None:
             numbers = column.numbers()
             assert numbers is not None
-            kind = f"between {numbers[value]:g} and {numbers[value] + float(width):g}"
+            kind_in_words = f"between {numbers[value_code]:g} and {numbers[value_code] + float(width):g}"
         else:
             names = {text: name for name, values in (self.categories or {}).items() for text in map(str, values)}
-            kind = f"of the kind {names.get(column.texts[value], column.texts[value])!r}"
-        outside = kinds.whole[group] / max(int(groups.reference.sum()), 1)
+            kind_in_words = f"of the kind {names.get(column.texts[value_code], column.texts[value_code])!r}"
+        share_of_whole = kinds.whole[group] / max(int(groups.reference.sum()), 1)
         return (
-            f"In a group of {int(groups.sizes[group]):,}, {shares[group]:.0%} have a value of {sensitive} {kind}, "
-            f"against {outside:.0%} of all that was published."
+            f"In a group of {int(groups.sizes[group]):,}, {shares[group]:.0%} have a value of {sensitive} {kind_in_words}, "
+            f"against {share_of_whole:.0%} of all that was published."
         )
 
 
 def _ranges(groups: Groups, width: Fraction, limit: Fraction) -> _Kinds:
-    """Return ranges of ``width`` that start at a value of the group."""
+    """Return the most disclosing range of each group, among the ranges of ``width`` that start at one of its values."""
     column, histograms = groups.domain.columns[0], groups.histograms
     numbers = column.numbers()
     assert numbers is not None
-    rising = np.argsort(numbers, kind="stable")
+    values_by_number = np.argsort(numbers, kind="stable")
     rank = np.empty(column.size, dtype=np.int64)
-    rank[rising] = np.arange(column.size)
-    ordered = numbers[rising]
+    rank[values_by_number] = np.arange(column.size)
+    sorted_numbers = numbers[values_by_number]
     # The last rank within reach of each rank. A missing value (NaN, sorted last) reaches only itself.
-    reach = np.searchsorted(ordered, ordered + float(width), "right") - 1
-    reach = np.where(np.isnan(ordered), np.arange(column.size), reach)
-    cells = np.argsort(histograms.owners * column.size + rank[histograms.values], kind="stable")
-    keys = (histograms.owners * column.size + rank[histograms.values])[cells]
-    sums = np.concatenate([[0], np.cumsum(histograms.counts[cells])])
-    owners, ranks = histograms.owners[cells], rank[histograms.values[cells]]
-    ends = np.searchsorted(keys, owners * column.size + reach[ranks], "right")
-    inside = sums[ends] - sums[:-1]
-    whole_sums = np.concatenate([[0], np.cumsum(groups.reference[rising])])
-    whole = whole_sums[reach[ranks] + 1] - whole_sums[ranks]
-    return _Kinds.of(groups, owners, inside, rising[ranks], whole, limit)
+    last_in_reach = np.searchsorted(sorted_numbers, sorted_numbers + float(width), "right") - 1
+    last_in_reach = np.where(np.isnan(sorted_numbers), np.arange(column.size), last_in_reach)
+    entries_by_rank = np.argsort(histograms.owners * column.size + rank[histograms.values], kind="stable")
+    keys = (histograms.owners * column.size + rank[histograms.values])[entries_by_rank]
+    cumulative = np.concatenate([[0], np.cumsum(histograms.counts[entries_by_rank])])
+    owners, ranks = histograms.owners[entries_by_rank], rank[histograms.values[entries_by_rank]]
+    range_ends = np.searchsorted(keys, owners * column.size + last_in_reach[ranks], "right")
+    rows_in_range = cumulative[range_ends] - cumulative[:-1]
+    whole_sums = np.concatenate([[0], np.cumsum(groups.reference[values_by_number])])
+    rows_in_whole = whole_sums[last_in_reach[ranks] + 1] - whole_sums[ranks]
+    return _Kinds.of(groups, owners, rows_in_range, values_by_number[ranks], rows_in_whole, limit)

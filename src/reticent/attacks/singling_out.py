@@ -44,9 +44,14 @@ class SinglingOut:
         return needs_groups(view)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Build the predicates and count the isolated rows."""
-        single = [_ShownValues(values, counts) for values, counts in view.occurrences()]
-        exact_values = [values for values in single if values.values.name in view.declared or values.is_measured]
+        """Describe rows by published labels or values, count the rows that a description isolates, and report the best way.
+
+        ``fitting`` are the rows that each description matches. A description of n rows isolates one of them if a further test
+        that each passes with probability 1/n is added (``refined_chance``). The baseline is the chance that a description
+        isolates one person if people were sampled independently.
+        """
+        value_columns = [_ShownValues(values, counts) for values, counts in view.occurrences()]
+        exact_values = [values for values in value_columns if values.values.name in view.declared or values.is_measured]
         predicates = [self._by_labels(view), *(values.described() for values in exact_values)]
         if view.declared:
             declared_view = view.knowing(list(view.declared))
@@ -56,8 +61,9 @@ class SinglingOut:
         column_list = listing([name.name for name in best.names]) if best.names else ""
         prefix = f"{hits:,} of {people:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {column_list} that no other row has. "
         prefix = "" if best is predicates[0] else prefix
-        refined = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
-        chance = people * best.weights * (1 - best.weights) ** (people - 1)
+        # (1 - 1/n)^(n - 1): exactly one of n matching rows passes a test that each passes with probability 1/n.
+        refined_chance = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
+        isolation_chance = people * best.weights * (1 - best.weights) ** (people - 1)
         return Findings(
             self.name,
             "only what was published",
@@ -68,17 +74,17 @@ class SinglingOut:
             details={
                 "columns": [each.name for each in best.names],
                 "descriptions": len(best.fitting),
-                "refined": float((refined * best.fitting).sum() / people) if people else 0.0,
+                "refined": float((refined_chance * best.fitting).sum() / people) if people else 0.0,
                 "refined_by_chance": (1 - 1 / people) ** (people - 1) if people else 1 / e,
-                "unique": {each.values.name: each.told() for each in single},
+                "unique": {each.values.name: each.told() for each in value_columns},
             },
-            baseline=min(1.0, float((chance * best.fitting).sum() / people)) if people else 0.0,
+            baseline=min(1.0, float((isolation_chance * best.fitting).sum() / people)) if people else 0.0,
         )
 
     def _by_labels(self, view: AdversaryView) -> _Descriptions:
         """Return predicates of all labels together, and the sensitive values next to them."""
         labels = places_of(view, view.names, None)
-        codes, fitting = list(labels.codes), labels.candidates
+        codes, row_counts = list(labels.codes), labels.candidates
         names = [_Shown(column.name, [meaning.words() for meaning in column.meanings]) for column in view.columns]
         if self.sensitive and view.sensitive and view.is_row_by_row:
             histograms, domain = view.true_groups.histograms, view.true_groups.domain
@@ -86,8 +92,8 @@ class SinglingOut:
             for index, column in enumerate(domain.columns):
                 codes.append(domain.joint[histograms.values, index].astype(np.int64))
                 names.append(_Shown(column.name, [repr(text) for text in column.texts]))
-            fitting = histograms.counts
-        return _Descriptions(codes, names, fitting)
+            row_counts = histograms.counts
+        return _Descriptions(codes, names, row_counts)
 
 
 @dataclass(frozen=True)
@@ -136,28 +142,28 @@ class _Descriptions:
     def weights(self) -> NDArray[np.float64]:
         """The probability that a random person matches each predicate, assuming independent columns."""
         weights = np.ones(len(self.fitting))
-        for each in self.codes:
-            shares = np.bincount(each, weights=self.fitting) / max(int(self.fitting.sum()), 1)
-            weights = weights * shares[each]
+        for column_codes in self.codes:
+            shares = np.bincount(column_codes, weights=self.fitting) / max(int(self.fitting.sum()), 1)
+            weights = weights * shares[column_codes]
         return weights
 
     def example(self, counted: str = "people") -> str:
         """Return the rarest predicate that matches one person, as a sentence with as few columns as needed."""
-        fitting, isolated = self.fitting, np.flatnonzero(self.isolated)
+        matching_rows, isolated = self.fitting, np.flatnonzero(self.isolated)
         if not len(isolated):
-            people = int(fitting.sum())
-            return (
-                f"Every description of a published row matches at least {int(fitting.min(initial=people)):,} {counted}."
-            )
+            people = int(matching_rows.sum())
+            return f"Every description of a published row matches at least {int(matching_rows.min(initial=people)):,} {counted}."
         row = int(isolated[np.argmin(self.weights[isolated])])
-        counts = [np.bincount(codes, weights=fitting)[codes[row]] for codes in self.codes]
-        is_matching = np.ones(len(fitting), dtype=bool)
-        used = []
-        for column in np.argsort(counts, kind="stable").tolist():
+        rows_by_column = [np.bincount(codes, weights=matching_rows)[codes[row]] for codes in self.codes]
+        is_matching = np.ones(len(matching_rows), dtype=bool)
+        conditions = []
+        for column in np.argsort(rows_by_column, kind="stable").tolist():
             narrowed = is_matching & (self.codes[column] == self.codes[column][row])
-            if fitting[narrowed].sum() < fitting[is_matching].sum():
+            if matching_rows[narrowed].sum() < matching_rows[is_matching].sum():
                 is_matching = narrowed
-                used.append(f"{self.names[column].name} {self.names[column].labels[int(self.codes[column][row])]}")
-            if fitting[is_matching].sum() == 1:
+                conditions.append(
+                    f"{self.names[column].name} {self.names[column].labels[int(self.codes[column][row])]}"
+                )
+            if matching_rows[is_matching].sum() == 1:
                 break
-        return f"Exactly one person has {' and '.join(used)}." if used else "There is only one person."
+        return f"Exactly one person has {' and '.join(conditions)}." if conditions else "There is only one person."

@@ -48,11 +48,11 @@ class Skewness:
         return needs_secret(view, self.column, "Skewness")
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Compare every group with the whole."""
+        """Compare the distribution of the sensitive column in every group with that of the whole table."""
         sensitive, groups = secrets(view, self.column, "Skewness")
         whole = _Whole(*view.spread(sensitive))
-        hit = self._beyond(groups, whole)
-        affected = np.unique(groups.histograms.owners[hit])
+        is_beyond = self._is_beyond(groups, whole)
+        affected = np.unique(groups.histograms.owners[is_beyond])
         return Findings(
             self.name,
             f"the published labels of each person, that they are in the data, and the overall distribution of {sensitive}",
@@ -70,13 +70,16 @@ class Skewness:
             draws=draws_of_groups(groups.people, affected),
         )
 
-    def _beyond(self, groups: Groups, everything: _Whole) -> NDArray[np.bool_]:
-        """Return the (group, value) pairs whose share is too far above the whole: n/size - m/rows > gain, or n/size > times m/rows."""
+    def _is_beyond(self, groups: Groups, everything: _Whole) -> NDArray[np.bool_]:
+        """Return which (group, value) entries have a share too far above that of the whole: n/size - m/rows > gain, or n/size > times m/rows.
+
+        ``n`` of the ``size`` rows of the group have the value, ``m`` of all ``rows``. Compared in integers, exactly.
+        """
         limit = exact(self.gain if self.times is None else self.times, "limit")  # type: ignore[arg-type]  # one of them is given
         histograms, rows = groups.histograms, everything.rows
         scale = limit.numerator + limit.denominator
         dtype: Any = np.int64 if rows * rows * scale < _LARGEST else object
-        count, size, whole = (
+        group_counts, group_sizes, whole_counts = (
             each.astype(dtype)
             for each in (
                 histograms.counts,
@@ -85,10 +88,12 @@ class Skewness:
             )
         )
         if self.times is None:
-            beyond = (count * rows - whole * size) * limit.denominator > limit.numerator * size * rows
+            is_beyond = (
+                group_counts * rows - whole_counts * group_sizes
+            ) * limit.denominator > limit.numerator * group_sizes * rows
         else:
-            beyond = count * rows * limit.denominator > limit.numerator * whole * size
-        return np.asarray(beyond, dtype=bool)
+            is_beyond = group_counts * rows * limit.denominator > limit.numerator * whole_counts * group_sizes
+        return np.asarray(is_beyond, dtype=bool)
 
     def _words(self) -> str:
         if self.times is not None:
@@ -112,15 +117,16 @@ def _gains(groups: Groups, whole: _Whole) -> NDArray[np.float64]:
 
 
 def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np.int64]) -> str:
-    histograms, gains = groups.histograms, _gains(groups, whole)
-    if not len(gains):
+    """Return a sentence about the (group, value) whose share exceeds that of the whole table most."""
+    histograms, share_gains = groups.histograms, _gains(groups, whole)
+    if not len(share_gains):
         return "Nothing was published."
-    cell = int(np.argmax(np.where(np.isin(histograms.owners, affected), gains, gains - 2)))
-    group, value = int(histograms.owners[cell]), int(histograms.values[cell])
-    inside = histograms.counts[cell] / groups.sizes[group]
-    outside = whole.counts[value] / whole.rows
+    entry = int(np.argmax(np.where(np.isin(histograms.owners, affected), share_gains, share_gains - 2)))
+    group, value = int(histograms.owners[entry]), int(histograms.values[entry])
+    share_of_group = histograms.counts[entry] / groups.sizes[group]
+    share_of_whole = whole.counts[value] / whole.rows
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
-    lead = f"{'A' if len(affected) else 'The most unusual'} group of {size:,} has {sensitive} {text!r}"
-    frequency = f"{outside:.1%}" if outside >= _RARE else "hardly any"
-    return f"{lead} in {inside:.0%} of its rows, against {frequency} of the whole."
+    subject = f"{'A' if len(affected) else 'The most unusual'} group of {size:,} has {sensitive} {text!r}"
+    frequency = f"{share_of_whole:.1%}" if share_of_whole >= _RARE else "hardly any"
+    return f"{subject} in {share_of_group:.0%} of its rows, against {frequency} of the whole."

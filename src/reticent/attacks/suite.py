@@ -73,11 +73,11 @@ def adversaries_for(
     from.
     """
     view = adversary_view_of(target)
-    candidates = _every(view, people, control, who, model, kinds_of(view) if kinds is None else kinds)
+    candidates = _candidates(view, people, control, who, model, kinds_of(view) if kinds is None else kinds)
     return tuple(adversary for adversary in candidates if adversary.needs(view) is None)
 
 
-def _every(
+def _candidates(
     view: AdversaryView,
     people: Any,
     control: Any,
@@ -98,25 +98,27 @@ def _every(
         return
     disclosed_columns = [] if frame is None else [name for name in view.sensitive if name in frame.columns]
     if frame is not None:
-        truth = view.sensitive[0] if disclosed_columns[:1] == list(view.sensitive[:1]) and disclosed_columns else None
-        yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own_rows)
+        truth_column = (
+            view.sensitive[0] if disclosed_columns[:1] == list(view.sensitive[:1]) and disclosed_columns else None
+        )
+        yield Linkage(frame, who=who, truth=truth_column, null_is_unknown=not own_rows)
         declared = tuple(name for name in view.declared if name in frame.columns and name not in view.computable)
         if declared:
-            yield Linkage(frame, who=who, truth=truth, null_is_unknown=not own_rows, declared=declared)
-        yield ProbabilisticLinkage(frame, who=who, truth=truth, sample=_SAMPLE, null_is_unknown=not own_rows)
+            yield Linkage(frame, who=who, truth=truth_column, null_is_unknown=not own_rows, declared=declared)
+        yield ProbabilisticLinkage(frame, who=who, truth=truth_column, sample=_SAMPLE, null_is_unknown=not own_rows)
     for name in view.sensitive:
-        yield from _after(view, name, kinds.get(name))
+        yield from _without_list(view, name, kinds.get(name))
     yield SinglingOut()
     yield from known_column_adversaries(view)
     yield Sighting(frame, who=who)
     for name in disclosed_columns:
-        known = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())
-        if known.height:
-            yield Inference(known, control, column=name, model=model)
+        people_with_value = pl.DataFrame() if frame is None else frame.filter(pl.col(name).is_not_null())
+        if people_with_value.height:
+            yield Inference(people_with_value, control, column=name, model=model)
     yield ColumnInTurn(people=frame if own_rows else None)
 
 
-def _after(view: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
+def _without_list(view: AdversaryView, secret: str, kinds: Mapping[str, Sequence[str]] | None) -> list[Adversary]:
     """Return the adversaries that target one sensitive column and need no list of people."""
     adversaries: list[Adversary] = [Homogeneity(column=secret), Exclusion(column=secret), Skewness(column=secret)]
     adversaries.append(Remainder(column=secret))
@@ -155,56 +157,58 @@ def compare(
     own_rows = people is None and table is not None
     if people is None and table is not None:
         people = own_people(table, _SAMPLE, seed)
-    second = adversary_view_of(after)
-    if second.is_artificial:
-        return _compared_with_artificial(table, second, control, seed, context)
-    first = adversary_view_of(before)
+    view_after = adversary_view_of(after)
+    if view_after.is_artificial:
+        return _compared_with_artificial(table, view_after, control, seed, context)
+    view_before = adversary_view_of(before)
     # An adversary with the table finds relations that the release does not name.
-    second = replace(second, computable=tuple(dict.fromkeys((*second.computable, *first.computable))))
-    trial = None
+    view_after = replace(view_after, computable=tuple(dict.fromkeys((*view_after.computable, *view_before.computable))))
+    hold_out_trial = None
     if table is not None and control is None:
         context.step("making a control group")
-        trial = _trial(table, second, seed)
-    if second.groups is None:
-        return _compared_with_noise(table, first, second, people, control, who, trial, model)
-    for name in second.names:
-        if name not in first.names:
+        hold_out_trial = _trial(table, view_after, seed)
+    if view_after.groups is None:
+        return _compared_with_noise(table, view_before, view_after, people, control, who, hold_out_trial, model)
+    for name in view_after.names:
+        if name not in view_before.names:
             raise DataError(
                 f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
             )
-    candidates = _every(second, people, control, who, model, kinds_of(first), own_rows=own_rows)
-    chosen = [each for each in candidates if each.needs(second) is None]
-    guessers = trial.adversaries(model=model) if trial is not None else []
-    both_halves = (adversary_view_of(trial.members), trial.release) if trial is not None else ()
-    runs = len(second.sets) * (len(chosen) + len(guessers))
+    candidates = _candidates(view_after, people, control, who, model, kinds_of(view_before), own_rows=own_rows)
+    chosen = [each for each in candidates if each.needs(view_after) is None]
+    guessers = hold_out_trial.adversaries(model=model) if hold_out_trial is not None else []
+    both_halves = (
+        (adversary_view_of(hold_out_trial.members), hold_out_trial.release) if hold_out_trial is not None else ()
+    )
+    runs = len(view_after.sets) * (len(chosen) + len(guessers))
     pairs: list[tuple[Findings | None, Findings]] = []
-    for columns in second.sets:
-        original, published = first.known(columns), second.known(columns)
+    for columns in view_after.sets:
+        original, published = view_before.known(columns), view_after.known(columns)
         for adversary in chosen:
-            if _applies(adversary, columns, trial):
+            if _applies(adversary, columns, hold_out_trial):
                 context.step("attacking", len(pairs), runs, adversary.name)
                 before_findings, after_findings = _pair(adversary, original, published)
                 pairs.append(
                     (
-                        _named(before_findings, adversary, second, columns),
-                        _named(after_findings, adversary, second, columns),
+                        _named(before_findings, adversary, view_after, columns),
+                        _named(after_findings, adversary, view_after, columns),
                     )
                 )
         for guesser in guessers:
             context.step("attacking", len(pairs), runs, guesser.name)
             before_findings, after_findings = (
-                _named(guesser.attack(each.known(columns)), guesser, second, columns) for each in both_halves
+                _named(guesser.attack(each.known(columns)), guesser, view_after, columns) for each in both_halves
             )
             pairs.append((before_findings, after_findings))
-    chooser = _choice_followed(table, second) if table is not None else []
-    pairs_found = [*pairs, *((None, each) for each in chooser)]
+    choice_findings = _choice_followed(table, view_after) if table is not None else []
+    all_pairs = [*pairs, *((None, each) for each in choice_findings)]
     register = None if table is None else Register.of(table)
     if register is not None:
-        counted = [(before_findings, _of_records(after_findings)) for before_findings, after_findings in pairs_found]
-        return [*counted, (None, register.attack(second))] if register.needs(second) is None else counted
-    if (table is not None and table.several_rows) or second.counted == "records":
-        return [(before_findings, _of_records(after_findings)) for before_findings, after_findings in pairs_found]
-    return pairs_found
+        counted = [(before_findings, _of_records(after_findings)) for before_findings, after_findings in all_pairs]
+        return [*counted, (None, register.attack(view_after))] if register.needs(view_after) is None else counted
+    if (table is not None and table.several_rows) or view_after.counted == "records":
+        return [(before_findings, _of_records(after_findings)) for before_findings, after_findings in all_pairs]
+    return all_pairs
 
 
 def _compared_with_artificial(
@@ -253,13 +257,13 @@ def _compared_with_noise(
     sighting = Sighting(people, who=who)
     if sighting.needs(after) is None:
         findings = sighting.attack(after)
-        on_original = replace(
+        original_findings = replace(
             findings,
             hits=findings.people,
             baseline=None,
             example="In the original table every record is shown and true.",
         )
-        pairs.append((on_original if people is not None else None, findings))
+        pairs.append((original_findings if people is not None else None, findings))
     # A model needs predictors: a release of sensitive columns alone has none.
     if table is None or people is None or not set(after.names) & set(table.quasi):
         return pairs

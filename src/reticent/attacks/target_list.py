@@ -38,9 +38,9 @@ def own_people(table: Table, limit: int, seed: int = 0) -> pl.DataFrame:
         return table.frame.select(names)
     if isinstance(table.held, DistantRows):
         return table.held.drawn(names, limit, seed)
-    random, sampled = np.random.default_rng(seed), pl.DataFrame()
+    generator, sampled = np.random.default_rng(seed), pl.DataFrame()
     for chunk in table.held.chunks(names):
-        numbered = chunk.with_columns(pl.Series(_LOT, random.random(chunk.height)))
+        numbered = chunk.with_columns(pl.Series(_LOT, generator.random(chunk.height)))
         sampled = pl.concat([sampled, numbered] if sampled.width else [numbered]).bottom_k(limit, by=_LOT)
     return sampled.drop(_LOT)
 
@@ -57,11 +57,11 @@ def shared_columns(view: AdversaryView, people: pl.DataFrame, columns: Sequence[
 
 def drawn(people: int, sample: int | None, seed: int) -> NDArray[np.int64]:
     """Return the indices of all people, or of a random sample, in the order of the list."""
-    everybody = np.arange(people)
+    all_indices = np.arange(people)
     if sample is None or sample >= people:
-        return everybody
+        return all_indices
     whole(sample, "sample", low=1)
-    return np.sort(np.random.default_rng(seed).choice(everybody, sample, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(all_indices, sample, replace=False))
 
 
 def really_have(truth: pl.Series, guess: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.bool_]:

@@ -19,7 +19,9 @@ _LOW = np.uint64(63)
 
 @compiled
 def gathered(keys: Any, count: int) -> Any:
-    """Return positions grouped by key: those of ``k`` are ``indices[starts[k]:starts[k + 1]]``, in rising order."""
+    """Return the positions of ``keys`` grouped by key (a counting sort, in CSR form): those of ``k`` are
+    ``indices[starts[k]:starts[k + 1]]``, in rising order.
+    """
     starts = np.zeros(count + 1, dtype=np.int64)
     for key in keys:
         starts[key + 1] += 1
@@ -35,103 +37,112 @@ def gathered(keys: Any, count: int) -> Any:
 
 @compiled
 def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
-    """Restrict every track to the values that all of its groups publish."""
-    published = np.zeros(masks.shape[1], dtype=np.uint64)
+    """Restrict the candidate values of every track (``masks[track]``, a bit set) to those that all of its groups publish.
+
+    Group ``g`` has the tracks ``members[starts[g]:starts[g + 1]]`` and publishes ``values[offsets[g]:offsets[g + 1]]``.
+    """
+    published_bits = np.zeros(masks.shape[1], dtype=np.uint64)
     for group in range(len(starts) - 1):
-        published[:] = 0
-        for index in range(offsets[group], offsets[group + 1]):
-            value = values[index]
-            published[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
-        for index in range(starts[group], starts[group + 1]):
-            for word in range(len(published)):
-                masks[members[index], word] &= published[word]
+        published_bits[:] = 0
+        for entry in range(offsets[group], offsets[group + 1]):
+            value = values[entry]
+            published_bits[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
+        for entry in range(starts[group], starts[group + 1]):
+            for word in range(len(published_bits)):
+                masks[members[entry], word] &= published_bits[word]
 
 
 @compiled
 def left_over(masks: Any) -> Any:
-    """Return the size of each value set."""
+    """Return the number of values in each bit set ``masks[row]``."""
     sizes = np.zeros(len(masks), dtype=np.int32)
     for row in range(len(masks)):
         for word in range(masks.shape[1]):
             bits = masks[row, word]
             while bits:
-                bits &= bits - _BIT
+                bits &= bits - _BIT  # clears the lowest bit
                 sizes[row] += 1
     return sizes
 
 
 @compiled
-def matched(allowed: Any, room: Any, chosen: Any) -> bool:
-    """Assign every member an allowed value, none more often than its capacity; False if impossible. Augmenting paths."""
-    members, kinds = allowed.shape
-    used = np.zeros(kinds, dtype=np.int64)
-    owner = np.empty(kinds, dtype=np.int64)
-    queue = np.empty(kinds, dtype=np.int64)
-    chosen[:] = -1
+def matched(allowed: Any, capacity: Any, assigned: Any) -> bool:
+    """Assign every member an allowed value, none more often than its capacity; False if impossible.
+
+    ``allowed[member, value]`` is the bipartite graph, and ``assigned[member]`` receives the matching. Members are added one
+    by one along augmenting paths, which a breadth-first search over values finds.
+    """
+    members, value_count = allowed.shape
+    used = np.zeros(value_count, dtype=np.int64)
+    reached_from = np.empty(value_count, dtype=np.int64)
+    queue = np.empty(value_count, dtype=np.int64)
+    assigned[:] = -1
     for member in range(members):
-        owner[:] = -1
-        head, tail, end = 0, 0, -1
-        for value in range(kinds):
+        reached_from[:] = -1
+        head, tail, last_value = 0, 0, -1
+        for value in range(value_count):
             if allowed[member, value]:
-                owner[value] = member
+                reached_from[value] = member
                 queue[tail] = value
                 tail += 1
         while head < tail:
             value = queue[head]
             head += 1
-            if used[value] < room[value]:
-                end = value
+            if used[value] < capacity[value]:
+                last_value = value
                 break
             for other in range(members):
-                if chosen[other] == value:
-                    for move in range(kinds):
-                        if allowed[other, move] and owner[move] < 0:
-                            owner[move] = other
-                            queue[tail] = move
+                if assigned[other] == value:
+                    for next_value in range(value_count):
+                        if allowed[other, next_value] and reached_from[next_value] < 0:
+                            reached_from[next_value] = other
+                            queue[tail] = next_value
                             tail += 1
-        if end < 0:
+        if last_value < 0:
             return False
-        used[end] += 1
+        used[last_value] += 1
+        # Along the path, every member hands its value to the one before and takes the next.
         while True:
-            mover = owner[end]
-            before = chosen[mover]
-            chosen[mover] = end
-            if mover == member:
+            moved = reached_from[last_value]
+            previous_value = assigned[moved]
+            assigned[moved] = last_value
+            if moved == member:
                 break
-            end = before
+            last_value = previous_value
     return True
 
 
 @compiled
-def usable(allowed: Any, room: Any, chosen: Any) -> None:
-    """Forbid every pair of member and value that is in no perfect matching, given one matching (``chosen``).
+def usable(allowed: Any, capacity: Any, assigned: Any) -> None:
+    """Forbid every pair of member and value that is in no perfect matching, given one matching (``assigned``).
 
     A member may take a value if, from a member who holds it, an alternating path leads to a free row, or to the value
     that the member gives up.
     """
-    members, kinds = allowed.shape
-    reach = np.zeros((kinds, kinds), dtype=np.bool_)
-    free = room.copy()
+    members, value_count = allowed.shape
+    is_reachable = np.zeros((value_count, value_count), dtype=np.bool_)
+    free = capacity.copy()
     for member in range(members):
-        free[chosen[member]] -= 1
-        for value in range(kinds):
+        free[assigned[member]] -= 1
+        for value in range(value_count):
             if allowed[member, value]:
-                reach[chosen[member], value] = True
-    for middle in range(kinds):
-        for start in range(kinds):
-            if reach[start, middle]:
-                for end in range(kinds):
-                    if reach[middle, end]:
-                        reach[start, end] = True
-    spare = free > 0
-    for start in range(kinds):
-        for end in range(kinds):
-            if reach[start, end] and free[end] > 0:
-                spare[start] = True
+                is_reachable[assigned[member], value] = True
+    # Transitive closure (Warshall).
+    for middle in range(value_count):
+        for start in range(value_count):
+            if is_reachable[start, middle]:
+                for end in range(value_count):
+                    if is_reachable[middle, end]:
+                        is_reachable[start, end] = True
+    leads_to_free = free > 0
+    for start in range(value_count):
+        for end in range(value_count):
+            if is_reachable[start, end] and free[end] > 0:
+                leads_to_free[start] = True
     for member in range(members):
-        for value in range(kinds):
-            if allowed[member, value] and value != chosen[member]:
-                allowed[member, value] = spare[value] or reach[value, chosen[member]]
+        for value in range(value_count):
+            if allowed[member, value] and value != assigned[member]:
+                allowed[member, value] = leads_to_free[value] or is_reachable[value, assigned[member]]
 
 
 @compiled
@@ -149,11 +160,12 @@ def sweep(
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """Prune the dirty groups of ``first..last``; return the number of sets that shrank, and a group without a matching,
-    or -1.
+    """Prune the dirty groups of ``first..last``: remove values from a track that no perfect matching of its group assigns to it.
 
-    ``homes`` are the groups of each track. ``before`` and ``after`` are tracks with a value known to be different (-1:
-    none).
+    Group ``g`` has the tracks ``members[starts[g]:starts[g + 1]]`` and publishes ``values[offsets[g]:offsets[g + 1]]``,
+    sorted. The groups of track ``t`` are ``homes[home_starts[t]:home_starts[t + 1]]``, its candidate values the bit set
+    ``masks[t]``. ``before[t]`` and ``after[t]`` are tracks with a value known to be different (-1: none). Groups of tracks
+    that change become ``dirty``. Returns the number of sets that shrank, and a group without a matching, or -1.
     """
     words = masks.shape[1]
     shrunk = 0
@@ -162,82 +174,86 @@ def sweep(
             continue
         dirty[group] = False
         # Distinct values with their capacity.
-        shown = np.zeros(words, dtype=np.uint64)
+        published_bits = np.zeros(words, dtype=np.uint64)
         size = offsets[group + 1] - offsets[group]
-        kinds = 0
+        value_count = 0
         distinct = np.empty(size, dtype=np.int64)
-        room = np.zeros(size, dtype=np.int64)
-        for place in range(offsets[group], offsets[group + 1]):
-            value = values[place]
-            if kinds == 0 or distinct[kinds - 1] != value:
-                distinct[kinds] = value
-                kinds += 1
-                shown[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
-            room[kinds - 1] += 1
+        capacity = np.zeros(size, dtype=np.int64)
+        for entry in range(offsets[group], offsets[group + 1]):
+            value = values[entry]
+            if value_count == 0 or distinct[value_count - 1] != value:
+                distinct[value_count] = value
+                value_count += 1
+                published_bits[value >> _WORD] |= _BIT << (np.uint64(value) & _LOW)
+            capacity[value_count - 1] += 1
         count = starts[group + 1] - starts[group]
-        whole = True
-        for place in range(starts[group], starts[group + 1]):
+        is_unrestricted = True
+        for entry in range(starts[group], starts[group + 1]):
             for word in range(words):
-                if masks[members[place], word] != shown[word]:
-                    whole = False
-        if whole and kinds > 1:
+                if masks[members[entry], word] != published_bits[word]:
+                    is_unrestricted = False
+        if is_unrestricted and value_count > 1:
             continue
-        allowed = np.zeros((count, kinds), dtype=np.bool_)
+        allowed = np.zeros((count, value_count), dtype=np.bool_)
         for row in range(count):
             track = members[starts[group] + row]
-            for column in range(kinds):
+            for column in range(value_count):
                 value = distinct[column]
                 allowed[row, column] = (masks[track, value >> _WORD] >> (np.uint64(value) & _LOW)) & _BIT
-        chosen = np.empty(count, dtype=np.int64)
-        if not matched(allowed, room[:kinds], chosen):
+        assigned = np.empty(count, dtype=np.int64)
+        if not matched(allowed, capacity[:value_count], assigned):
             return shrunk, group
-        usable(allowed, room[:kinds], chosen)
+        usable(allowed, capacity[:value_count], assigned)
         for row in range(count):
             track = members[starts[group] + row]
             changed = False
-            held = 0
-            only = -1
-            for column in range(kinds):
+            candidates = 0
+            last_candidate = -1
+            for column in range(value_count):
                 value = distinct[column]
                 bit = _BIT << (np.uint64(value) & _LOW)
                 if allowed[row, column]:
-                    held += 1
-                    only = value
+                    candidates += 1
+                    last_candidate = value
                 elif masks[track, value >> _WORD] & bit:
                     masks[track, value >> _WORD] &= ~bit
                     changed = True
             if changed:
                 shrunk += 1
-                for place in range(home_starts[track], home_starts[track + 1]):
-                    if homes[place] != group:
-                        dirty[homes[place]] = True
-            if held == 1:
-                bit = _BIT << (np.uint64(only) & _LOW)
+                for entry in range(home_starts[track], home_starts[track + 1]):
+                    if homes[entry] != group:
+                        dirty[homes[entry]] = True
+            if candidates == 1:
+                bit = _BIT << (np.uint64(last_candidate) & _LOW)
                 for other in (before[track], after[track]):
-                    if other >= 0 and masks[other, only >> _WORD] & bit:
-                        masks[other, only >> _WORD] &= ~bit
+                    if other >= 0 and masks[other, last_candidate >> _WORD] & bit:
+                        masks[other, last_candidate >> _WORD] &= ~bit
                         shrunk += 1
-                        for place in range(home_starts[other], home_starts[other + 1]):
-                            dirty[homes[place]] = True
+                        for entry in range(home_starts[other], home_starts[other + 1]):
+                            dirty[homes[entry]] = True
     return shrunk, -1
 
 
 @compiled
 def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
-    """Return for each sighting the rows of its group with the most frequent remaining value, and the rows with any remaining value."""
-    figures = np.zeros((len(groups), 2), dtype=np.int64)
+    """Return for each sighting the rows of its group with the most frequent remaining value, and the rows with any remaining value.
+
+    Sighting ``i`` is that of ``tracks[i]`` in ``groups[i]``, which publishes ``values[offsets[g]:offsets[g + 1]]``,
+    sorted. ``masks[track]`` is the bit set of remaining values.
+    """
+    rows = np.zeros((len(groups), 2), dtype=np.int64)
     for sighting in range(len(groups)):
         group, track = groups[sighting], tracks[sighting]
-        count, last = 0, -1
+        run_length, previous = 0, -1
         for index in range(offsets[group], offsets[group + 1]):
             value = values[index]
-            if value != last:
-                count, last = 0, value
+            if value != previous:
+                run_length, previous = 0, value
             if (masks[track, value >> _WORD] >> (np.uint64(value) & _LOW)) & _BIT:
-                count += 1
-                figures[sighting, 1] += 1
-                figures[sighting, 0] = max(figures[sighting, 0], count)
-    return figures
+                run_length += 1
+                rows[sighting, 1] += 1
+                rows[sighting, 0] = max(rows[sighting, 0], run_length)
+    return rows
 
 
 @compiled
@@ -249,8 +265,14 @@ def _is_inside(point: Any, low: Any, high: Any) -> bool:
 
 
 @compiled
-def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, lanes: int, most: int) -> Any:
-    """Return pairs of a point and a box that contains it, at most ``most`` (plus one if there are more). Boxes are in blocks with bounds."""
+def covering(
+    points: Any, low: Any, high: Any, block_low: Any, block_high: Any, boxes_per_block: int, limit: int
+) -> Any:
+    """Return pairs of a point and a box that contains it, at most ``limit`` (plus one if there are more).
+
+    Box ``b`` extends from ``low[b]`` to ``high[b]``. Every ``boxes_per_block`` consecutive boxes form a block with common
+    bounds, which is skipped if it does not contain the point. The result arrays double when they are full.
+    """
     found_points = np.empty(1024, dtype=np.int32)
     found_boxes = np.empty(1024, dtype=np.int32)
     count = 0
@@ -258,7 +280,7 @@ def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, 
         for block in range(len(block_low)):
             if not _is_inside(points[point], block_low[block], block_high[block]):
                 continue
-            for box in range(block * lanes, min((block + 1) * lanes, len(low))):
+            for box in range(block * boxes_per_block, min((block + 1) * boxes_per_block, len(low))):
                 if _is_inside(points[point], low[box], high[box]):
                     if count == len(found_points):
                         found_points = np.append(found_points, np.empty(count, dtype=np.int32))
@@ -266,7 +288,7 @@ def covering(points: Any, low: Any, high: Any, block_low: Any, block_high: Any, 
                     found_points[count] = point
                     found_boxes[count] = box
                     count += 1
-                    if count > most:
+                    if count > limit:
                         return found_points[:count], found_boxes[:count]
     return found_points[:count], found_boxes[:count]
 
@@ -293,6 +315,7 @@ def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any
 
 @compiled
 def _fits(signature: int, others: Any, masks: Any) -> bool:
+    """True if the signature equals one of the ``others``, or shares no value with it (``masks[s]`` are the values of ``s`` as bits)."""
     fits = False
     for candidate in others:
         fits = candidate == signature or not (masks[signature] & masks[candidate]).any()

@@ -84,6 +84,7 @@ def _again(history: History, how: str, folder: Path, context: Context) -> Iterat
 
 
 def _publish(history: History, rows: pl.DataFrame, number: int, how: str) -> None:
+    """Publish ``rows`` in a history as release ``number``; errors name the release and the protection ``how``."""
     try:
         # The histories compared contain the same people on purpose.
         history.publish(rows, again=True)

@@ -54,11 +54,11 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
     *Cost.* A maximum flow for each pair of groups with a common person, and each sensitive value.
     """
     context = context or Context()
-    common = _common(first, second)
+    group_pairs = _common_groups(first, second)
     graphs = {value: _Flow(first, second, value) for value in np.unique(second.values).tolist()}
     forward: int | None = None
     worst: tuple[int, ...] = ()
-    pairs = np.unique(common, axis=0).tolist()
+    pairs = np.unique(group_pairs, axis=0).tolist()
     for index, (first_group, second_group) in enumerate(pairs):
         context.step("matching groups", index, len(pairs))
         remaining = sum(flow.most_through(first_group, second_group) for flow in graphs.values())
@@ -77,22 +77,26 @@ def bcf_of_releases(first: SeriesRelease, second: SeriesRelease, context: Contex
     return BcfAnonymity(forward, backward, worst)
 
 
-def _common(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
-    """Return the groups of people in both releases, after checking that the table only grew."""
+def _common_groups(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.int64]:
+    """Return the pairs (group in the first, group in the second release) of people in both, after checking that the table only grew."""
     if first.buckets is not None or second.buckets is not None:
         raise DataError(
             "BCF-anonymity matches rows of groups by their boxes, but these releases publish boxes of buckets. Use rt.attacks.series."
         )
     if first.counterfeits.any() or second.counterfeits.any():
         raise DataError("BCF-anonymity matches true rows, but groups hold counterfeits. Use rt.attacks.series.")
-    before = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)
-    after = second.people.to_frame("person").with_columns(other=second.group_of, now=second.value_of)
-    common = before.join(after, on="person")
-    changed = common.filter(common["was"] != common["now"])
-    if common.height < before.height or changed.height:
-        removed = before.join(after, on="person", how="anti")
-        who = (removed if removed.height else changed)["person"][0]
-        what = "is not in the second release" if removed.height else "has another sensitive value in the second release"
+    first_rows = first.people.to_frame("person").with_columns(one=first.group_of, was=first.value_of)
+    second_rows = second.people.to_frame("person").with_columns(other=second.group_of, now=second.value_of)
+    common = first_rows.join(second_rows, on="person")
+    changed_rows = common.filter(common["was"] != common["now"])
+    if common.height < first_rows.height or changed_rows.height:
+        removed_rows = first_rows.join(second_rows, on="person", how="anti")
+        who = (removed_rows if removed_rows.height else changed_rows)["person"][0]
+        what = (
+            "is not in the second release"
+            if removed_rows.height
+            else "has another sensitive value in the second release"
+        )
         raise DataError(
             f"{who!r} {what}. BCF-anonymity is for tables to which rows are only added; use rt.attacks.series for others.",
             value=who,
@@ -107,6 +111,7 @@ class _Flow:
     """
 
     def __init__(self, first: SeriesRelease, second: SeriesRelease, value: int) -> None:
+        """Match rows with one sensitive ``value``: a network from groups of the first release to overlapping groups of the second."""
         self._supply = _with_value(first, value)
         self._room = _with_value(second, value)
         self._ones = np.flatnonzero(self._supply)
@@ -118,10 +123,10 @@ class _Flow:
         """Return the largest number of rows of a group of the first release that can be rows of a group of the second, with all rows assigned."""
         if not self._supply[first_group] or not self._room[second_group]:
             return 0
-        used = int(self._flow[first_group, second_group])
+        current_flow = int(self._flow[first_group, second_group])
         # The additional flow through this pair is the flow back from its end to its start in the residual network.
-        size = len(self._supply) + len(self._room) + 1
-        capacity = np.zeros((size, size), dtype=np.int32)
+        node_count = len(self._supply) + len(self._room) + 1
+        capacity = np.zeros((node_count, node_count), dtype=np.int32)
         total = int(self._supply.sum())
         inflow = self._flow.sum(axis=0)
         for start, end in self._edges:
@@ -131,16 +136,16 @@ class _Flow:
         for end in self._others.tolist():
             capacity[len(self._supply) + end, -1] = self._room[end] - inflow[end]
             capacity[-1, len(self._supply) + end] = inflow[end]
-        return used + _maximum(capacity, len(self._supply) + second_group, first_group)
+        return current_flow + _maximum(capacity, len(self._supply) + second_group, first_group)
 
     def least_into(self, other: int) -> int:
         """Return the smallest number of rows of the first release that must be rows of a group of the second."""
         room = self._room.copy()
         room[other] = 0
-        return int(self._supply.sum() - self._placed(room, must_fit=False).sum())
+        return int(self._supply.sum() - self._placed(room, must_assign_all=False).sum())
 
-    def _placed(self, room: Counts, must_fit: bool = True) -> NDArray[np.int32]:
-        """Return a maximum flow, as rows by pair of groups."""
+    def _placed(self, room: Counts, must_assign_all: bool = True) -> NDArray[np.int32]:
+        """Return a maximum flow: the rows of each group of the first release assigned to each of the second (``room``: their capacity)."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import maximum_flow
 
@@ -151,7 +156,7 @@ class _Flow:
         for start, end in self._edges:
             capacity[start, sources + end] = self._supply[start]
         result = maximum_flow(csr_array(capacity), sources + sinks, sources + sinks + 1)
-        if must_fit and result.flow_value < self._supply.sum():
+        if must_assign_all and result.flow_value < self._supply.sum():
             raise DataError("Some row of the first release fits no row of the second one: boxes or values are wrong.")
         flow: NDArray[np.int32] = np.maximum(result.flow.toarray()[:sources, sources : sources + sinks], 0)
         return flow
@@ -176,8 +181,8 @@ def _overlaps(
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of a group of the first release and one of the second with overlapping boxes."""
     for first_group in first_groups.tolist():
-        meets = (second.low[second_groups] <= first.high[first_group]).all(axis=1) & (
+        is_overlapping = (second.low[second_groups] <= first.high[first_group]).all(axis=1) & (
             second.high[second_groups] >= first.low[first_group]
         ).all(axis=1)
-        for second_group in second_groups[meets].tolist():
+        for second_group in second_groups[is_overlapping].tolist():
             yield first_group, second_group

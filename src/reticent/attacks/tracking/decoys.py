@@ -56,17 +56,17 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
     assigned = pl.DataFrame(
         {"person": list(cohorts), "cohort": list(cohorts.values())}, schema_overrides={"cohort": pl.Int64}
     )
-    fewest, risk = None, Fraction(0)
-    lonely: list[tuple[int, int]] = []
+    fewest_decoys, risk = None, Fraction(0)
+    least_hidden: list[tuple[int, int]] = []
     crowded: list[tuple[int, int]] = []
     for release in series:
         rows = pl.DataFrame({"person": release.people, "group": release.group_of, "holds": release.value_of == code})
         rows = rows.join(assigned.cast({"person": rows["person"].dtype}), on="person", how="left")
-        wrong = rows.filter(pl.col("holds") != (pl.col("cohort") == HOLDERS).fill_null(False))
-        if wrong.height:
-            who = wrong["person"][0]
+        contradictions = rows.filter(pl.col("holds") != (pl.col("cohort") == HOLDERS).fill_null(False))
+        if contradictions.height:
+            who = contradictions["person"][0]
             raise DataError(
-                f"Release {release.number}: {who!r} {'holds' if wrong['holds'][0] else 'does not hold'} {permanent!r}, contrary to the given cohort. "
+                f"Release {release.number}: {who!r} {'holds' if contradictions['holds'][0] else 'does not hold'} {permanent!r}, contrary to the given cohort. "
                 f"Holders are in cohort {HOLDERS}, and a permanent value neither comes nor goes.",
                 value=who,
             )
@@ -81,10 +81,10 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
         for group, holders, decoys, _ in groups.iter_rows():
             decoys_per_holder = decoys // holders
             risk = max(risk, Fraction(holders, holders + decoys))
-            if fewest is None or decoys_per_holder < fewest:
-                fewest, lonely = decoys_per_holder, []
-            if decoys_per_holder == fewest:
-                lonely.append((release.number, group))
-    if fewest is None:
+            if fewest_decoys is None or decoys_per_holder < fewest_decoys:
+                fewest_decoys, least_hidden = decoys_per_holder, []
+            if decoys_per_holder == fewest_decoys:
+                least_hidden.append((release.number, group))
+    if fewest_decoys is None:
         raise DataError(f"No one holds {permanent!r} in any release, so there is no one to hide.")
-    return HdComposition(fewest + 1, risk, tuple(lonely), tuple(crowded))
+    return HdComposition(fewest_decoys + 1, risk, tuple(least_hidden), tuple(crowded))

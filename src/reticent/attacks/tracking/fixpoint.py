@@ -85,7 +85,7 @@ def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> Va
         for first in range(0, tracks.groups, _LOT):
             context.step("ruling out values", first, tracks.groups, f"round {rounds}")
             last = min(first + _LOT, tracks.groups)
-            _, stuck = _kernels.sweep(
+            _, unmatched_group = _kernels.sweep(
                 starts,
                 members,
                 tracks.offsets,
@@ -99,8 +99,8 @@ def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> Va
                 first,
                 last,
             )
-            if stuck >= 0:
-                raise contradiction(tracks, stuck)
+            if unmatched_group >= 0:
+                raise contradiction(tracks, unmatched_group)
     return ValuesLeft(tracks, masks)
 
 

@@ -116,16 +116,20 @@ class _Holdback:
 
     @classmethod
     def of(cls, tracks: Tracks, keys: Sequence[Any], m: int) -> _Holdback:
+        """Return the part of a series that a hold-back concerns: the tracks connected to people who waited, by groups or known changes.
+
+        ``keys`` are the people who waited. A track is a period in which a person keeps one value; its first one is concerned.
+        """
         starts, homes = tracks.homes
         member_starts, members = tracks.members
-        differ: dict[int, list[int]] = {}
+        must_differ: dict[int, list[int]] = {}
         for after in np.flatnonzero(tracks.before >= 0).tolist():
-            for one, neighbour in ((after, int(tracks.before[after])), (int(tracks.before[after]), after)):
-                differ.setdefault(one, []).append(neighbour)
+            for track_end, neighbour in ((after, int(tracks.before[after])), (int(tracks.before[after]), after)):
+                must_differ.setdefault(track_end, []).append(neighbour)
         index_of = {person: index for index, person in enumerate(tracks.people.to_list())}
-        first = {int(owner): track for track, owner in reversed(list(enumerate(tracks.owner.tolist())))}
-        waited = [first[index_of[key]] for key in keys if key in index_of]
-        linked, open_tracks = dict.fromkeys(waited), list(waited)
+        first_track = {int(owner): track for track, owner in reversed(list(enumerate(tracks.owner.tolist())))}
+        waited = [first_track[index_of[key]] for key in keys if key in index_of]
+        connected, open_tracks = dict.fromkeys(waited), list(waited)
         groups_of: dict[int, list[int]] = {}
         while open_tracks:
             track = open_tracks.pop()
@@ -135,62 +139,64 @@ class _Holdback:
                 for group in groups_of[track]
                 for neighbour in members[member_starts[group] : member_starts[group + 1]].tolist()
             ]
-            for neighbour in (*group_members, *differ.get(track, ())):
-                if neighbour not in linked:
-                    linked[neighbour] = None
+            for neighbour in (*group_members, *must_differ.get(track, ())):
+                if neighbour not in connected:
+                    connected[neighbour] = None
                     open_tracks.append(neighbour)
-        groups = {group for homes_of in groups_of.values() for group in homes_of}
-        room = {group: Counter(tracks.shown(group).tolist()) for group in groups}
-        return cls(m, waited, list(linked), groups_of, room, differ)
+        groups = {group for track_groups in groups_of.values() for group in track_groups}
+        capacity = {group: Counter(tracks.shown(group).tolist()) for group in groups}
+        return cls(m, waited, list(connected), groups_of, capacity, must_differ)
 
     def learned(self) -> dict[int, dict[int, Fraction]] | None:
         """Return the probabilities of values for each linked track; None if there are too many worlds, or none in which people would have waited."""
         if not self.waited:
             return {}
-        total, counts = 0, {track: Counter[int]() for track in self.linked}
+        world_count, tallies = 0, {track: Counter[int]() for track in self.linked}
         for world in self._worlds():
             if world is None:
                 return None
-            values = Counter(world[track] for track in self.waited)
-            if self.m * max(values.values()) > len(self.waited):
-                total += 1
+            values_of_waiting = Counter(world[track] for track in self.waited)
+            # They wait only if one of their values is held by more than 1/m of them.
+            if self.m * max(values_of_waiting.values()) > len(self.waited):
+                world_count += 1
                 for track, value in world.items():
-                    counts[track][value] += 1
-        if not total:
+                    tallies[track][value] += 1
+        if not world_count:
             return None
         return {
-            track: {value: Fraction(count, total) for value, count in tally.items()} for track, tally in counts.items()
+            track: {value: Fraction(count, world_count) for value, count in tally.items()}
+            for track, tally in tallies.items()
         }
 
     def _worlds(self) -> Iterator[dict[int, int] | None]:
         """Yield every assignment of values that fits all groups; None once too many were tried."""
         world: dict[int, int] = {}
-        room = {group: Counter(values) for group, values in self.room.items()}
-        tried = 0
+        capacity = {group: Counter(values) for group, values in self.room.items()}
+        attempts = 0
 
         def extend(index: int) -> Iterator[dict[int, int] | None]:
-            nonlocal tried
+            nonlocal attempts
             if index == len(self.linked):
                 yield world
                 return
             track = self.linked[index]
             excluded = {world[other] for other in self.differ.get(track, ()) if other in world}
             groups = self.homes[track]
-            for value in room[groups[0]] if groups else ():
-                tried += 1
-                if tried > MOST_WORLDS:
+            for value in capacity[groups[0]] if groups else ():
+                attempts += 1
+                if attempts > MOST_WORLDS:
                     yield None
                     return
-                if value in excluded or any(room[group][value] < 1 for group in groups):
+                if value in excluded or any(capacity[group][value] < 1 for group in groups):
                     continue
                 world[track] = value
                 for group in groups:
-                    room[group][value] -= 1
+                    capacity[group][value] -= 1
                 yield from extend(index + 1)
                 for group in groups:
-                    room[group][value] += 1
+                    capacity[group][value] += 1
                 del world[track]
-                if tried > MOST_WORLDS:
+                if attempts > MOST_WORLDS:
                     return
 
         yield from extend(0)

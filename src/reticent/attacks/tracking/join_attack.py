@@ -49,11 +49,11 @@ class Memberships:
 
     def of(self, sighting: int) -> dict[int, Fraction]:
         """Return the remaining values with their shares among the remaining rows."""
-        part = slice(self.starts[sighting], self.starts[sighting + 1])
-        rows = int(self.counts[part].sum())
+        entries = slice(self.starts[sighting], self.starts[sighting + 1])
+        rows = int(self.counts[entries].sum())
         return {
             int(value): Fraction(int(count), rows)
-            for value, count in zip(self.values[part], self.counts[part], strict=True)
+            for value, count in zip(self.values[entries], self.counts[entries], strict=True)
         }
 
     def figures(self) -> SightingFigures:
@@ -88,26 +88,30 @@ def join(series: PublishedSeries, tracks: Tracks, context: Context) -> Membershi
         track_of = tracks.track[tracks.release == index]
         edges.append(_edges(release, series.positions(release.quasi), track_of))
     kept_signatures = _kept_signatures(edges, releases, signatures, len(tracks.before))
-    stay_apart = kept_signatures is not None and bool(
+    are_disjoint_or_equal = kept_signatures is not None and bool(
         _kernels.equal_or_disjoint(tracks.previous, *kept_signatures, signature_masks).all()
     )
     if kept_signatures is None:
         signatures = [np.zeros_like(pairs) for pairs in signatures]
-    masks = np.full((len(tracks.before), -(-len(tracks.domain) // _WORD)), ~np.uint64(0))
+    candidate_masks = np.full((len(tracks.before), -(-len(tracks.domain) // _WORD)), ~np.uint64(0))
     rounds = 0
     while True:
         rounds += 1
-        size = sum(len(pairs.slot) for pairs in edges)
-        allowed = _one_signature(edges, signatures, tracks.previous, signature_masks if stay_apart else None)
+        edge_count = sum(len(pairs.slot) for pairs in edges)
+        is_allowed = _has_one_signature(
+            edges, signatures, tracks.previous, signature_masks if are_disjoint_or_equal else None
+        )
         for index, pairs in enumerate(edges):
             context.step("ruling out memberships", index, len(edges), f"round {rounds}")
             track_of, value = pairs.track[pairs.person], pairs.value[pairs.slot]
-            bits = (masks[track_of, value // _WORD] >> (value % _WORD).astype(np.uint64)) & np.uint64(1)
-            pruned = _possible(pairs.kept(bits.astype(bool) & allowed[index]), tracks.numbers[index])
-            masks &= _union(pruned, masks)
+            is_candidate = (candidate_masks[track_of, value // _WORD] >> (value % _WORD).astype(np.uint64)) & np.uint64(
+                1
+            )
+            pruned = _in_some_matching(pairs.kept(is_candidate.astype(bool) & is_allowed[index]), tracks.numbers[index])
+            candidate_masks &= _union(pruned, candidate_masks)
             edges[index] = pruned
-        _differ(tracks, masks)
-        if sum(len(pairs.slot) for pairs in edges) == size:
+        _differ(tracks, candidate_masks)
+        if sum(len(pairs.slot) for pairs in edges) == edge_count:
             return _memberships(edges, len(tracks.domain))
 
 
@@ -116,12 +120,13 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
     if np.isnan(points).any():
         raise DataError(f"Release {release.number}: some quasi values are missing or not on the scale of their column.")
     widths = (release.high - release.low).mean(axis=0) / np.maximum(np.ptp(points, axis=0), 1e-12)
-    order = np.argsort(release.low[:, int(np.argmin(widths))], kind="stable")
-    low, high = release.low[order], release.high[order]
-    blocks = np.arange(0, len(low), _LANES)
-    bounds = np.minimum.reduceat(low, blocks), np.maximum.reduceat(high, blocks)
-    people, boxes = _kernels.covering(points, low, high, *bounds, _LANES, MOST_EDGES)
-    people, groups = _groups_of(release, people, order[boxes])
+    # Boxes are sorted by their most selective column, so that blocks of consecutive ones have tight bounds.
+    box_order = np.argsort(release.low[:, int(np.argmin(widths))], kind="stable")
+    sorted_low, sorted_high = release.low[box_order], release.high[box_order]
+    blocks = np.arange(0, len(sorted_low), _LANES)
+    bounds = np.minimum.reduceat(sorted_low, blocks), np.maximum.reduceat(sorted_high, blocks)
+    people, boxes = _kernels.covering(points, sorted_low, sorted_high, *bounds, _LANES, MOST_EDGES)
+    people, groups = _groups_of(release, people, box_order[boxes])
     rows = release.sizes[groups]
     if rows.sum() > MOST_EDGES:
         raise _too_many(release)
@@ -139,20 +144,21 @@ def _groups_of(release: SeriesRelease, people: Places, boxes: NDArray[np.int64])
     """Return distinct pairs of a person and a group from pairs of a person and a box: a box belongs to every group with a member who shows it."""
     if release.buckets is None:
         return people, boxes
-    shown, group, _ = release.box_groups()
-    starts = np.searchsorted(shown, np.arange(len(release.low) + 1))
+    box_of_pair, group_of_pair, _ = release.box_groups()
+    starts = np.searchsorted(box_of_pair, np.arange(len(release.low) + 1))
     groups_per_box = np.diff(starts)[boxes]
     if groups_per_box.sum() > MOST_EDGES:
         raise _too_many(release)
     keys = (
         np.repeat(people.astype(np.int64), groups_per_box) * len(release)
-        + group[places_in(starts[boxes], groups_per_box)]
+        + group_of_pair[places_in(starts[boxes], groups_per_box)]
     )
     distinct = np.unique(keys)
     return (distinct // len(release)).astype(np.int32), distinct % len(release)
 
 
 def _too_many(release: SeriesRelease) -> PolicyError:
+    """Return the error for a release in which people and rows that could be theirs make too many pairs."""
     return PolicyError(
         f"Release {release.number}: boxes overlap so much, or lead to so many groups, that people and published rows make more than {MOST_EDGES:,} pairs. "
         "An adversary who does not know the groups learns little here; use mode='fixpoint', in which they are known.",
@@ -161,37 +167,39 @@ def _too_many(release: SeriesRelease) -> PolicyError:
     )
 
 
-def _possible(edges: _Edges, number: int) -> _Edges:
+def _in_some_matching(edges: _Edges, number: int) -> _Edges:
     """Return the edges that belong to some perfect matching of people and counterfeits with published rows."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
     people, slots = len(edges.track), len(edges.value)
     sizes = np.bincount(edges.group)
-    width = sizes[edges.fakes]
-    fake_rows = np.repeat(people + np.arange(len(edges.fakes)), width)
-    fake_slots = places_in(starts_of(sizes)[edges.fakes], width)
-    rows = np.concatenate([edges.person, fake_rows]).astype(np.int32)
-    columns = np.concatenate([edges.slot, fake_slots]).astype(np.int32)
+    slot_counts = sizes[edges.fakes]
+    counterfeit_rows = np.repeat(people + np.arange(len(edges.fakes)), slot_counts)
+    counterfeit_slots = places_in(starts_of(sizes)[edges.fakes], slot_counts)
+    rows = np.concatenate([edges.person, counterfeit_rows]).astype(np.int32)
+    columns = np.concatenate([edges.slot, counterfeit_slots]).astype(np.int32)
     graph = csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(people + len(edges.fakes), slots))
-    partner = maximum_bipartite_matching(graph, perm_type="column")
-    if (partner < 0).any():
+    slot_of_row = maximum_bipartite_matching(graph, perm_type="column")
+    if (slot_of_row < 0).any():
         raise DataError(
             f"Release {number}: not every person can be assigned to a group whose box contains her quasi-identifiers. Boxes, quasi-identifiers or event lists are wrong; no conclusion about this series is possible."
         )
-    passing = csr_array((np.ones(len(rows), dtype=bool), (partner[rows], columns)), shape=(slots, slots))
-    cycle = connected_components(passing, directed=True, connection="strong")[1]
-    return edges.kept(cycle[partner[edges.person]] == cycle[edges.slot])
+    # Given one perfect matching, an edge is in some other iff it lies on an alternating cycle: in the graph of slots
+    # that exchange rows, its two ends are in one strongly connected component.
+    exchange_graph = csr_array((np.ones(len(rows), dtype=bool), (slot_of_row[rows], columns)), shape=(slots, slots))
+    component_of_slot = connected_components(exchange_graph, directed=True, connection="strong")[1]
+    return edges.kept(component_of_slot[slot_of_row[edges.person]] == component_of_slot[edges.slot])
 
 
 def _union(edges: _Edges, masks: Masks) -> Masks:
     """Return the values that edges leave to each track of the release; all values for other tracks."""
-    union = np.full_like(masks, ~np.uint64(0))
-    union[edges.track] = 0
+    remaining = np.full_like(masks, ~np.uint64(0))
+    remaining[edges.track] = 0
     value = edges.value[edges.slot]
     bits = np.uint64(1) << (value % _WORD).astype(np.uint64)
-    np.bitwise_or.at(union, (edges.track[edges.person], value // _WORD), bits)
-    return union
+    np.bitwise_or.at(remaining, (edges.track[edges.person], value // _WORD), bits)
+    return remaining
 
 
 def _differ(tracks: Tracks, masks: Masks) -> None:
@@ -222,46 +230,49 @@ def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places
 def _kept_signatures(
     edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
 ) -> tuple[Places, Places] | None:
-    """Return the signature of each track, as starts and numbers, if none changes: the definition states this publicly for the whole series."""
-    track = np.concatenate([pairs.track for pairs in edges])
-    signature = np.concatenate(
+    """Return the signature of each track in CSR form (starts, signatures), if none changes: the definition states this publicly for the whole series."""
+    track_of_sighting = np.concatenate([pairs.track for pairs in edges])
+    signature_of_sighting = np.concatenate(
         [group_signatures[release.group_of] for group_signatures, release in zip(signatures, releases, strict=True)]
     )
-    signature_of = np.full(tracks, -1, dtype=np.int32)
-    signature_of[track] = signature
-    if (signature_of[track] != signature).any():
+    signature_of_track = np.full(tracks, -1, dtype=np.int32)
+    signature_of_track[track_of_sighting] = signature_of_sighting
+    if (signature_of_track[track_of_sighting] != signature_of_sighting).any():
         return None
-    return starts_of(signature_of >= 0).astype(np.int32), signature_of[signature_of >= 0]
+    return starts_of(signature_of_track >= 0).astype(np.int32), signature_of_track[signature_of_track >= 0]
 
 
-def _one_signature(
+def _has_one_signature(
     edges: list[_Edges], signatures: list[Places], previous: Places, masks: Masks | None
 ) -> list[NDArray[np.bool_]]:
     """Return for each edge whether its track could have this signature at all releases in which it was seen; ``masks``
     are signatures that are equal or disjoint across changes and returns.
     """
-    count = max(int(each.max(initial=0)) for each in signatures) + 1
+    signature_count = max(int(each.max(initial=0)) for each in signatures) + 1
     keys = [
-        pairs.track[pairs.person].astype(np.int64) * count + group_signatures[pairs.group[pairs.slot]]
+        pairs.track[pairs.person].astype(np.int64) * signature_count + group_signatures[pairs.group[pairs.slot]]
         for pairs, group_signatures in zip(edges, signatures, strict=True)
     ]
     release_counts = np.bincount(np.concatenate([pairs.track for pairs in edges]), minlength=len(previous))
     distinct, counts = np.unique(np.concatenate([np.unique(each) for each in keys]), return_counts=True)
-    possible = distinct[counts == release_counts[distinct // count]]
+    possible_keys = distinct[counts == release_counts[distinct // signature_count]]
     if masks is not None:
-        starts = np.searchsorted(possible, np.arange(len(previous) + 1) * count)
-        possible = possible[_kernels.equal_or_disjoint(previous, starts, possible % count, masks)]
-    return [np.isin(each, possible) for each in keys]
+        starts = np.searchsorted(possible_keys, np.arange(len(previous) + 1) * signature_count)
+        possible_keys = possible_keys[
+            _kernels.equal_or_disjoint(previous, starts, possible_keys % signature_count, masks)
+        ]
+    return [np.isin(each, possible_keys) for each in keys]
 
 
 def _memberships(edges: list[_Edges], domain: int) -> Memberships:
-    firsts = starts_of([len(pairs.track) for pairs in edges])
+    """Return for every sighting the values of the rows that the person may be, with the number of such rows."""
+    first_sightings = starts_of([len(pairs.track) for pairs in edges])
     keys = np.concatenate(
         [
             (first + pairs.person).astype(np.int64) * domain + pairs.value[pairs.slot]
-            for first, pairs in zip(firsts, edges, strict=False)
+            for first, pairs in zip(first_sightings, edges, strict=False)
         ]
     )
     distinct, counts = np.unique(keys, return_counts=True)
-    starts = np.searchsorted(distinct, np.arange(int(firsts[-1]) + 1, dtype=np.int64) * domain)
+    starts = np.searchsorted(distinct, np.arange(int(first_sightings[-1]) + 1, dtype=np.int64) * domain)
     return Memberships(starts, (distinct % domain).astype(np.int32), counts)

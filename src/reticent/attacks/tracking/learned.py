@@ -31,10 +31,12 @@ class SightingFigures:
     left: Places
 
     @classmethod
-    def of_shares(cls, above: NDArray[np.int64], below: NDArray[np.int64], left: Places) -> SightingFigures:
-        """Return the figures for the largest probabilities ``above / below``."""
-        base = int(below.max(initial=0)) + 1
-        keys = above * base + below
+    def of_shares(
+        cls, numerators: NDArray[np.int64], denominators: NDArray[np.int64], remaining_values: Places
+    ) -> SightingFigures:
+        """Return the figures for the largest probabilities ``numerators / denominators`` of each sighting; equal ones are stored once."""
+        base = int(denominators.max(initial=0)) + 1
+        keys = numerators * base + denominators
         if base <= _SMALL:
             distinct = np.flatnonzero(np.bincount(keys))
             position_of = np.zeros(base * base, dtype=np.int32)
@@ -42,7 +44,7 @@ class SightingFigures:
             index_of = position_of[keys]
         else:
             distinct, index_of = np.unique(keys, return_inverse=True)
-        return cls(tuple(Fraction(int(key) // base, int(key) % base) for key in distinct), index_of, left)
+        return cls(tuple(Fraction(int(key) // base, int(key) % base) for key in distinct), index_of, remaining_values)
 
 
 class Chances(Protocol):
@@ -78,6 +80,7 @@ class Learned(ShownAsCard, Mapping[Any, Mapping[int, Mapping[Any, Fraction]]]):
         return iter(self.tracks.people.filter(is_sighted))
 
     def __getitem__(self, person: Any) -> Mapping[int, Mapping[Any, Fraction]]:
+        """Return the chance of each value that remains for a person, by release number."""
         try:
             index = self.tracks.place_of(person)
         except PolicyError as error:

@@ -56,17 +56,19 @@ def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
     groups_used: set[int] = set()
     neighbours = set(own_tracks)
     while True:
-        before = len(groups_used)
+        group_count = len(groups_used)
         homes, groups = tracks.homes
         groups_used.update(group for track in neighbours for group in groups[homes[track] : homes[track + 1]].tolist())
         reasoning = _Reasoning(tracks, sorted(groups_used))
         reasoning.run()
         complete = all(reasoning.left[track] == set(left.codes(track)) for track in own_tracks)
-        if complete or len(groups_used) == before or len(groups_used) > _MOST_GROUPS:
+        if complete or len(groups_used) == group_count or len(groups_used) > _MOST_GROUPS:
             return [_clue(tracks, step) for step in reasoning.needed(own_tracks)]
         member_starts, members = tracks.members
         neighbours = {
-            t for group in groups_used for t in members[member_starts[group] : member_starts[group + 1]].tolist()
+            neighbour
+            for group in groups_used
+            for neighbour in members[member_starts[group] : member_starts[group + 1]].tolist()
         }
 
 
@@ -89,6 +91,7 @@ class _Reasoning:
     """The fixpoint over a few groups, with its steps recorded. Mutable: each step builds on those before."""
 
     def __init__(self, tracks: Tracks, groups: list[int]) -> None:
+        """Start from the values that all groups of a track publish; ``groups`` are those that the reasoning may use."""
         self._tracks = tracks
         self._groups = groups
         self._members: dict[int, list[int]] = {}
@@ -104,6 +107,7 @@ class _Reasoning:
         for track, sets in published.items():
             common = frozenset.intersection(*sets)
             self.left[track] = set(common)
+            # The first step of a track intersects its groups.
             if any(common != values for values in sets):
                 self._keep(_Step(track, common, frozenset.union(*sets) - common))
 
@@ -138,19 +142,21 @@ class _Reasoning:
     def _excluded(self, group: int) -> Iterator[_Step]:
         """Yield values that no matching of the group assigns to a member."""
         members = self._members[group]
-        values, room = np.unique(self._tracks.shown(group), return_counts=True)
-        allowed: NDArray[np.bool_] = np.array([[code in self.left[t] for code in values.tolist()] for t in members])
+        values, capacity = np.unique(self._tracks.shown(group), return_counts=True)
+        allowed: NDArray[np.bool_] = np.array(
+            [[code in self.left[member_track] for code in values.tolist()] for member_track in members]
+        )
         if allowed.all():
             return
-        chosen = np.empty(len(members), dtype=np.int64)
-        _kernels.matched(allowed, room, chosen)
+        assigned = np.empty(len(members), dtype=np.int64)
+        _kernels.matched(allowed, capacity, assigned)
         is_usable = allowed.copy()
-        _kernels.usable(is_usable, room, chosen)
+        _kernels.usable(is_usable, capacity, assigned)
         for row, track in enumerate(members):
             removed_columns = np.flatnonzero(allowed[row] & ~is_usable[row])
             if len(removed_columns):
                 holders = sorted(
-                    {holder for value in removed_columns for holder in _holders(allowed, chosen, int(value))}
+                    {holder for value in removed_columns for holder in _holders(allowed, assigned, int(value))}
                 )
                 other_tracks = [members[holder] for holder in holders]
                 removed = frozenset(values[removed_columns].tolist())
@@ -166,18 +172,18 @@ class _Reasoning:
             for other in (int(self._tracks.before[track]), int(self._tracks.after[track])):
                 if other in self.left and len(self.left[other]) == 1 and self.left[other] < self.left[track]:
                     removed = frozenset(self.left[other])
-                    now = len(self._steps)
-                    needs = (*self._about(track, now), *self._about(other, now))
+                    step_count = len(self._steps)
+                    needs = (*self._about(track, step_count), *self._about(other, step_count))
                     yield _Step(track, frozenset(self.left[track]) - removed, removed, changed=other, needs=needs)
 
 
-def _holders(allowed: NDArray[np.bool_], chosen: NDArray[np.int64], value: int) -> set[int]:
+def _holders(allowed: NDArray[np.bool_], assigned: NDArray[np.int64], value: int) -> set[int]:
     """Return the members who need a value among themselves: those who hold it, and those who hold what these could have instead (a Hall set)."""
     holders: set[int] = set()
     open_values = [value]
     while open_values:
         current = open_values.pop()
-        for member in np.flatnonzero(chosen == current).tolist():
+        for member in np.flatnonzero(assigned == current).tolist():
             if member not in holders:
                 holders.add(member)
                 open_values += np.flatnonzero(allowed[member]).tolist()
@@ -222,6 +228,7 @@ def _clue(tracks: Tracks, step: _Step) -> Clue:
 
 
 def _in_releases(numbers: list[int]) -> str:
+    """Return the release numbers in words."""
     if len(numbers) == 1:
         return f"in release {numbers[0]}"
     return (

@@ -74,31 +74,31 @@ class Tracks:
         known_numbers = _wanted(numbers, releases)
         people, codes = series.coded_people()
         series.check_events(people, codes)
-        equal = np.zeros(max(EventKind) + 1, dtype=bool)
-        equal[[EventKind.UNCHANGED, EventKind.QUASI_UPDATED]] = True
-        equal[EventKind.RETURNED] = returns == "unchanged"
-        last = np.full(len(people), -1, dtype=np.int32)
+        keeps_value = np.zeros(max(EventKind) + 1, dtype=bool)
+        keeps_value[[EventKind.UNCHANGED, EventKind.QUASI_UPDATED]] = True
+        keeps_value[EventKind.RETURNED] = returns == "unchanged"
+        last_track = np.full(len(people), -1, dtype=np.int32)
         track_count = 0
         tracks, before, previous, owner = [], [], [], []
         for release, code in zip(series, codes, strict=True):
             # A person declared new but seen before was forgotten meanwhile and came back: the adversary knows who it
             # is.
             events = np.where(
-                (release.events == EventKind.INSERTED) & (last[code] >= 0), EventKind.RETURNED, release.events
+                (release.events == EventKind.INSERTED) & (last_track[code] >= 0), EventKind.RETURNED, release.events
             )
-            follows = equal[events] & (last[code] >= 0)
-            track = np.where(follows, last[code], 0).astype(np.int32)
-            new_rows = np.flatnonzero(~follows)
-            track[new_rows] = np.arange(track_count, track_count + len(new_rows), dtype=np.int32)
+            continues = keeps_value[events] & (last_track[code] >= 0)
+            track_of_row = np.where(continues, last_track[code], 0).astype(np.int32)
+            new_rows = np.flatnonzero(~continues)
+            track_of_row[new_rows] = np.arange(track_count, track_count + len(new_rows), dtype=np.int32)
             first_events = events[new_rows]
-            differs = knows_change & (first_events == EventKind.SENSITIVE_UPDATED)
-            before.append(np.where(differs, last[code[new_rows]], -1).astype(np.int32))
-            goes_on = (first_events == EventKind.SENSITIVE_UPDATED) | (first_events == EventKind.RETURNED)
-            previous.append(np.where(goes_on, last[code[new_rows]], -1).astype(np.int32))
+            differs_from_last = knows_change & (first_events == EventKind.SENSITIVE_UPDATED)
+            before.append(np.where(differs_from_last, last_track[code[new_rows]], -1).astype(np.int32))
+            is_linked = (first_events == EventKind.SENSITIVE_UPDATED) | (first_events == EventKind.RETURNED)
+            previous.append(np.where(is_linked, last_track[code[new_rows]], -1).astype(np.int32))
             owner.append(code[new_rows])
-            last[code] = track
+            last_track[code] = track_of_row
             track_count += len(new_rows)
-            tracks.append(track)
+            tracks.append(track_of_row)
         indices = [index for index, number in enumerate(numbers) if number in known_numbers]
         firsts = starts_of([len(series[index]) for index in indices])
         sizes = [series[index].sizes for index in indices]

@@ -48,19 +48,23 @@ def m_distinct(
     """
     context = context or Context()
     allowed = _relation(series.domain, updates)
-    view = Tracks.of(series, knows_change=False)
-    size = len(view.track)
+    observed = Tracks.of(series, knows_change=False)
+    sighting_count = len(observed.track)
+    # A value may change at any time, so each sighting is a track of its own.
     tracks = replace(
-        view, track=np.arange(size, dtype=np.int32), before=np.full(size, -1, dtype=np.int32), owner=view.person
+        observed,
+        track=np.arange(sighting_count, dtype=np.int32),
+        before=np.full(sighting_count, -1, dtype=np.int32),
+        owner=observed.person,
     )
     earlier, later = _consecutive(tracks)
-    masks = np.full((size, -(-len(series.domain) // _WORD)), ~np.uint64(0))
+    masks = np.full((sighting_count, -(-len(series.domain) // _WORD)), ~np.uint64(0))
     while True:
         remaining = fixpoint(tracks, context, masks)
-        before = masks.copy()
+        previous_masks = masks.copy()
         _follow(masks, earlier, later, allowed)
         _follow(masks, later, earlier, allowed.T)
-        if np.array_equal(before, masks):
+        if np.array_equal(previous_masks, masks):
             break
     lowest = int(np.argmin(remaining.sizes))
     worst = tracks.people[int(tracks.person[lowest])], tracks.numbers[tracks.release[lowest]]
@@ -102,13 +106,13 @@ def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:
     """Restrict each target to values that some value of its source leads to."""
-    size = len(allowed)
-    codes = np.arange(size)
+    value_count = len(allowed)
+    codes = np.arange(value_count)
     for first in range(0, len(source), _LOT):
-        part = slice(first, first + _LOT)
-        bits = (masks[source[part]][:, codes // _WORD] >> (codes % _WORD).astype(np.uint64)) & np.uint64(1)
-        reached = (bits.astype(np.float32) @ allowed.astype(np.float32)) > 0
-        words = np.zeros((len(reached), masks.shape[1]), dtype=np.uint64)
+        batch = slice(first, first + _LOT)
+        is_candidate = (masks[source[batch]][:, codes // _WORD] >> (codes % _WORD).astype(np.uint64)) & np.uint64(1)
+        is_reached = (is_candidate.astype(np.float32) @ allowed.astype(np.float32)) > 0
+        reached_masks = np.zeros((len(is_reached), masks.shape[1]), dtype=np.uint64)
         for code in codes.tolist():
-            words[:, code // _WORD] |= reached[:, code].astype(np.uint64) << np.uint64(code % _WORD)
-        masks[target[part]] &= words
+            reached_masks[:, code // _WORD] |= is_reached[:, code].astype(np.uint64) << np.uint64(code % _WORD)
+        masks[target[batch]] &= reached_masks

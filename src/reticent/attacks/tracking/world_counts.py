@@ -39,12 +39,14 @@ class WorldMarginals:
 
     def figures(self) -> SightingFigures:
         """Return the largest probability and the number of possible values of each sighting."""
-        tops: dict[Fraction, int] = {}
-        which = np.zeros((2, len(self.tracks.before)), dtype=np.int32)
+        index_of_top: dict[Fraction, int] = {}
+        top_and_size = np.zeros((2, len(self.tracks.before)), dtype=np.int32)
         for track, shares in self.shares.items():
             top = max(shares.values())
-            which[:, track] = tops.setdefault(top, len(tops)), len(shares)
-        return SightingFigures(tuple(tops), which[0][self.tracks.track], which[1][self.tracks.track])
+            top_and_size[:, track] = index_of_top.setdefault(top, len(index_of_top)), len(shares)
+        return SightingFigures(
+            tuple(index_of_top), top_and_size[0][self.tracks.track], top_and_size[1][self.tracks.track]
+        )
 
 
 def count_worlds(tracks: Tracks, context: Context) -> tuple[WorldMarginals, int]:
@@ -95,12 +97,14 @@ class _Component:
             return None
         ((members, room),) = self.constraints
         values = tuple(value for value, _ in room)
-        rows = sum(count for _, count in room)
-        if any(self.allowed[track] != values for track in members) or (len(room) < rows and len(members) < rows):
+        row_count = sum(count for _, count in room)
+        if any(self.allowed[track] != values for track in members) or (
+            len(room) < row_count and len(members) < row_count
+        ):
             return None
-        share = {value: Fraction(count, rows) for value, count in room}
-        worlds = math.factorial(rows) // math.factorial(rows - len(members))
-        return worlds // math.prod(math.factorial(count) for _, count in room), dict.fromkeys(members, share)
+        share = {value: Fraction(count, row_count) for value, count in room}
+        arrangements = math.factorial(row_count) // math.factorial(row_count - len(members))
+        return arrangements // math.prod(math.factorial(count) for _, count in room), dict.fromkeys(members, share)
 
 
 def _components(tracks: Tracks, remaining: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
@@ -156,6 +160,7 @@ class _Transfer:
     """Counts the worlds of one component, forward and backward. Mutable: layers are added one after the other."""
 
     def __init__(self, component: _Component) -> None:
+        """Prepare the count of one component: one empty state, and for each track the constraints (groups) still to be met."""
         self._component = component
         self._states: dict[State, int] = {((), ()): 1}
         self._layers: list[_Layer] = []
@@ -209,12 +214,12 @@ class _Transfer:
         """Yield the constraints in greedy order: each time the one that leaves the fewest tracks open."""
         waiting = set(range(len(self._constraints)))
         while waiting:
-            near = {number for track in self._live for number in self._pending[track]} or waiting
-            chosen = min(near, key=lambda number: (self._opened(number), number))
-            waiting.discard(chosen)
-            yield chosen
+            candidates = {number for track in self._live for number in self._pending[track]} or waiting
+            next_constraint = min(candidates, key=lambda number: (self._growth(number), number))
+            waiting.discard(next_constraint)
+            yield next_constraint
 
-    def _opened(self, number: int) -> int:
+    def _growth(self, number: int) -> int:
         """Return how many more tracks are open after a constraint than before it."""
         change = 0
         for track in self._constraints[number][0]:
@@ -245,19 +250,19 @@ class _Transfer:
 
     def _choose(self, track: int, values: Mapping[int, int]) -> None:
         """Choose the value of a track: branch into every allowed value that the group still has and no neighbour across a change holds."""
-        must_differ = [
+        live_neighbours = [
             index for index, live_track in enumerate(self._live) if live_track in self._component.differ.get(track, ())
         ]
-        for different in self._component.differ.get(track, ()):
-            self._unset[different].discard(track)
-        options = [(value, values[value]) for value in self._component.allowed[track] if value in values]
+        for neighbour in self._component.differ.get(track, ()):
+            self._unset[neighbour].discard(track)
+        value_indices = [(value, values[value]) for value in self._component.allowed[track] if value in values]
         is_needed = self._needed(track)
 
         def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
             return [
                 ((*live, value) if is_needed else live, _less(room, index), value)
-                for value, index in options
-                if room[index] and all(live[index] != value for index in must_differ)
+                for value, index in value_indices
+                if room[index] and all(live[index] != value for index in live_neighbours)
             ]
 
         self._advance(track, step)
