@@ -46,28 +46,30 @@ def public_side(target: Any) -> PublicSide:
     raise PolicyError(f"Expected a table, a draft, a release or the folder of one, but got a {type(target).__name__}.")
 
 
-def _of_table(table: Table, wanted: Mapping[str, int]) -> AdversaryView:
-    """Return the view of a table published unchanged, or generalized to the ``wanted`` levels; identifiers are dropped."""
-    levels = _levels(table, wanted)
-    found = count_table(table)
+def _of_table(table: Table, wanted_levels: Mapping[str, int]) -> AdversaryView:
+    """Return the view of a table published unchanged, or generalized to the ``wanted_levels`` levels; identifiers are dropped."""
+    levels = _levels(table, wanted_levels)
+    frequencies = count_table(table)
     if any(levels):
-        found = found.generalize(levels)
+        frequencies = frequencies.generalize(levels)
     columns = []
-    for hierarchy, level, codes in zip(found.hierarchies, found.levels, found.codes, strict=True):
+    for hierarchy, level, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
         meanings, texts = hierarchy.levels[level].meanings, hierarchy.levels[level].labels
         occurs = np.zeros(len(meanings), dtype=bool)
         occurs[codes] = True
-        present, places = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
-        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(present)
-        columns.append(AdversaryColumn(hierarchy.column, places, labels, tuple(meanings[code] for code in present)))
+        occurring_codes, codes_in_use = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+        labels = (pl.Series(texts) if level else hierarchy.leaves).gather(occurring_codes)
+        columns.append(
+            AdversaryColumn(hierarchy.column, codes_in_use, labels, tuple(meanings[code] for code in occurring_codes))
+        )
     sets = tuple(tuple(names) for names in table.quasi_sets or (tuple(table.quasi),))
     return AdversaryView(
         tuple(columns),
-        found.sizes,
-        np.arange(len(found)),
-        found.groups(),
+        frequencies.sizes,
+        np.arange(len(frequencies)),
+        frequencies.groups(),
         sets,
-        found.groups().distinct_people if found.owners else None,
+        frequencies.groups().distinct_people if frequencies.owners else None,
         declared=dict.fromkeys(table.declared, table.held),
         computable=tuple(ComputableColumns.declared_in(table)),
     )

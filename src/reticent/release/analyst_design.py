@@ -54,10 +54,10 @@ def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[Re
     outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
     outcomes = [name for name in outcomes if not table.schema[name].is_temporal()]
     outcomes = [name for name in outcomes if _varies(design[name].values[:, 0])][:_MOST_OUTCOMES]
-    room = min(_MOST_TERMS, table.rows // _ROWS_A_TERM)
+    term_limit = min(_MOST_TERMS, table.rows // _ROWS_A_TERM)
     terms: list[str] = []
     for name in table.quasi:
-        if name in design and sum(len(design[each].names) for each in [*terms, name]) <= room:
+        if name in design and sum(len(design[each].names) for each in [*terms, name]) <= term_limit:
             terms.append(name)
     return tuple(RegressionModel(name, tuple(terms)) for name in outcomes if terms)
 
@@ -69,12 +69,12 @@ def _varies(values: Numbers) -> bool:
 
 def published_numbers(side: PublicSide, column: ManifestColumn, zero: str | None) -> Numbers:
     """Return a published column as numbers, coded as an analyst would code its cells."""
-    shown = _shown(side, column)
-    if not column.labels or column.published != "labels" or shown.dtype != pl.String:
-        numbers = as_numbers(shown, zero)
-        return np.full(len(shown), nan) if numbers is None else numbers
+    published_cells = _shown(side, column)
+    if not column.labels or column.published != "labels" or published_cells.dtype != pl.String:
+        numbers = as_numbers(published_cells, zero)
+        return np.full(len(published_cells), nan) if numbers is None else numbers
     values = {label: _middle(meaning, column.kind, zero) for label, meaning in column.labels.items()}
-    return shown.replace_strict(values, default=nan, return_dtype=pl.Float64).to_numpy()
+    return published_cells.replace_strict(values, default=nan, return_dtype=pl.Float64).to_numpy()
 
 
 def _shown(side: PublicSide, column: ManifestColumn) -> pl.Series:
@@ -82,18 +82,19 @@ def _shown(side: PublicSide, column: ManifestColumn) -> pl.Series:
 
 
 def _middle(meaning: Meaning, kind: ValueType, zero: str | None) -> float:
-    """Return the midpoint of the values that a label covers; NaN if it covers any value."""
+    """Return the midpoint of the values that a label covers, or their mean if they are listed; NaN if it covers any value."""
     listed = meaning.listed(kind)
     if listed is not None:
         numbers = [_number(value, kind, zero) for value in listed if value is not None]
         return sum(numbers) / len(numbers) if numbers else nan
-    part = None if kind in (ValueType.TEXT, ValueType.BOOLEAN) else meaning.stretch(kind)
-    if part is None or part.low is None or part.high is None:
+    interval = None if kind in (ValueType.TEXT, ValueType.BOOLEAN) else meaning.stretch(kind)
+    if interval is None or interval.low is None or interval.high is None:
         return nan
-    return (part.low + part.high) / 2 / (_A_DAY if kind is ValueType.DATETIME else 1)
+    return (interval.low + interval.high) / 2 / (_A_DAY if kind is ValueType.DATETIME else 1)
 
 
 def _number(value: Any, kind: ValueType, zero: str | None) -> float:
+    """Return a value as a number: dates in days, booleans as 0 and 1, text as 0 for the category ``zero`` and else 1; NaN without ``zero``."""
     if kind is ValueType.TEXT:
         return float(str(value) != zero) if zero is not None else nan
     if kind is ValueType.BOOLEAN:
@@ -140,17 +141,19 @@ def _indicators(series: pl.Series, categories: Sequence[str]) -> Numbers:
 
 def _published_indicators(side: PublicSide, column: ManifestColumn, categories: Sequence[str]) -> Numbers:
     """For each category but the first, return the probability that a cell has it, if all values the cell covers are equally likely."""
-    shown = _shown(side, column)
+    published_cells = _shown(side, column)
     if not column.labels or column.published != "labels":
-        return _indicators(shown, categories)
-    shares = {label: _shares(meaning, column.kind, categories) for label, meaning in column.labels.items()}
-    texts = shown.cast(pl.String)
+        return _indicators(published_cells, categories)
+    shares_by_label = {label: _shares(meaning, column.kind, categories) for label, meaning in column.labels.items()}
+    texts = published_cells.cast(pl.String)
     return np.column_stack(
         [
             texts.replace_strict(
-                {label: each[place] for label, each in shares.items()}, default=nan, return_dtype=pl.Float64
+                {label: category_shares[category] for label, category_shares in shares_by_label.items()},
+                default=nan,
+                return_dtype=pl.Float64,
             ).to_numpy()
-            for place in range(1, len(categories))
+            for category in range(1, len(categories))
         ]
     )
 

@@ -93,15 +93,17 @@ def assess(subject: Table | Draft | Release | PublicSide | str | Path, definitio
 
 
 def _of_published(subject: Draft | Release | PublicSide | str | Path, definition: Definition) -> Assessment:
-    """Assess published data. The claims name the columns that an adversary can compute; without claims all columns count
-    as known, the stronger assumption.
+    """Assess published data. Columns that an adversary can compute count as known if the claims name them.
+
+    The claims name such columns because publishing found them; without claims all columns count as known, the stronger
+    assumption. A witness then says that relations between columns were not considered.
     """
     if isinstance(subject, Draft):
         return verdict(definition, judge(definition, subject.evidence))
     side = public_side(subject)
-    judged, as_asked = closed_as_claimed(definition, _claimed(side), side.manifest.named("quasi"))
+    judged, same_demand = closed_as_claimed(definition, _claimed(side), side.manifest.named("quasi"))
     assessment = verdict(judged, judge(judged, _evidence(subject, judged)))
-    if as_asked:
+    if same_demand:
         return assessment
     assessment = replace(assessment, definition=definition)
     if assessment.witness is None:
@@ -150,8 +152,8 @@ def _of_release(release: Release, definition: Definition) -> Evidence:
     private reference of the whole table.
     """
     side = release.public
-    looked_up = _population(definition) is not None or own_sets(definition)
-    if len(side.manifest.adversary_sets) == 1 and not looked_up:
+    needs_tables = _population(definition) is not None or own_sets(definition)
+    if len(side.manifest.adversary_sets) == 1 and not needs_tables:
         return release.private.evidence
     groups = release.groups
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
@@ -211,11 +213,11 @@ def natural_closeness(
     column_groups = groups.marginal(groups.domain.columns[0].name if column is None else column)
     for size in range(len(view.columns) + 1):
         for known in combinations(view.columns, size):
-            codes, cards = (
-                [column_known.codes for column_known in known],
-                [len(column_known.labels) for column_known in known],
+            codes, label_counts = (
+                [known_column.codes for known_column in known],
+                [len(known_column.labels) for known_column in known],
             )
-            ids, count = number(*pack(codes, cards, len(column_groups)))
+            ids, count = number(*pack(codes, label_counts, len(column_groups)))
             _nearer(nearest, column_groups, ids, count, definition)
     worst = max(range(len(nearest)), key=nearest.__getitem__)
     text = (
@@ -230,10 +232,12 @@ def _nearer(
 ) -> None:
     """Lower the ``nearest`` distance of each group to that of its superset, if the superset has at least n people."""
     merged = groups.histograms.merge(ids, count)
-    people, close = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
+    people, closeness = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
     for superset in np.flatnonzero(people >= definition.n).tolist():
         members = ids == superset
         reference = merged.select(np.arange(count) == superset).total(len(groups.reference))
-        work, scale = close.work(replace(groups.select(members), reference=reference))
-        for group, above, below in zip(np.flatnonzero(members).tolist(), work.tolist(), scale.tolist(), strict=True):
-            nearest[group] = min(nearest[group], Fraction(int(above), int(below)))
+        numerators, denominators = closeness.work(replace(groups.select(members), reference=reference))
+        for group, numerator, denominator in zip(
+            np.flatnonzero(members).tolist(), numerators.tolist(), denominators.tolist(), strict=True
+        ):
+            nearest[group] = min(nearest[group], Fraction(int(numerator), int(denominator)))

@@ -50,7 +50,10 @@ def readable(value: Any) -> bytes:
 
 
 def _lines(value: Any, newline: bytes) -> Iterator[bytes]:
-    """Yield a value in pieces; ``newline`` starts a line at the value's indentation."""
+    """Yield an indented JSON document in pieces: keys in canonical order, one entry per line.
+
+    ``newline`` is a line break with the indentation of the value.
+    """
     inner = newline + b"  "
     if isinstance(value, Mapping) and value:
         opening = b"{"

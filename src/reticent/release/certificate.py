@@ -103,19 +103,19 @@ def content_hash(
     ``rows`` are the hashes of the tables' rows. Plain-language text, software version, layout and file type are
     excluded, because they disclose nothing about the data.
     """
-    described = manifest.as_json()
+    described_manifest = manifest.as_json()
     # The reason for a declaration, and the columns it can be computed from, disclose nothing about the rows.
-    described["columns"] = [
+    described_manifest["columns"] = [
         {name: entry for name, entry in column.items() if name not in ("reason", "computable_from")}
-        for column in described["columns"]
+        for column in described_manifest["columns"]
     ]
-    told = {
+    disclosed = {
         "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
         "reference": content["reference"],
         "rows": dict(rows),
-        **{name: described[name] for name in ("format", "method", "unit", "columns", "quasi_sets", "details")},
+        **{name: described_manifest[name] for name in ("format", "method", "unit", "columns", "quasi_sets", "details")},
     }
-    return hashlib.sha256(written(told)).hexdigest()
+    return hashlib.sha256(written(disclosed)).hexdigest()
 
 
 def former_hashes(
@@ -155,11 +155,11 @@ def _hash_of_files(
     ):
         return None
     files_of = {name: each.files[0] for name, each in manifest.tables.items()}
-    described = {name: value for name, value in manifest.as_json().items() if name != "details"}
-    former = {
-        **described,
+    described_manifest = {name: value for name, value in manifest.as_json().items() if name != "details"}
+    former_manifest = {
+        **described_manifest,
         "layout": 1,
-        "columns": [column for column in described["columns"] if column["role"] not in ("bucket", "count")],
+        "columns": [column for column in described_manifest["columns"] if column["role"] not in ("bucket", "count")],
         "unprotected": [],
         "tables": {
             name: {"file": files_of[name], "columns": list(each.columns)} for name, each in manifest.tables.items()
@@ -167,16 +167,16 @@ def _hash_of_files(
         **{role: manifest.only(role) for role in ("bucket", "count")},
     }
     reference = content["reference"]
-    told = {
+    disclosed = {
         "claims": [(claim["definition"], claim["parameters"]) for claim in content["claims"]],
         "reference": reference
         and {name: {key: value for key, value in column.items() if key != "of"} for name, column in reference.items()},
         "files": {
-            MANIFEST: fingerprint(former_json(former, indent=2)),
+            MANIFEST: fingerprint(former_json(former_manifest, indent=2)),
             **{name: dict(files[name]) for name in files_of.values()},
         },
     }
-    return hashlib.sha256(former_json(told)).hexdigest()
+    return hashlib.sha256(former_json(disclosed)).hexdigest()
 
 
 def completed(
@@ -221,8 +221,10 @@ def signatures_of(certificate: Mapping[str, Any]) -> list[Any]:
 def countersigned(certificate: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> dict[str, Any]:
     """Return the certificate with signatures of ``keys`` added, sorted by public key."""
     body = unsigned(certificate)
-    every = {each["public_key"]: each for each in (*signatures_of(certificate), *(sign(body, key) for key in keys))}
-    ordered = [every[key] for key in sorted(every)]
+    signature_of_key = {
+        each["public_key"]: each for each in (*signatures_of(certificate), *(sign(body, key) for key in keys))
+    }
+    ordered = [signature_of_key[key] for key in sorted(signature_of_key)]
     if not ordered:
         return body
     return {**body, "signature": ordered[0] if len(ordered) == 1 else ordered}

@@ -151,11 +151,11 @@ class Cheapest:
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
         """Return the cheapest candidate's draft. If none can make one, raise the first one's error."""
         context = context or Context()
-        drafted = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
-        comparison = drafted.comparison
-        chosen_draft = None if comparison.sampled else drafted.drafts[comparison.chosen]
+        trials = _Tried.of(self.candidates, table, definition, context, MOST_ROWS)
+        comparison = trials.comparison
+        chosen_draft = None if comparison.sampled else trials.drafts[comparison.chosen]
         # Drafts of a sample hold recoded rows of the sample only.
-        del drafted
+        del trials
         if chosen_draft is None:
             chosen_draft = self.candidates[comparison.chosen].draft(table, definition, context)
         return replace(chosen_draft, search={**chosen_draft.search, "compared": comparison.as_dict()})
@@ -175,9 +175,9 @@ def compared_with(
     """
     methods = [method, *(other for other in others if other.describe() != method.describe())]
     on_all_rows = table.rows <= FEW_ROWS or definition.needs_population
-    drafted = _Tried.of(methods[1:] if on_all_rows else methods, table, definition, context, FEW_ROWS)
-    costs = [cost_of_method, *drafted.costs] if on_all_rows else list(drafted.costs)
-    return MethodComparison(tuple(costs), 0, drafted.rows, table.rows) if costs[0].loss is not None else None
+    trials = _Tried.of(methods[1:] if on_all_rows else methods, table, definition, context, FEW_ROWS)
+    costs = [cost_of_method, *trials.costs] if on_all_rows else list(trials.costs)
+    return MethodComparison(tuple(costs), 0, trials.rows, table.rows) if costs[0].loss is not None else None
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,7 @@ class _Tried:
     def of(
         cls, candidates: Sequence[Method], table: Table, definition: Definition, context: Context, limit: int
     ) -> _Tried:
+        """Draft a table with every candidate, or a sample of at most ``limit`` rows; keep the draft or the error of each."""
         sampled_table = _sampled(table, definition, limit)
         drafts: list[Draft | None] = []
         errors: list[Infeasible | PolicyError | None] = []
@@ -223,27 +224,27 @@ class _Tried:
     def comparison(self) -> MethodComparison:
         """Return the costs of all drafts with the cheapest marked."""
         costs = self.costs
-        possible = [index for index, cost in enumerate(costs) if cost.loss is not None]
-        if not possible:
+        successful = [index for index, cost in enumerate(costs) if cost.loss is not None]
+        if not successful:
             raise next(error for error in self.errors if error is not None)
-        return MethodComparison(tuple(costs), _cheapest(costs, possible), self.rows, self.table.rows)
+        return MethodComparison(tuple(costs), _cheapest(costs, successful), self.rows, self.table.rows)
 
 
-def _cheapest(costs: Sequence[MethodCost], possible: Sequence[int]) -> int:
+def _cheapest(costs: Sequence[MethodCost], successful: Sequence[int]) -> int:
     """Return the index of the cheapest draft, or of one that is nearly as cheap and recodes every row alike."""
 
     def lost(index: int) -> float:
         return costs[index].loss or 0.0
 
-    best = min(possible, key=lost)
-    easier = [
+    cheapest = min(successful, key=lost)
+    uniform_candidates = [
         index
-        for index in possible
+        for index in successful
         if costs[index].uniform
-        and lost(index) <= lost(best) + _MARGIN
-        and len(costs[index].suppressed) <= len(costs[best].suppressed)
+        and lost(index) <= lost(cheapest) + _MARGIN
+        and len(costs[index].suppressed) <= len(costs[cheapest].suppressed)
     ]
-    return min(easier, key=lost) if easier else best
+    return min(uniform_candidates, key=lost) if uniform_candidates else cheapest
 
 
 def cost_of(draft: Draft) -> MethodCost:
@@ -261,6 +262,7 @@ def cost_of(draft: Draft) -> MethodCost:
 
 
 def _refusal(method: Method, table: Table, definition: Definition) -> str | None:
+    """Return why the method cannot make a release of this table that satisfies the definition; None if it can."""
     name = type(method).__name__
     reason = unkept(name, method.keeps, definition)
     if reason is None and table.streamed and not method.streams:
@@ -286,6 +288,7 @@ def _sampled(table: Table, definition: Definition, limit: int) -> Table:
         return table
     if table.several_rows and not table.streamed:
         return _some_people(table.without_declared(), limit)
+    # Hierarchies and sensitive domains are bound to all rows before the sample is taken.
     _ = table.hierarchies, table.sensitive_columns
     columns = [name for name in table.schema if name not in table.declared]
     rows = pl.concat([chunk.sample(fraction=limit / table.rows, seed=0) for chunk in table.held.chunks(columns)])
@@ -303,7 +306,7 @@ def methods_table(compared: Mapping[str, Any]) -> CardTable:
     """Format a stored comparison (:meth:`MethodComparison.as_dict`) as a table for display; the chosen method is marked."""
     rows = [
         (
-            _told(entry["method"]) + (" (chosen)" if index == compared["chosen"] else ""),
+            _method_text(entry["method"]) + (" (chosen)" if index == compared["chosen"] else ""),
             "-" if entry["loss"] is None else f"{entry['loss']:.3f}",
             ", ".join(entry["suppressed_columns"]) or ("-" if entry["loss"] is None else "none"),
             entry["left_out"],
@@ -316,7 +319,7 @@ def methods_table(compared: Mapping[str, Any]) -> CardTable:
     return CardTable(headings, rows, f"Methods compared{note} (internal; do not publish)")
 
 
-def _told(method: Mapping[str, Any]) -> str:
+def _method_text(method: Mapping[str, Any]) -> str:
     """Return a method's name with the parameters that distinguish it from the other candidates."""
     parameters = [str(method[name]) for name in ("values", "split") if name in method]
     if "effort" in method:

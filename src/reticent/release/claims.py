@@ -87,14 +87,14 @@ def check_claims(
     ``earlier`` releases, and all claims after the deadline of the ``context``.
     """
     yield from _check_links(side)
-    claims, reference, sound = read_claims(side.certificate), declared_reference(side), True
+    claims, reference, is_reference_valid = read_claims(side.certificate), declared_reference(side), True
     scope = scope_of(side.manifest)
     linked = side.form.judges_links and side.manifest.named("pseudonym")
     people_shown = side.manifest.unit == "row" or bool(linked)
     if reference:
-        fits = _check_reference(side, reference)
-        sound = fits.status == "holds"
-        yield fits
+        reference_check = _check_reference(side, reference)
+        is_reference_valid = reference_check.status == "holds"
+        yield reference_check
     for number, claim in enumerate(claims):
         context.step("judging claims", number, len(claims), claim.text)
         definition, name = claim.definition, f"claim {claim.text}"
@@ -105,20 +105,22 @@ def check_claims(
         status: Status = "not re-checked"
         if context.late:
             detail = "The time limit was reached."
-        elif definition.needs_reference and not sound:
+        elif definition.needs_reference and not is_reference_valid:
             detail = "It compares with the whole table's histogram, but the certificate declares another one."
         else:
             status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
         by_rows = status != "not re-checked" and not people_shown and definition.counts_people
         # Report only what was recomputed: the files show records, not people.
-        shown = replace(scope, unit="record") if by_rows else scope
-        sentence = covers(definition, shown, side.certificate.get("reference"))
+        claim_scope = replace(scope, unit="record") if by_rows else scope
+        sentence = covers(definition, claim_scope, side.certificate.get("reference"))
         name = f"{name}, counting rows" if by_rows else name
-        part = definition.shown_part() if isinstance(definition, HistoryDefinition) and status == "holds" else None
-        promised = Promised(definition, shown, side.certificate.get("reference")) if part is None else None
-        yield Check(name, status, detail, True, sentence if part is None else part.shown, promised)
-        if part is not None:
-            yield Check(f"{name}, all of it", "not re-checked", part.hidden, sentence=sentence)
+        shown_part = (
+            definition.shown_part() if isinstance(definition, HistoryDefinition) and status == "holds" else None
+        )
+        promised = Promised(definition, claim_scope, side.certificate.get("reference")) if shown_part is None else None
+        yield Check(name, status, detail, True, sentence if shown_part is None else shown_part.shown, promised)
+        if shown_part is not None:
+            yield Check(f"{name}, all of it", "not re-checked", shown_part.hidden, sentence=sentence)
     attested = side.form.attested(side)
     if attested:
         yield Check("mechanism", "not re-checked", attested)
@@ -147,42 +149,46 @@ def _check_links(side: PublicSide) -> Iterator[Check]:
             yield Check(f"pseudonym {column}", "holds", "It never repeats: no rows are linked by it.")
 
 
-def _judged(about: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
-    definition = about.definition
-    refused = side.form.refusal(definition)
-    if refused is not None:
-        return "fails", refused
+def _judged(request: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
+    """Judge one claim on the published files: its status, and the reason or the values achieved.
+
+    A claim that the files cannot show is "not re-checked", with the reason; one that the format refuses fails.
+    """
+    definition = request.definition
+    refusal = side.form.refusal(definition)
+    if refusal is not None:
+        return "fails", refusal
     if side.manifest.quasi_sets is not None and any(
         isinstance(part, GroupDefinition) and part.own_family for part in definition.parts()
     ):
         return "fails", f"{definition} {NOT_WITH_SETS}"
     if not definition.shown_by_files:
         return "not re-checked", "It depends on the people's own requests, which are not published."
-    if isinstance(definition, HistoryDefinition) and about.earlier is None and not definition.judged_alone:
+    if isinstance(definition, HistoryDefinition) and request.earlier is None and not definition.judged_alone:
         return "not re-checked", "It is about a series of releases. Verify all of its folders together, first to last."
-    unfit = _unfit(about.people, side.manifest.named("quasi")) if definition.needs_population else None
+    unfit = _unfit(request.people, side.manifest.named("quasi")) if definition.needs_population else None
     if unfit is not None:
         return "not re-checked", unfit
     if side.manifest.unit != "row" and definition.counts_people and definition.needs_population:
         return "not re-checked", "It compares people, but the published files show rows."
     compared = columns_compared(definition, side.manifest.named("sensitive"))
-    missing = [column for column in compared if column not in about.reference]
+    missing = [column for column in compared if column not in request.reference]
     if missing:
         return "fails", f"The histogram of {missing[0]!r}, with which it compares, was not published."
     try:
-        evidence = side.form.evidence(side, about)
-        hidden = definition.not_shown(evidence) if isinstance(definition, GroupDefinition) else None
-        if hidden is not None:
-            return "not re-checked", hidden
-        found = judge(definition, evidence)
+        evidence = side.form.evidence(side, request)
+        missing_evidence = definition.not_shown(evidence) if isinstance(definition, GroupDefinition) else None
+        if missing_evidence is not None:
+            return "not re-checked", missing_evidence
+        judgements = judge(definition, evidence)
     except ReticentError as error:
         return "fails", str(error)
-    told = verdict(definition, found)
-    if not told.holds:
-        return "fails", told.witness.text if told.witness is not None else "It does not hold."
-    values = dict.fromkeys(_shown(each.value) for each in found if each.about != SUPPRESSED_RECORDS)
-    shown = "plan" if definition.kind == "plan" else "rows"
-    return "holds", f"Recomputed from the published {shown}; achieved: {'; '.join(values)}."
+    assessment = verdict(definition, judgements)
+    if not assessment.holds:
+        return "fails", assessment.witness.text if assessment.witness is not None else "It does not hold."
+    values = dict.fromkeys(_shown(each.value) for each in judgements if each.about != SUPPRESSED_RECORDS)
+    source = "plan" if definition.kind == "plan" else "rows"
+    return "holds", f"Recomputed from the published {source}; achieved: {'; '.join(values)}."
 
 
 def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
@@ -200,10 +206,10 @@ def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
     """Check that the histogram contains every published value at least as often, and that all columns count the same number of rows."""
     try:
-        left_out = {int(whole.unpublished(side.groups).sum()) for whole in reference.values()}
+        suppressed_counts = {int(whole.unpublished(side.groups).sum()) for whole in reference.values()}
     except DataError as error:
         return Check("reference", "fails", str(error))
-    if len(left_out) > 1:
+    if len(suppressed_counts) > 1:
         return Check("reference", "fails", "The histograms count different numbers of rows.")
     if {whole.of for whole in reference.values()} == {"published rows"}:
         return Check(

@@ -40,21 +40,22 @@ class ComputableColumns:
         secret = tuple(table.sensitive)
         if not table.quasi or not (table.declared or secret) or all(part.kind == "plan" for part in definition.parts()):
             return cls({}, {})
-        found = relations_in(table, [*table.declared, *secret], [*table.quasi, *table.declared])
+        relations = relations_in(table, [*table.declared, *secret], [*table.quasi, *table.declared])
         sets = table.quasi_sets or (tuple(table.quasi),)
-        formulas = [each for each in found if each.kind != "lookup"]
-        every = [follows(known, found) for known in sets]
-        plain = [follows(known, formulas) for known in sets]
-        return cls(_chosen(every, tuple(table.declared)), _chosen(plain, secret))
+        # A lookup table contains the secret values themselves, so a secret must follow by a formula.
+        formulas = [each for each in relations if each.kind != "lookup"]
+        closures = [follows(known_columns, relations) for known_columns in sets]
+        closures_by_formula = [follows(known_columns, formulas) for known_columns in sets]
+        return cls(_chosen(closures, tuple(table.declared)), _chosen(closures_by_formula, secret))
 
     @staticmethod
     def declared_in(table: Table) -> Columns:
         """Return the declared columns of a table that follow from its quasi columns."""
         if not table.declared or not table.quasi:
             return ()
-        found = relations_in(table, list(table.declared), [*table.quasi, *table.declared])
+        relations = relations_in(table, list(table.declared), [*table.quasi, *table.declared])
         sets = table.quasi_sets or (tuple(table.quasi),)
-        return tuple(_chosen([follows(known, found) for known in sets], tuple(table.declared)))
+        return tuple(_chosen([follows(known, relations) for known in sets], tuple(table.declared)))
 
     def check_secrets(self, definition: Definition) -> None:
         """Refuse a guarantee about a sensitive column that an adversary can compute."""
@@ -71,20 +72,23 @@ class ComputableColumns:
 
     def marked(self, manifest: Manifest) -> Manifest:
         """Return the manifest with the columns from which others can be computed."""
-        found = {**self.declared, **self.sensitive}
+        computable = {**self.declared, **self.sensitive}
         columns = tuple(
-            replace(each, computable=found[each.name][0]) if each.name in found else each for each in manifest.columns
+            replace(each, computable=computable[each.name][0]) if each.name in computable else each
+            for each in manifest.columns
         )
         return replace(manifest, columns=columns)
 
     def check_classes(self, side: PublicSide, claims: Sequence[Definition]) -> None:
         """Refuse computable columns that make a class of records fail a claim."""
-        found = {**self.declared, **self.sensitive}
-        failing = failing_records(side, claims, tuple(found))
+        computable = {**self.declared, **self.sensitive}
+        failing = failing_records(side, claims, tuple(computable))
         if not failing.records:
             return
-        worst = next((name for name in found if failing_records(side, claims, (name,)).records), next(iter(found)))
-        sources, relation = found[worst]
+        worst = next(
+            (name for name in computable if failing_records(side, claims, (name,)).records), next(iter(computable))
+        )
+        sources, relation = computable[worst]
         role = "declared" if worst in self.declared else "sensitive"
         raise PolicyError(
             f"The {role} column {relation.words}: an adversary who knows {_listed(sources)}, which counts as known, can compute it, so it counts as known too. Together with the quasi columns it makes "
@@ -97,14 +101,19 @@ class ComputableColumns:
 
 def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[str, tuple[Columns, ColumnRelation]]:
     """Return the closure of the ``known`` columns under the relations: each derived column with the known columns it needs and its relation."""
-    taken: dict[str, Columns] = {name: (name,) for name in known}
-    found: dict[str, tuple[Columns, ColumnRelation]] = {}
+    sources_of: dict[str, Columns] = {name: (name,) for name in known}
+    derived: dict[str, tuple[Columns, ColumnRelation]] = {}
     while True:
-        new = next((each for each in relations if each.derived not in taken and set(each.sources) <= set(taken)), None)
-        if new is None:
-            return found
-        taken[new.derived] = tuple(dict.fromkeys(name for source in new.sources for name in taken[source]))
-        found[new.derived] = taken[new.derived], new
+        applicable = next(
+            (each for each in relations if each.derived not in sources_of and set(each.sources) <= set(sources_of)),
+            None,
+        )
+        if applicable is None:
+            return derived
+        sources_of[applicable.derived] = tuple(
+            dict.fromkeys(name for source in applicable.sources for name in sources_of[source])
+        )
+        derived[applicable.derived] = sources_of[applicable.derived], applicable
 
 
 @dataclass(frozen=True)
@@ -116,22 +125,25 @@ class FailingRecords:
 
 
 def failing_records(side: PublicSide, claims: Sequence[Definition], known: Columns) -> FailingRecords:
-    """Count the published records in classes that fail a claim; a class has equal quasi labels and equal values in the ``known`` columns."""
-    shown = side.form.record_classes(side.manifest)
+    """Count the published records in classes that fail a claim, and those in classes of one record.
+
+    Records of a class have equal quasi labels and equal values in the ``known`` columns.
+    """
+    record_classes = side.form.record_classes(side.manifest)
     parts = [part for claim in claims for part in _of_classes(claim)]
-    if shown is None or not parts:
+    if record_classes is None or not parts:
         return FailingRecords()
-    table, labels = shown
-    held = side.rows[table]
-    known = tuple(name for name in known if name in held.schema)
+    table, labels = record_classes
+    class_rows = side.rows[table]
+    known = tuple(name for name in known if name in class_rows.schema)
     if not known:
         return FailingRecords()
-    sensitive = [name for name in side.manifest.named("sensitive") if name in held.schema and name not in known]
-    rows, times = held.counted([*labels, *known, *sensitive])
-    number, columns = unused("class", rows.columns), [*labels, *known]
-    classes = rows.select(columns).unique(maintain_order=True).with_row_index(number)
-    numbered = rows.join(classes, on=columns, how="left", nulls_equal=True, maintain_order="left")
-    groups: Groups = AdversaryView.in_rows(numbered, times, {}, sensitive, number).true_groups
+    sensitive = [name for name in side.manifest.named("sensitive") if name in class_rows.schema and name not in known]
+    rows, times = class_rows.counted([*labels, *known, *sensitive])
+    class_column, columns = unused("class", rows.columns), [*labels, *known]
+    classes = rows.select(columns).unique(maintain_order=True).with_row_index(class_column)
+    rows_with_class = rows.join(classes, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    groups: Groups = AdversaryView.in_rows(rows_with_class, times, {}, sensitive, class_column).true_groups
     failing = np.zeros(len(groups), dtype=bool)
     for part in parts:
         if not part.needs_sensitive or part.guarded(tuple(sensitive)):

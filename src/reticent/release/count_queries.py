@@ -173,9 +173,10 @@ def count_labels(
 
 
 def _known_estimator(estimator: str) -> Estimator:
-    for known in ESTIMATORS:
-        if estimator == known:
-            return known
+    """Return the estimator of this name; refused if there is none."""
+    for name in ESTIMATORS:
+        if estimator == name:
+            return name
     raise PolicyError(
         f"There is no estimator {estimator!r}.{did_you_mean(estimator, ESTIMATORS)} Choose 'uniform' or 'intersect'."
     )
@@ -193,6 +194,7 @@ def domains_of(
 
 
 def _domain(name: str, kind: str | None, declared: Sequence[Any] | None, may_miss: bool) -> Domain | None:
+    """Return the domain of a column from its type and declared values; None if neither is known."""
     if kind is None:
         return None if declared is None else Domain.of_series(pl.Series(name, list(declared)))
     if kind not in list(ValueType):

@@ -65,24 +65,27 @@ class DeclaredColumns:
 
     @classmethod
     def of(cls, side: PublicSide, claims: Sequence[Definition]) -> DeclaredColumns:
-        """Count in the published rows."""
+        """Count, for each declared column and for all together, how many published records it makes unique or rare.
+
+        ``k`` is the claimed group size: records in classes of fewer than ``k`` are few. Declared columns count as unknown.
+        """
         manifest, k = side.manifest, claimed_k(claims)
         columns = [column for column in manifest.columns if column.role == "declared"]
         reasons = {column.name: column.reason for column in columns}
         computable = {column.name: column.computable for column in columns if column.computable}
-        shown, names = side.form.record_classes(manifest), tuple(reasons)
+        record_classes, names = side.form.record_classes(manifest), tuple(reasons)
         if not names:
             return cls({}, DeclaredFigures(0, 0), side.height, k, {})
-        if shown is None:
+        if record_classes is None:
             unknown = DeclaredFigures(None, None)
             return cls(dict.fromkeys(names, unknown), unknown, side.height, k, reasons, computable)
-        table, labels = shown
-        rows, single = side.rows[table], [(name,) for name in names]
-        sizes, values = class_sizes(rows, labels, [*single, names]), class_sizes(rows, (), single)
-        figures = {columns: DeclaredFigures.of(found, k) for columns, found in sizes.items()}
+        table, labels = record_classes
+        rows, single_columns = side.rows[table], [(name,) for name in names]
+        sizes, values = class_sizes(rows, labels, [*single_columns, names]), class_sizes(rows, (), single_columns)
+        figures = {columns: DeclaredFigures.of(class_sizes_found, k) for columns, class_sizes_found in sizes.items()}
         links = tuple(name for name in names if _may_link(values[name,], len(sizes[name,])))
-        each = {name: figures[name,] for name in names}
-        return cls(each, figures[names], side.height, k, reasons, computable, links)
+        figures_by_name = {name: figures[name,] for name in names}
+        return cls(figures_by_name, figures[names], side.height, k, reasons, computable, links)
 
     @classmethod
     def stated(cls, certificate: Mapping[str, Any]) -> DeclaredColumns:
@@ -124,6 +127,7 @@ class DeclaredColumns:
         return [told for figures, told in self._figures() if figures.few != 0 or _LINK in told]
 
     def _figures(self) -> Iterator[tuple[DeclaredFigures, str]]:
+        """Yield for every declared column, and for all together, the figures and a sentence about them."""
         for name, each in self.each.items():
             because = f"because the publisher declares it unknown ({self.reasons[name]})"
             computed = ""
@@ -132,12 +136,18 @@ class DeclaredColumns:
                 computed = f" It can be computed from {sources}: the guarantees hold for an attacker who does so, too."
             if name in self.links:
                 computed += _LINK
-            yield each, f"The column {name!r} does not count as known, {because}. {self._told(each, 'it')}{computed}"
+            yield (
+                each,
+                f"The column {name!r} does not count as known, {because}. {self._sentence(each, 'it')}{computed}",
+            )
         if len(self.each) > 1:
-            all_of_them = f"{len(self.each)} columns are declared unknown. {self._told(self.together, 'all of them')}"
+            all_of_them = (
+                f"{len(self.each)} columns are declared unknown. {self._sentence(self.together, 'all of them')}"
+            )
             yield self.together, all_of_them
 
-    def _told(self, figures: DeclaredFigures, known: str) -> str:
+    def _sentence(self, figures: DeclaredFigures, known: str) -> str:
+        """Return a sentence about the records that are unique or rare to an adversary who also knows the declared columns."""
         if figures.unique is None:
             return "How many records it tells apart was not counted, since rows are not true rows."
         return (

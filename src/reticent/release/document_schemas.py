@@ -22,8 +22,8 @@ def shipped_schema(name: str) -> dict[str, Any]:
     if name not in schema_names():
         raise DataError(f"There is no schema {name!r}. There are: {', '.join(schema_names())}.")
     content = files("reticent.release").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(content)
-    return found
+    schema: dict[str, Any] = json.loads(content)
+    return schema
 
 
 def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
@@ -37,12 +37,14 @@ def check_structure(document: Mapping[str, Any], name: SchemaName) -> None:
         model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        *above, last = first["loc"]
+        *parents, entry = first["loc"]
         where = f"{name}.json" + "".join(
-            f", {step!r}" if isinstance(step, str) else f", entry {step + 1}" for step in above
+            f", {step!r}" if isinstance(step, str) else f", entry {step + 1}" for step in parents
         )
         if first["type"] in ("missing", "extra_forbidden"):
-            raise DataError(f"{where}: the entry {last!r} is missing or unexpected.") from None
-        given = first["input"]
-        told = f", but it is {given!r}" if isinstance(given, str | int | float | None) and len(str(given)) < 100 else ""
-        raise DataError(f"{where}: the entry {last!r} is wrong ({first['msg']}{told}).") from None
+            raise DataError(f"{where}: the entry {entry!r} is missing or unexpected.") from None
+        value = first["input"]
+        value_text = (
+            f", but it is {value!r}" if isinstance(value, str | int | float | None) and len(str(value)) < 100 else ""
+        )
+        raise DataError(f"{where}: the entry {entry!r} is wrong ({first['msg']}{value_text}).") from None

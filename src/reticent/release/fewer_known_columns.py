@@ -57,14 +57,14 @@ def any_columns_offer(
         loss_of_all = float(utility_of(method.draft(table, demand, context))["loss"])
     except Infeasible:
         return None
-    for many in sorted(known, reverse=True):
-        if many >= len(table.quasi):
+    for known_count in sorted(known, reverse=True):
+        if known_count >= len(table.quasi):
             continue
-        definition = cast(AnyColumns, closed(AnyColumns(many, demand), table))
+        definition = cast(AnyColumns, closed(AnyColumns(known_count, demand), table))
         draft = method.draft(table, definition, context)
         loss = float(utility_of(draft)["loss"])
         if loss < _WORTH * loss_of_all:
             groups = adversary_view_of(draft).labelled_groups
-            beyond = numbers_beyond(many, len(table.quasi))
+            beyond = numbers_beyond(known_count, len(table.quasi))
             return AnyColumnsOffer(definition, loss, loss_of_all, {each: unique_share(groups, each) for each in beyond})
     return None

@@ -226,8 +226,8 @@ class GroupFormat(Format):
         )
         compared = columns_compared(about.definition, public.manifest.named("sensitive"))
         # Histograms of several columns are combined; if one is missing, the published rows are the reference for all.
-        with_reference = compared if all(column in about.reference for column in compared) else ()
-        reference = {name: about.reference[name].counts for name in with_reference}
+        columns_with_reference = compared if all(column in about.reference for column in compared) else ()
+        reference = {name: about.reference[name].counts for name in columns_with_reference}
         views = {quasi: view.known(quasi) for quasi in (*view.sets, *own_sets(about.definition))}
         if about.definition.needs_population and about.people is not None:
             views = {quasi: view_of_set.with_population(about.people) for quasi, view_of_set in views.items()}
@@ -294,6 +294,10 @@ class GroupFormat(Format):
         return {"kinds": kinds, "domains": public.manifest.domains, "may_miss": True}
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's entry for every public column: its role, type, labels of quasi columns, and declared reason.
+
+        Refused if a column of the format's own has the name of a column of the table.
+        """
         main, own_roles = rows[self._labels_in], self.own_columns(draft, list(table.sensitive))
         for name in own_roles:
             if name in table.schema:
@@ -309,7 +313,7 @@ class GroupFormat(Format):
                 name,
                 own_roles.get(name) or role_of(table, name),
                 ValueType.published(dtype),
-                coarsened=_told(table, name),
+                coarsened=_coarsening_of(table, name),
                 reason=None if name in own_roles else table.declared.get(name),
             )
             for name, dtype in types_by_name.items()
@@ -332,16 +336,18 @@ class GroupFormat(Format):
         return {}
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
+        """Return the columns of a draft that was not published: roles as far as the draft knows them."""
         sensitive = [column.name for column in draft.evidence.published.domain.columns]
-        own = self.own_columns(draft, sensitive)
-        listed = {name: dtype for rows in draft.tables.values() for name, dtype in rows.schema.items()}
-        roles = {**dict.fromkeys(draft.meanings, "quasi"), **dict.fromkeys(sensitive, "sensitive"), **own}
+        own_roles = self.own_columns(draft, sensitive)
+        types_by_name = {name: dtype for rows in draft.tables.values() for name, dtype in rows.schema.items()}
+        roles = {**dict.fromkeys(draft.meanings, "quasi"), **dict.fromkeys(sensitive, "sensitive"), **own_roles}
         return tuple(
             ManifestColumn(name, roles.get(name, "declared"), ValueType.published(dtype), draft.meanings.get(name, {}))
-            for name, dtype in listed.items()
+            for name, dtype in types_by_name.items()
         )
 
     def _quasi_column(self, table: Table, draft: Draft, series: pl.Series) -> ManifestColumn:
+        """Return the manifest's entry for a quasi column: the labels that occur with their meanings, and its declared domain."""
         name = series.name
         meanings = draft.meanings.get(name, {})
         labels = {label: meanings[label] for label in labels_of(series, meanings) if label in meanings}
@@ -351,6 +357,7 @@ class GroupFormat(Format):
         return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.shows, declared)
 
     def check(self, public: PublicSide) -> None:
+        """Check that quasi columns are published in the way of this format, and that labels and manifest agree."""
         if any(column.published != self.shows for column in public.manifest.columns if column.role == "quasi"):
             raise DataError(
                 f"manifest.json: the quasi columns of a release of format {self.name!r} are published as {self.shows}."
@@ -454,7 +461,7 @@ def _percent(share: Fraction) -> str:
     return "less than 0.1 %" if share < Fraction(1, 1000) else f"{float(100 * share):.1f} %"
 
 
-def _told(table: Table, name: str) -> dict[str, Any] | None:
+def _coarsening_of(table: Table, name: str) -> dict[str, Any] | None:
     """Return the public description of how a column was rounded."""
     coarsening = table.coarsen.get(name)
     return None if coarsening is None else coarsening.told()

@@ -23,13 +23,13 @@ def measured_utility(table: Table, definition: Definition, draft: Draft) -> tupl
     bound are 0.
     """
     utility = utility_of(draft)
-    figures, losses, counted = dict(utility), utility.loss_by_column, draft.counted
-    if "loss" not in figures or counted is None or not isinstance(definition, GroupDefinition):
+    figures, losses, frequencies = dict(utility), utility.loss_by_column, draft.counted
+    if "loss" not in figures or frequencies is None or not isinstance(definition, GroupDefinition):
         return MeasuredUtility(figures), losses
     summary = utility.summary
-    exact = summary is not None and summary.exact
-    bounded = partial(_nothing_lost if exact else bound_under, table, definition, counted)
-    return MeasuredUtility(figures, bounded, is_quick(counted)), losses
+    is_lossless = summary is not None and summary.exact
+    lower_bound = partial(_nothing_lost if is_lossless else bound_under, table, definition, frequencies)
+    return MeasuredUtility(figures, lower_bound, is_quick(frequencies)), losses
 
 
 def bound_under(
@@ -51,27 +51,27 @@ def _nothing_lost(
 
 def _demands(table: Table, definition: GroupDefinition, counted: FrequencySet) -> Iterator[GroupDemand]:
     """Yield the requirements on the groups in each adversary's view. For adversaries who know any subset of a given size, disjoint subsets of that size are used."""
-    places = {name: place for place, name in enumerate(table.quasi)}
+    index_of = {name: index for index, name in enumerate(table.quasi)}
     sets = table.quasi_sets if table.quasi_sets is not None else (tuple(table.quasi),)
-    for names, wanted in by_set(definition, sets):
-        columns = tuple(dict.fromkeys(places[name] for name in names))
-        for part in wanted.parts():
-            if isinstance(part, AnyColumns):
-                rows, values = part.demand.least_rows(), _values(part.demand, counted)
-                for start in range(0, len(columns), part.known):
-                    yield GroupDemand(columns[start : start + part.known], rows, values)
-        yield GroupDemand(columns, wanted.least_rows(), _values(wanted, counted))
+    for names, required in by_set(definition, sets):
+        columns = tuple(dict.fromkeys(index_of[name] for name in names))
+        for conjunct in required.parts():
+            if isinstance(conjunct, AnyColumns):
+                rows, values = conjunct.demand.least_rows(), _values(conjunct.demand, counted)
+                for start in range(0, len(columns), conjunct.known):
+                    yield GroupDemand(columns[start : start + conjunct.known], rows, values)
+        yield GroupDemand(columns, required.least_rows(), _values(required, counted))
 
 
 def _values(definition: GroupDefinition, counted: FrequencySet) -> Mapping[str, int]:
     """The minimum number of distinct values per group for each sensitive column."""
-    needed: dict[str, int] = {}
+    minimum_by_column: dict[str, int] = {}
     relaxed = definition.relaxation()
     for part in () if relaxed is None else relaxed.parts():
         if isinstance(part, DistinctLDiversity):
             names = [column.name for column in counted.domain.columns] if part.column is None else [part.column]
-            needed.update({name: max(part.l, needed.get(name, 1)) for name in names})
-    return needed
+            minimum_by_column.update({name: max(part.l, minimum_by_column.get(name, 1)) for name in names})
+    return minimum_by_column
 
 
 def _judged_alone(table: Table, definition: GroupDefinition, counted: FrequencySet) -> GroupDefinition | None:

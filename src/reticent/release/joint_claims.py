@@ -18,7 +18,11 @@ class Promised(NamedTuple):
 
 
 def beside_each_other(claims: Sequence[Definition], scope: ClaimScope) -> ClaimScope:
-    """Return the scope of claims made together: one claim may rule out what another leaves open."""
+    """Return the scope of claims made together: one claim may rule out what another leaves open.
+
+    ``several`` are the sensitive columns for which some claim leaves several values open, ``bounded`` those whose shares
+    one bounds, ``crowd`` the largest group size that one requires.
+    """
 
     def leaving(least: Openness) -> tuple[str, ...]:
         return tuple(name for name in scope.sensitive if any(claim.leaves_open(name) >= least for claim in claims))
@@ -36,21 +40,23 @@ def joined_promises(promised: Iterable[Promised]) -> list[Promised]:
 
 def same_promises(promised: Sequence[Promised]) -> list[list[int]]:
     """Return the indexes of claims that differ only in their column, grouped and in order of first occurrence."""
-    found: dict[object, list[int]] = {}
-    for place, each in enumerate(promised):
-        every: Any = each.definition
-        named = getattr(every, "column", None) is not None
-        found.setdefault((replace(every, column=None), each.scope) if named else place, []).append(place)
-    return list(found.values())
+    indexes_by_promise: dict[object, list[int]] = {}
+    for index, promise in enumerate(promised):
+        definition: Any = promise.definition
+        is_for_column = getattr(definition, "column", None) is not None
+        indexes_by_promise.setdefault(
+            (replace(definition, column=None), promise.scope) if is_for_column else index, []
+        ).append(index)
+    return list(indexes_by_promise.values())
 
 
 def joined_promise(same: Sequence[Promised]) -> Promised:
-    """Merge claims that differ only in their column."""
+    """Merge claims that differ only in their column: one claim about these columns, or about all sensitive ones."""
     first = same[0]
-    every: Any = first.definition
-    named = tuple(cast(Any, each.definition).column for each in same) if len(same) > 1 else ()
-    if len(set(named)) < 2:
+    definition: Any = first.definition
+    columns = tuple(cast(Any, each.definition).column for each in same) if len(same) > 1 else ()
+    if len(set(columns)) < 2:
         return first
-    whole = set(named) == set(first.scope.sensitive)
-    about = replace(first.scope, about=None if whole else named)
-    return first._replace(definition=replace(every, column=None), scope=about)
+    covers_all = set(columns) == set(first.scope.sensitive)
+    about = replace(first.scope, about=None if covers_all else columns)
+    return first._replace(definition=replace(definition, column=None), scope=about)

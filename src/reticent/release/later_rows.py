@@ -60,10 +60,14 @@ def apply(scheme: Any, frame: Any, unseen: Unseen = "error") -> Any:
 
 
 def _applied(recoding: Recoding, unseen: Unseen, rows: pl.DataFrame) -> pl.DataFrame:
-    labels, kept = recoding.place(rows, unseen)
-    there = {name: coarsening for name, coarsening in recoding.carried.items() if name in rows.columns}
+    """Recode new rows: labels of the rows that were not suppressed, and their carried columns, rounded as published."""
+    labels, is_kept = recoding.place(rows, unseen)
+    coarsenings = {name: coarsening for name, coarsening in recoding.carried.items() if name in rows.columns}
     return labels.with_columns(
-        [_coarse(settled(rows[name].filter(pl.Series(kept))), coarsening) for name, coarsening in there.items()]
+        [
+            _coarse(settled(rows[name].filter(pl.Series(is_kept))), coarsening)
+            for name, coarsening in coarsenings.items()
+        ]
     )
 
 
@@ -74,11 +78,12 @@ def _coarse(values: pl.Series, coarsening: Coarsening | None) -> pl.Series:
     return coarsening.of(values).cast(coarsening.type_of(values.dtype))
 
 
-def _recoding_of(given: Any) -> Recoding:
-    if isinstance(given, Recoding):
-        return given
-    if isinstance(given, str | Path):
-        path = Path(given)
+def _recoding_of(source: Any) -> Recoding:
+    """Return the recoding of a release, a draft, the folder of a saved release, or its file."""
+    if isinstance(source, Recoding):
+        return source
+    if isinstance(source, str | Path):
+        path = Path(source)
         candidates = [path / "private" / RECODING, path / RECODING] if path.is_dir() else [path]
         for candidate in candidates:
             if candidate.is_file():
@@ -86,15 +91,16 @@ def _recoding_of(given: Any) -> Recoding:
         raise DataError(
             f"There is no recoding at {str(path)!r}: pass the folder of a saved release, or its {RECODING}."
         )
-    recoding = getattr(given if isinstance(given, Draft) else getattr(given, "private", None), "recoding", None)
+    recoding = getattr(source if isinstance(source, Draft) else getattr(source, "private", None), "recoding", None)
     if isinstance(recoding, Recoding):
         return recoding
     raise PolicyError(
-        f"A {type(given).__name__} has no recoding; pass a group-based release, its folder, or its {RECODING}."
+        f"A {type(source).__name__} has no recoding; pass a group-based release, its folder, or its {RECODING}."
     )
 
 
 def _read(path: Path) -> Recoding:
+    """Read a recoding from its JSON file and the Parquet file of its points beside it."""
     payload = parsed(read_document(path), str(path))
     points = path.with_name(POINTS)
     if not points.is_file():

@@ -237,6 +237,7 @@ class _ManifestReader:
 
 
 def _column(reader: _ManifestReader) -> ManifestColumn:
+    """Parse one column of a manifest; an invalid entry raises a :class:`DataError`."""
     name, role, type_name = (reader.get(field, str) for field in ("name", "role", "type"))
     if type_name not in list(ValueType):
         raise DataError(f"{reader.where}: type must be one of {', '.join(ValueType)}, but it is {type_name!r}.")
@@ -256,6 +257,7 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
 
 
 def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
+    """Parse how many rows of a person an adversary may know, and what was judged; None if the manifest does not state it."""
     if "known_rows" not in reader.payload:
         return None
     payload = reader.get("known_rows", dict)
@@ -273,6 +275,7 @@ def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:
 
 
 def _read_coarsened(reader: _ManifestReader) -> Mapping[str, Any] | None:
+    """Parse how a column was rounded; None if it was not."""
     if "coarsened" not in reader.payload:
         return None
     try:
@@ -298,6 +301,7 @@ def _is_run(domain: Sequence[Any]) -> bool:
 
 
 def _read_domain(reader: _ManifestReader, kind: ValueType) -> Sequence[Any] | None:
+    """Parse the declared domain of a column: a range of integers or a list of values; None if none is declared."""
     if reader.payload.get("domain") is None:
         return None
     payload = reader.get("domain", dict)

@@ -25,23 +25,30 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     line; methods that lack them, or do not accept their values, are not tried.
     """
     given = parameters or {}
-    small = table.rows * len(table.quasi) ** 2 <= _SMALL
-    ways: list[Method] = []
+    is_small = table.rows * len(table.quasi) ** 2 <= _SMALL
+    methods: list[Method] = []
     refusals: list[PolicyError] = []
     candidates = DEFAULTS_FOR_LINKED_ROWS if table.linked else DEFAULTS
-    for name, own in candidates:
-        if not set(given) <= set(parameters_of("method", name)) or ("split" in own and not small):
+    for name, defaults in candidates:
+        # Splitting into many small groups is slow, so it is tried on small tables only.
+        if not set(given) <= set(parameters_of("method", name)) or ("split" in defaults and not is_small):
             continue
         try:
-            way = method_from(name, {**own, **given})
+            method = method_from(name, {**defaults, **given})
         except PolicyError as refusal:
             refusals.append(refusal)
             continue
-        if way not in ways:
-            ways.append(way)
-    if not ways and refusals:
+        if method not in methods:
+            methods.append(method)
+    if not methods and refusals:
         raise refusals[-1]
-    return Cheapest(tuple(ways)) if len(ways) > 1 else ways[0] if ways else method_from(candidates[0][0], given)
+    return (
+        Cheapest(tuple(methods))
+        if len(methods) > 1
+        else methods[0]
+        if methods
+        else method_from(candidates[0][0], given)
+    )
 
 
 def methods_compared(table: Table, definition: Definition, made: MethodCost, context: Context) -> dict[str, Any] | None:
@@ -53,9 +60,9 @@ def methods_compared(table: Table, definition: Definition, made: MethodCost, con
         return None
     method = method_from(made.name, {name: value for name, value in made.method.items() if name != "name"})
     values = made.method.get("values")
-    shown = {"values": values} if values in ("typical", "drawn") else None
-    found = default_method(table, definition, shown)
-    others = found.candidates if isinstance(found, Cheapest) else (found,)
+    parameters = {"values": values} if values in ("typical", "drawn") else None
+    default = default_method(table, definition, parameters)
+    others = default.candidates if isinstance(default, Cheapest) else (default,)
     compared = compared_with(made, method, others, table, definition, replace(context, memo={}))
     return None if compared is None else compared.as_dict()
 

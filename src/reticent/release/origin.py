@@ -57,33 +57,35 @@ class Origin:
 
     def judge(self, certificate: Mapping[str, Any]) -> OriginChecks:
         """Check the signatures, and the log if there is one. The log is checked first, since it proves when a certificate existed."""
-        logged, beside = self._judge_log(certificate) if self.log is not None else (None, ())
-        said = signatures_of(certificate)
-        signed = bool(said) and _are_valid(certificate, said)
+        logged, log_checks = self._judge_log(certificate) if self.log is not None else (None, ())
+        signatures = signatures_of(certificate)
+        signed = bool(signatures) and _are_valid(certificate, signatures)
         if "signature" in certificate and not signed:
-            first = Check("origin", "fails", _not_of_this(said))
+            origin_check = Check("origin", "fails", _not_of_this(signatures))
         elif self.trust is not None:
-            first = self._judge_by_trust(certificate, logged)
+            origin_check = self._judge_by_trust(certificate, logged)
         else:
-            first = self._judge_by_key(certificate, said)
-        asked = self.key is not None or self.trust is not None
-        return OriginChecks((first, *beside), signed, asked and first.status == "fails")
+            origin_check = self._judge_by_key(certificate, signatures)
+        is_required = self.key is not None or self.trust is not None
+        return OriginChecks((origin_check, *log_checks), signed, is_required and origin_check.status == "fails")
 
-    def _judge_by_key(self, certificate: Mapping[str, Any], said: list[Any]) -> Check:
-        if not said:
+    def _judge_by_key(self, certificate: Mapping[str, Any], signatures: list[Any]) -> Check:
+        """Check that the given key signed; without a key the origin cannot be proven, only named."""
+        if not signatures:
             if self.key is None:
                 text = "The certificate is not signed: it can be checked for consistency, but who made it cannot be proven."
                 return Check("origin", "not re-checked", text)
             return Check("origin", "fails", "The certificate is not signed, so the key cannot prove its origin.")
         if self.key is None:
-            keys = " and ".join(f"{each['public_key'][:16]}..." for each in said)
+            keys = " and ".join(f"{signature['public_key'][:16]}..." for signature in signatures)
             text = f"Signed with the key {keys}; give that publisher's key to prove the origin."
             return Check("origin", "not re-checked", text)
-        if not any(is_signed_by(unsigned(certificate), each, self.key) for each in said):
+        if not any(is_signed_by(unsigned(certificate), signature, self.key) for signature in signatures):
             return Check("origin", "fails", "The certificate was signed with another key.")
         return Check("origin", "holds", "Signed with the key that was given.")
 
     def _judge_by_trust(self, certificate: Mapping[str, Any], logged: str | None) -> Check:
+        """Check that enough holders of the trust file signed with keys that were valid when the certificate was made, or ``logged``."""
         from reticent.release.trust.signed_document import KeySignature
 
         assert self.trust is not None
@@ -132,6 +134,7 @@ class Origin:
 
 
 def _history(older: Any, remembered: Path | None) -> Check:
+    """Return whether the log is consistent with the head ``older``, read from the file ``remembered`` (None: no such file)."""
     if older is not None:
         return Check("log history", "holds", f"The log is consistent with the remembered head: {older.words}.")
     if remembered is not None:
@@ -145,50 +148,51 @@ def _history(older: Any, remembered: Path | None) -> Check:
 
 def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
     """Check the other releases of the data set: those that the log lists, and those that it should list."""
-    dataset, mine = certificate["ledger"]["dataset"], certificate["ledger"]["release"]
+    dataset, own_number = certificate["ledger"]["dataset"], certificate["ledger"]["release"]
     if dataset is None:
         text = "The data set has no name, so other releases of it cannot be found in the log."
         yield Check("other releases", "not re-checked", text)
         return
     listed = log.releases_of(dataset)
-    twice = [number for number, times in Counter(each.release for each in listed).items() if times > 1]
-    if twice:
-        text = f"The log has several certificates that are each release {twice[0]} of {dataset!r}: different recipients got different ones."
+    repeated_numbers = [number for number, times in Counter(each.release for each in listed).items() if times > 1]
+    if repeated_numbers:
+        text = f"The log has several certificates that are each release {repeated_numbers[0]} of {dataset!r}: different recipients got different ones."
         yield Check("other releases", "fails", text)
         return
-    own = certificate_hash(certificate)
-    others = [f"release {each.release} (made {each.created})" for each in listed if each.certificate != own]
+    own_hash = certificate_hash(certificate)
+    others = [f"release {each.release} (made {each.created})" for each in listed if each.certificate != own_hash]
     numbers = {each.release for each in listed}
-    absent = list(islice((number for number in range(1, mine) if number not in numbers), _MOST_NAMED))
-    told = (
+    missing_numbers = list(islice((number for number in range(1, own_number) if number not in numbers), _MOST_NAMED))
+    others_text = (
         f"Other releases of {dataset!r} in the log: {', '.join(others)}."
         if others
         else f"The log has no other release of {dataset!r}."
     )
-    if absent:
-        gone = f"Release {', '.join(map(str, absent))} came before this one and is not in the log: ask the publisher."
-        yield Check("other releases", "not re-checked", f"{told} {gone}")
+    if missing_numbers:
+        missing_text = f"Release {', '.join(map(str, missing_numbers))} came before this one and is not in the log: ask the publisher."
+        yield Check("other releases", "not re-checked", f"{others_text} {missing_text}")
     else:
-        yield Check("other releases", "holds", told)
+        yield Check("other releases", "holds", others_text)
 
 
-def _are_valid(certificate: Mapping[str, Any], said: list[Any]) -> bool:
+def _are_valid(certificate: Mapping[str, Any], signatures: list[Any]) -> bool:
     """True if each is a valid signature of this certificate, and they are sorted by key."""
-    if len(said) > _MOST_SIGNATURES or (isinstance(certificate["signature"], list) and len(said) < 2):
+    if len(signatures) > _MOST_SIGNATURES or (isinstance(certificate["signature"], list) and len(signatures) < 2):
         return False
     keys = []
-    for each in said:
-        stated = stated_key(each) if isinstance(each, dict) else None
-        if stated is None or not is_signed_by(unsigned(certificate), each, stated):
+    for signature in signatures:
+        stated_public_key = stated_key(signature) if isinstance(signature, dict) else None
+        if stated_public_key is None or not is_signed_by(unsigned(certificate), signature, stated_public_key):
             return False
-        keys.append(each["public_key"])
+        keys.append(signature["public_key"])
     return keys == sorted(set(keys))
 
 
-def _not_of_this(said: list[Any]) -> str:
+def _not_of_this(signatures: list[Any]) -> str:
+    """Return why the signatures are invalid."""
     return (
         "The signature does not belong to this certificate."
-        if len(said) < 2
+        if len(signatures) < 2
         else "The signatures must all be over this certificate, one for each key, sorted by key."
     )
 

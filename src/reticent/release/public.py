@@ -91,11 +91,11 @@ class PublicSide:
     @cached_property
     def seen(self) -> AdversaryView:
         """The adversary's view of the public tables; :func:`reticent.release.adversary_view_of` adds the certificate's disclosures."""
-        named = self.manifest.named("declared")
+        declared_names = self.manifest.named("declared")
         computable = tuple(
-            column.name for column in self.manifest.columns if column.name in named and column.computable
+            column.name for column in self.manifest.columns if column.name in declared_names and column.computable
         )
-        declared = {name: rows for rows in self.rows.values() for name in rows.schema if name in named}
+        declared = {name: rows for rows in self.rows.values() for name in rows.schema if name in declared_names}
         seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
         return replace(seen, sets=self.manifest.quasi_sets or seen.sets, declared=declared, computable=computable)
 
@@ -127,22 +127,22 @@ class _Loading(Mapping[str, pl.DataFrame]):
 
 def public_folder(path: str | Path) -> Path:
     """Return the public folder of a release: ``path/public``, or ``path`` itself if that is a public folder."""
-    place = Path(path)
-    for folder in (place / "public", place):
+    folder_path = Path(path)
+    for folder in (folder_path / "public", folder_path):
         if folder.is_dir() and ((folder / CERTIFICATE).exists() or folder.name == "public"):
             return folder
-    if not place.exists():
-        raise DataError(f"There is no release at {str(place)!r}.")
-    raise DataError(f"{str(place)!r} is not a release: it has no folder public/ with a {CERTIFICATE}.")
+    if not folder_path.exists():
+        raise DataError(f"There is no release at {str(folder_path)!r}.")
+    raise DataError(f"{str(folder_path)!r} is not a release: it has no folder public/ with a {CERTIFICATE}.")
 
 
 def open_certificate(path: str | Path) -> tuple[Path, dict[str, Any]]:
     """Return the certificate of a saved release and its file. Nothing else is read or checked."""
-    place = public_folder(path) / CERTIFICATE
+    certificate_path = public_folder(path) / CERTIFICATE
     try:
-        return place, read_certificate(read_document(place))
+        return certificate_path, read_certificate(read_document(certificate_path))
     except OSError as error:
-        raise DataError(f"{str(place)!r} cannot be read: {error.strerror}.") from None
+        raise DataError(f"{str(certificate_path)!r} cannot be read: {error.strerror}.") from None
 
 
 def read_files(folder: Path) -> dict[str, PublicFile]:
@@ -155,10 +155,10 @@ def read_files(folder: Path) -> dict[str, PublicFile]:
     for path in paths:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise DataError(f"public/{path.name} is not an ordinary file.")
-    large = not files_fit([path for path in paths if path.suffix in _STREAMED])
+    is_large = not files_fit([path for path in paths if path.suffix in _STREAMED])
     for path in paths:
         try:
-            files[path.name] = path if large and path.suffix in _STREAMED else _read(path)
+            files[path.name] = path if is_large and path.suffix in _STREAMED else _read(path)
         except OSError as error:
             raise DataError(f"public/{path.name} cannot be read: {error.strerror}.") from None
     return files

@@ -82,13 +82,13 @@ def read_rows(
     contents: Sequence[bytes], name: str, manifest: Manifest, *, small: int = _SMALL
 ) -> FrameRows | RepeatedRows:
     """Return the rows of all files of a table (:func:`read_table`); in a single file of more than ``small`` bytes repeated lines are parsed once."""
-    csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
+    is_large_csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
     try:
-        runs = csv_runs(contents[0], published_schema(name, manifest)) if csv else None
-        if runs is not None:
-            distinct = read_table(runs[0], name, manifest)
-            if distinct.height == len(runs[1]):
-                return RepeatedRows(CodedRows.of(distinct), runs[1])
+        rows_and_counts = csv_runs(contents[0], published_schema(name, manifest)) if is_large_csv else None
+        if rows_and_counts is not None:
+            distinct = read_table(rows_and_counts[0], name, manifest)
+            if distinct.height == len(rows_and_counts[1]):
+                return RepeatedRows(CodedRows.of(distinct), rows_and_counts[1])
     except (DataError, pl.exceptions.ComputeError):
         # Reported for all rows below.
         pass

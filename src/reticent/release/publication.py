@@ -106,47 +106,49 @@ def publish(
     request = Request.of(table, definition, method, files)
     keys = private_keys(signing_key)
     context = _context(context, insecure_seed, scratch)
-    book = _ledger(table, ledger)
-    if book is not None and table.dataset is not None:
-        context = replace(context, series=partial(book.state, table.dataset), ledger=book.secret.fingerprint)
+    open_ledger = _ledger(table, ledger)
+    if open_ledger is not None and table.dataset is not None:
+        context = replace(
+            context, series=partial(open_ledger.state, table.dataset), ledger=open_ledger.secret.fingerprint
+        )
     try:
-        made = judged_draft(request, context, partial(_require_recognised, table=table, given=ledger))
-        with made.spool.closed_on_error():
+        judged = judged_draft(request, context, partial(_require_recognised, table=table, given=ledger))
+        with judged.spool.closed_on_error():
             # From here on the ledger may have an entry, so the run can no longer be stopped.
             context.step("recording")
-            _charge_nameless(made.draft, table, ledger)
-            certificate, entry = _recorded(made, table, book, again, keys)
+            _charge_nameless(judged.draft, table, ledger)
+            certificate, entry = _recorded(judged, table, open_ledger, again, keys)
     except Cancelled as stopped:
         raise Cancelled(f"{stopped} Nothing was recorded and nothing was written.", stopped.stage) from None
     finally:
-        if book is not None and book is not ledger:
-            book.close()
-    side = made.side
-    return Release(PublicSide(side.manifest, certificate, side.rows), made.private, entry, _spool=made.spool)
+        if open_ledger is not None and open_ledger is not ledger:
+            open_ledger.close()
+    side = judged.side
+    return Release(PublicSide(side.manifest, certificate, side.rows), judged.private, entry, _spool=judged.spool)
 
 
 def _recorded(
-    made: JudgedDraft, table: Table, book: Ledger | None, again: bool, keys: tuple[Any, ...]
+    judged: JudgedDraft, table: Table, open_ledger: Ledger | None, again: bool, keys: tuple[Any, ...]
 ) -> tuple[dict[str, Any], Entry | None]:
     """Return the certificate of a draft and, if the data set has a name, its ledger entry, which reserves the release."""
-    draft, side, content = made.draft, made.side, made.side.certificate
-    prints = {
+    draft, side, content = judged.draft, judged.side, judged.side.certificate
+    fingerprints = {
         MANIFEST: fingerprint(readable(side.manifest.as_json())),
-        STATEMENT: fingerprint(statement(content, side.manifest, made.words).encode()),
-        **made.spool.prints,
+        STATEMENT: fingerprint(statement(content, side.manifest, judged.words).encode()),
+        **judged.spool.prints,
     }
     certificates: list[dict[str, Any]] = []
 
     def certify(entry: Entry | None) -> str:
-        certificates.append(completed(content, prints, entry, now() if entry is None else entry.made, keys))
+        certificates.append(completed(content, fingerprints, entry, now() if entry is None else entry.made, keys))
         return certificate_hash(certificates[-1])
 
-    if book is None or table.dataset is None:
+    if open_ledger is None or table.dataset is None:
         certify(None)
         return certificates[-1], None
-    rows = made.spool.row_hashes()
+    rows = judged.spool.row_hashes()
     with _stored(draft) as state:
-        entry = book.record(
+        entry = open_ledger.record(
             table.dataset,
             content_hash(content, side.manifest, rows),
             certify,
@@ -156,8 +158,8 @@ def _recorded(
             budget=draft.budget,
             state=state,
             details=draft.noted,
-            people=_people(draft, table, book),
-            formerly=lambda: former_hashes(content, side.manifest, rows, prints),
+            people=_people(draft, table, open_ledger),
+            formerly=lambda: former_hashes(content, side.manifest, rows, fingerprints),
         )
     return certificates[-1], entry
 
@@ -194,19 +196,19 @@ def judged_draft(request: Request, context: Context, accept: Callable[[Draft], N
 
     ``accept`` may refuse a draft by raising before anything is written.
     """
-    asked = request.prepared()
-    table, definition = asked.table, asked.definition
+    prepared = request.prepared()
+    table, definition = prepared.table, prepared.definition
     computable = ComputableColumns.of(table, definition)
     computable.check_secrets(definition)
-    draft = asked.method.draft(table, definition, context)
+    draft = prepared.method.draft(table, definition, context)
     form = _format(draft, definition)
-    _check_limits(table, draft, asked.method)
+    _check_limits(table, draft, prepared.method)
     _judge_draft(definition, draft)
     if accept is not None:
         accept(draft)
     draft = _about_people(table, draft)
     context.step("sorting and writing rows")
-    spool = Spool.of(draft, form, table, table_file(asked.files, table.codebook), context)
+    spool = Spool.of(draft, form, table, table_file(prepared.files, table.codebook), context)
     with spool.closed_on_error():
         return _checked(table, definition, draft, form, spool, computable, context)
 
@@ -215,10 +217,15 @@ def _about_people(table: Table, draft: Draft) -> Draft:
     """Add private figures about people with several rows: rows suppressed beforehand, and members of a group with one value throughout."""
     if not table.rows_left_out and not table.several_rows:
         return draft
-    ever = {name: str(share) for name, share in ever_shares(draft.evidence).items()}
-    told = {"unit": table.unit, "key": table.key, "rows_left_out": table.rows_left_out, "largest_share_ever": ever}
+    largest_shares = {name: str(share) for name, share in ever_shares(draft.evidence).items()}
+    figures = {
+        "unit": table.unit,
+        "key": table.key,
+        "rows_left_out": table.rows_left_out,
+        "largest_share_ever": largest_shares,
+    }
     suppressed = draft.suppressed + table.rows_left_out
-    return replace(draft, suppressed=suppressed, search={**draft.search, "people": told})
+    return replace(draft, suppressed=suppressed, search={**draft.search, "people": figures})
 
 
 def _checked(
@@ -230,7 +237,10 @@ def _checked(
     computable: ComputableColumns,
     context: Context,
 ) -> JudgedDraft:
-    """Return the draft with its public side, if this respects the table's roles and shows what is claimed."""
+    """Return the draft with its public side: manifest and certificate are built, and every claim is judged on what the files show.
+
+    Refused if the public tables do not respect the table's roles, differ from the draft, or fail a claim.
+    """
     manifest = _manifest(table, draft, form, spool, known_rows(definition, draft.evidence))
     side = PublicSide(computable.marked(manifest), {}, spool.rows)
     _check_roles(table, side.manifest)
@@ -270,12 +280,13 @@ def _check_limits(table: Table, draft: Draft, method: Method) -> None:
             )
 
 
-def _context(given: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
-    if given is None:
+def _context(context: Context | None, insecure_seed: int | None, scratch: str | Path | None) -> Context:
+    """Return the context of a run: as given, or a new one with this seed and scratch folder."""
+    if context is None:
         return Context(Randomness(insecure_seed), scratch=None if scratch is None else Path(scratch))
     if insecure_seed is not None or scratch is not None:
         raise PolicyError("publish got a context together with insecure_seed= or scratch=. Set them in the context.")
-    return given
+    return context
 
 
 def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) -> Ledger | None:
@@ -305,18 +316,18 @@ def _require_recognised(draft: Draft, table: Table, given: str | Path | LedgerLo
 
 @contextmanager
 def _nameless_people(
-    draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None
+    draft: Draft, table: Table, ledger_given: str | Path | LedgerLocation | Ledger | None
 ) -> Iterator[tuple[Ledger | None, tuple[PersonFingerprints, ...]]]:
     """Yield the ledger and the people of a noisy release of an unnamed table; None if it is not charged to them."""
     if draft.cost is None or draft.insecure or table.dataset is not None:
         yield None, ()
         return
-    book = given if isinstance(given, Ledger) else Ledger(given)
+    ledger = ledger_given if isinstance(ledger_given, Ledger) else Ledger(ledger_given)
     try:
-        yield book, _people(draft, table, book)
+        yield ledger, _people(draft, table, ledger)
     finally:
-        if book is not given:
-            book.close()
+        if ledger is not ledger_given:
+            ledger.close()
 
 
 def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprints, ...]:
@@ -326,6 +337,7 @@ def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprint
 
 
 def _format(draft: Draft, definition: Definition) -> Format:
+    """Return the format that a draft names; refused if its tables do not fit, or the format cannot claim the definition."""
     try:
         form = format_of(draft.format)
     except DataError:
@@ -341,7 +353,8 @@ def _format(draft: Draft, definition: Definition) -> Format:
     return form
 
 
-def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: KnownRows | None) -> Manifest:
+def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known_row_count: KnownRows | None) -> Manifest:
+    """Return the manifest of a draft whose public files are in the spool."""
     return Manifest(
         draft.format,
         form.columns(draft, table, spool.rows),
@@ -353,7 +366,7 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known: Kno
         draft.unit or table.unit,
         table.quasi_sets,
         draft.details,
-        known,
+        known_row_count,
         # Whether a person has several rows is not public if noise protects a declared unit.
         table.unit_declared and draft.unit is None,
     )

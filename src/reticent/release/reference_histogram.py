@@ -55,31 +55,31 @@ class ReferenceColumn(WholeColumn):
 
     def unpublished(self, published: Groups) -> NDArray[np.int64]:
         """Return how many unpublished rows have each value; a :class:`DataError` if the published rows exceed the histogram."""
-        shown = published.marginal(self.column.name)
+        published_marginal = published.marginal(self.column.name)
         try:
-            places = self.column.codes(shown.domain.columns[0].labels)
+            value_codes = self.column.codes(published_marginal.domain.columns[0].labels)
         except DataError:
             raise DataError(f"A published value of column {self.column.name!r} is not in its histogram.") from None
-        missing = self.counts.copy()
-        missing[places] -= shown.histograms.total(len(places))
-        if (missing < 0).any():
+        unpublished_counts = self.counts.copy()
+        unpublished_counts[value_codes] -= published_marginal.histograms.total(len(value_codes))
+        if (unpublished_counts < 0).any():
             raise DataError(f"A value of column {self.column.name!r} is published more often than its histogram says.")
-        if self.of == "published rows" and missing.any():
+        if self.of == "published rows" and unpublished_counts.any():
             raise DataError(
                 f"The histogram of column {self.column.name!r} is not that of the published rows, as it claims."
             )
-        return missing
+        return unpublished_counts
 
 
 def reference_of(
     definition: Definition, evidence: Evidence, sensitive: Mapping[str, SensitiveKind]
 ) -> dict[str, ReferenceColumn] | None:
     """Return the reference that must be published to re-check a comparison; None if none is needed."""
-    found, compared = {}, columns_compared(definition, list(sensitive))
+    reference, compared = {}, columns_compared(definition, list(sensitive))
     for name in compared:
         marginal = evidence.published.marginal(name)
-        found[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, evidence.compared_with)
-    return found or None
+        reference[name] = ReferenceColumn(marginal.domain.columns[0], marginal.reference, evidence.compared_with)
+    return reference or None
 
 
 def declared_reference(side: PublicSide) -> dict[str, ReferenceColumn]:
@@ -98,6 +98,7 @@ def read_reference(payload: Any, kinds: Mapping[str, ValueType]) -> dict[str, Re
 
 
 def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceColumn:
+    """Parse the histogram of one sensitive column; an invalid entry raises a :class:`DataError`."""
     where = f"certificate.json, reference of column {name!r}"
     if name not in kinds:
         raise DataError(f"{where}: there is no such sensitive column.")
@@ -114,38 +115,41 @@ def _column(name: str, entry: Any, kinds: Mapping[str, ValueType]) -> ReferenceC
     labels = pl.Series(name, [kind.read(value) for value in values], dtype=kind.dtype)
     if labels.n_unique() != len(labels):
         raise DataError(f"{where}: a value is listed twice.")
-    tree = None if entry["levels"] is None else _read_levels(entry["levels"], labels, where)
-    column = SensitiveColumn(name, labels, ordered, tree)
+    hierarchy = None if entry["levels"] is None else _read_levels(entry["levels"], labels, where)
+    column = SensitiveColumn(name, labels, ordered, hierarchy)
     return ReferenceColumn(column, np.array(counts, dtype=np.int64), entry["of"])
 
 
 def _levels_json(hierarchy: BoundHierarchy) -> list[list[int]]:
     """Return the levels above the values: for each, the category number of every value, in order of first occurrence."""
-    found = []
+    categories_by_level = []
     for level in hierarchy.levels[1:]:
         _, first, inverse = np.unique(level.parts, return_index=True, return_inverse=True)
-        found.append(np.argsort(np.argsort(first))[inverse].tolist())
-    return found
+        # Parts are renumbered in the order in which they first occur.
+        categories_by_level.append(np.argsort(np.argsort(first))[inverse].tolist())
+    return categories_by_level
 
 
 def _read_levels(written: Any, labels: pl.Series, where: str) -> BoundHierarchy:
     """Parse what :func:`_levels_json` wrote; anything else raises a :class:`DataError`."""
-    numbers = isinstance(written, list) and all(
-        isinstance(each, list) and len(each) == len(labels) and all(type(part) is int for part in each)
-        for each in written
+    is_well_formed = isinstance(written, list) and all(
+        isinstance(categories, list)
+        and len(categories) == len(labels)
+        and all(type(part) is int for part in categories)
+        for categories in written
     )
-    if not numbers:
+    if not is_well_formed:
         raise DataError(f"{where}: levels must list the category of every value, level by level.")
     levels = [np.arange(len(labels), dtype=np.int32)]
-    for each in written:
-        if list(dict.fromkeys(each)) != list(range(len(set(each)))):
+    for categories in written:
+        if list(dict.fromkeys(categories)) != list(range(len(set(categories)))):
             raise DataError(f"{where}: categories of a level are numbered in the order of their first values.")
-        levels.append(np.array(each, dtype=np.int32))
-    listed = labels.to_list()
-    made = tuple(_level(parts, listed) for parts in levels)
+        levels.append(np.array(categories, dtype=np.int32))
+    value_list = labels.to_list()
+    levels_bound = tuple(_level(parts, value_list) for parts in levels)
     null = labels.is_null().arg_max() if labels.null_count() else None
     try:
-        return BoundHierarchy(labels.name, labels, made, data_dependent=False, null_leaf=null)
+        return BoundHierarchy(labels.name, labels, levels_bound, data_dependent=False, null_leaf=null)
     except ReticentError as error:
         raise DataError(f"{where}: {error}") from None
 
@@ -170,8 +174,10 @@ def _with_named_values(column: SensitiveColumn, definition: Definition) -> Sensi
     absent = [value for value in dict.fromkeys(named) if not (missing if value is None else str(value) in texts)]
     if not absent:
         return column
-    extra = _typed(absent, column.labels)
-    return SensitiveColumn(column.name, pl.concat([column.labels, extra]).unique(maintain_order=True), column.ordered)
+    absent_values = _typed(absent, column.labels)
+    return SensitiveColumn(
+        column.name, pl.concat([column.labels, absent_values]).unique(maintain_order=True), column.ordered
+    )
 
 
 def _typed(texts: Sequence[str | None], like: pl.Series) -> pl.Series:

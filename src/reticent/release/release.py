@@ -239,6 +239,7 @@ class Release(ShownAsCard):
             ) from error
 
     def _public_files(self) -> Iterator[tuple[str, Content]]:
+        """Yield the name and content of every public file; the certificate last."""
         manifest = self.public.manifest
         yield STATEMENT, statement(self.certificate, self.public.manifest, self.public.form.words(self.public)).encode()
         yield MANIFEST, readable(manifest.as_json())
@@ -248,6 +249,7 @@ class Release(ShownAsCard):
         yield CERTIFICATE, readable(self.certificate)
 
     def _private_files(self) -> Iterator[tuple[str, Content]]:
+        """Yield the name and content of every private file: the recoding, measurements, and private tables."""
         private = self.private
         if private.recoding is not None:
             yield RECODING, private_json(private.recoding.as_json())
@@ -262,6 +264,7 @@ class Release(ShownAsCard):
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
+    """Refuse to save over anything but a missing or empty folder or, with ``overwrite``, an earlier release."""
     if target.is_symlink():
         raise DataError(f"{str(target)!r} is a symbolic link. Pass the folder itself, or another one.")
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):

@@ -32,19 +32,21 @@ def generate_keys(folder: str | Path, name: str = "reticent") -> KeyFiles:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    place = Path(folder)
-    private, public = place / f"{name}.key", place / f"{name}.pub"
+    target_folder = Path(folder)
+    private, public = target_folder / f"{name}.key", target_folder / f"{name}.pub"
     for path in (private, public):
         if path.exists():
             raise PolicyError(f"{str(path)!r} exists already, and keys are not overwritten. Choose another name.")
-    place.mkdir(parents=True, exist_ok=True)
+    target_folder.mkdir(parents=True, exist_ok=True)
     key = Ed25519PrivateKey.generate()
-    secret = key.private_bytes(
+    private_bytes = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    shared = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    write_whole(private, secret, mode=0o600)
-    write_whole(public, shared)
+    public_bytes = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    write_whole(private, private_bytes, mode=0o600)
+    write_whole(public, public_bytes)
     return KeyFiles(private, public, _hexadecimal(key.public_key()))
 
 
@@ -125,13 +127,14 @@ def public_key(given: Any) -> Ed25519PublicKey:
     return key
 
 
-def _file(given: Any, what: str) -> bytes:
-    if not isinstance(given, str | Path):
-        raise PolicyError(f"The {what} must be a path or an {ALGORITHM} key, but it is a {type(given).__name__}.")
+def _file(path: Any, description: str) -> bytes:
+    """Read the file of a key; ``description`` names the key in errors."""
+    if not isinstance(path, str | Path):
+        raise PolicyError(f"The {description} must be a path or an {ALGORITHM} key, but it is a {type(path).__name__}.")
     try:
-        return read_document(given)
+        return read_document(path)
     except OSError as error:
-        raise DataError(f"The {what} {str(given)!r} cannot be read: {error.strerror}.") from None
+        raise DataError(f"The {description} {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
 def _bytes(text: Any, length: int) -> bytes | None:

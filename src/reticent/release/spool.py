@@ -56,22 +56,24 @@ class Spool:
             scratch = Scratch(context.scratch)
             rows, parts = {}, {}
             files: dict[str, Path] = {}
-            prints: dict[str, dict[str, Any]] = {}
+            fingerprints: dict[str, dict[str, Any]] = {}
             with scratch.closed_on_error():
-                for name, each in public.items():
+                for name, table_rows in public.items():
                     target = scratch.folder / f"{name}.{kind.name}"
-                    made = engine_named(each.engine).write(each, target, kind, form.order)
-                    rows[name] = judging(made.rows, judged)
-                    parts[name] = tuple(file.path.name for file in made.files)
-                    files |= {file.path.name: file.path for file in made.files}
-                    prints |= {file.path.name: {"sha256": file.sha256, "bytes": file.size} for file in made.files}
+                    written = engine_named(table_rows.engine).write(table_rows, target, kind, form.order)
+                    rows[name] = judging(written.rows, judged)
+                    parts[name] = tuple(file.path.name for file in written.files)
+                    files |= {file.path.name: file.path for file in written.files}
+                    fingerprints |= {
+                        file.path.name: {"sha256": file.sha256, "bytes": file.size} for file in written.files
+                    }
         except OSError as error:
             where = error.filename or context.scratch or "the folder for temporary files (TMPDIR)"
             raise DataError(
                 f"The release could not be written to the scratch folder {str(where)!r}: {error.strerror or error}. Make room there, or name another "
                 "folder with TMPDIR. Nothing was published."
             ) from error
-        return cls(rows, parts, files, prints, scratch)
+        return cls(rows, parts, files, fingerprints, scratch)
 
     def closed_on_error(self) -> AbstractContextManager[None]:
         """Remove the files if the block fails."""
@@ -93,9 +95,11 @@ def formulas_in(rows: Rows) -> tuple[str, ...]:
     """Return the columns with text that a spreadsheet would run as a formula, in order."""
     if isinstance(rows, FrameRows | RepeatedRows):
         return tuple(formula_columns(rows.held if isinstance(rows, FrameRows) else rows.distinct.held))
-    texts = [name for name, dtype in rows.schema.items() if dtype == pl.String]
-    found = {name for chunk in rows.chunks(texts) for name in formula_columns(chunk)} if texts else set()
-    return tuple(name for name in texts if name in found)
+    text_columns = [name for name, dtype in rows.schema.items() if dtype == pl.String]
+    columns_with_formulas = (
+        {name for chunk in rows.chunks(text_columns) for name in formula_columns(chunk)} if text_columns else set()
+    )
+    return tuple(name for name in text_columns if name in columns_with_formulas)
 
 
 def judging(rows: Rows, columns: Sequence[str]) -> Rows:
@@ -117,10 +121,10 @@ def _as_csv(rows: Rows) -> Iterator[bytes]:
         return
     yield csv_header(rows.schema)
     for chunk in rows.chunks():
-        differs = [column[1:].ne_missing(column[:-1]).to_numpy() for column in chunk]
-        starts = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(differs)]))
-        times = np.diff(np.append(starts, chunk.height))
-        yield from islice(repeated_csv_blocks(rows.schema, chunk[starts], times), 1, None)
+        differs_from_previous = [column[1:].ne_missing(column[:-1]).to_numpy() for column in chunk]
+        starts = np.flatnonzero(np.concatenate([[True], np.logical_or.reduce(differs_from_previous)]))
+        run_lengths = np.diff(np.append(starts, chunk.height))
+        yield from islice(repeated_csv_blocks(rows.schema, chunk[starts], run_lengths), 1, None)
 
 
 def _settled(rows: Rows) -> Rows:

@@ -174,8 +174,9 @@ def reservations(
     yield from _known_rows(side.manifest, claims)
     parts = [part for claim in claims for part in claim.parts() if isinstance(part, GroupDefinition)]
     yield from _on_the_publishers_word(side, parts)
-    whole = {_about(part) for part in parts if part.knows_all(scope)}
-    if any(_about(part) not in whole for part in parts):
+    # Subjects that some claim guards against an adversary who knows all published columns.
+    subjects_covered = {_about(part) for part in parts if part.knows_all(scope)}
+    if any(_about(part) not in subjects_covered for part in parts):
         yield f"The promises are about an attacker who knows some of the published columns, not all of them.{_unique(side)}{_beyond(side, parts)}"
 
 
@@ -213,12 +214,12 @@ def _on_the_publishers_word(side: PublicSide, parts: Sequence[GroupDefinition]) 
     for part in parts:
         if part.needs_raw and side.form.refusal(part) is None:
             try:
-                hidden = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
+                missing_evidence = part.not_shown(side.form.evidence(side, EvidenceRequest(part, {}, None, (part,))))
             except ReticentError:
                 # A claim about columns that are not published fails; it does not rest on the publisher's word.
                 continue
-            if hidden is not None:
-                yield f"{part} is the publisher's word, and cannot be re-checked. {hidden}"
+            if missing_evidence is not None:
+                yield f"{part} is the publisher's word, and cannot be re-checked. {missing_evidence}"
 
 
 def _about(part: GroupDefinition) -> tuple[str, Any]:

@@ -185,21 +185,23 @@ def _series(folders: Sequence[Path], people: pl.DataFrame | None, origin: Origin
         raise PolicyError("verify got an empty list. Pass the folders of a series, first to last.")
     checks: list[Check] = []
     earlier: list[PublicSide] = []
-    signed, reserved = True, list[str]()
+    signed, reservations = True, list[str]()
     for number, folder in enumerate(folders, start=1):
         positions = [side.form.place_in_series(side) for side in earlier]
-        chained = bool(earlier) and (all(side.form.chained for side in earlier) or positions == list(range(1, number)))
-        is_complete = chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
+        is_chained = bool(earlier) and (
+            all(side.form.chained for side in earlier) or positions == list(range(1, number))
+        )
+        is_complete = is_chained or [*map(_entry_number, earlier), _number_told(folder)] == list(range(1, number + 1))
         verification = _verified(folder, people, origin, context, tuple(earlier) if is_complete else None)
         signed = signed and verification.signed
-        reserved += [f"Release {number}: {reason}" for reason in verification.reservations]
+        reservations += [f"Release {number}: {reason}" for reason in verification.reservations]
         checks += [check._replace(name=f"release {number}, {check.name}") for check in verification.checks]
         if verification.failures:
             break
         earlier.append(open_public(folder))
     else:
         checks.append(_check_series([side.certificate["ledger"] for side in earlier]))
-    return Verification(public_folder(folders[-1]), tuple(checks), signed, tuple(reserved))
+    return Verification(public_folder(folders[-1]), tuple(checks), signed, tuple(reservations))
 
 
 def _number_told(folder: Path) -> int | None:
@@ -235,7 +237,7 @@ def _check_series(entries: Sequence[Mapping[str, Any]]) -> Check:
 def _verified(
     path: str | Path,
     people: pl.DataFrame | None,
-    known: Origin,
+    expected_origin: Origin,
     context: Context,
     earlier: tuple[PublicSide, ...] | None = None,
 ) -> Verification:
@@ -248,9 +250,9 @@ def _verified(
         certificate = _read_certificate(files)
     except DataError as error:
         return Verification(folder, (Check("certificate", "fails", str(error)),), False)
-    before = _states(files)
+    states_before = _states(files)
     checks = [Check("certificate", "holds", "It can be read, and it is written as Reticent writes it.")]
-    origin, signed, refused = known.judge(certificate)
+    origin, signed, refused = expected_origin.judge(certificate)
     if refused:
         # With a key, do not spend time on files that someone else made.
         unread = Check(
@@ -261,7 +263,7 @@ def _verified(
     if checks[1].status == "fails":
         checks.append(Check("claims", "not re-checked", "The files do not match the certificate.", claim=True))
         return Verification(folder, tuple(checks), signed)
-    reserved: tuple[str, ...] = ()
+    reservations: tuple[str, ...] = ()
     try:
         context.step("reading tables and labels")
         side = read_public(files)
@@ -272,8 +274,8 @@ def _verified(
         declared = DeclaredColumns.of(side, _known_claims(side))
         checks.extend(_check_declared(side, declared))
         checks.extend(_check_computable(side))
-        reserved = reservations_of(side, declared)
-        checks.append(_check_wording(side, files, declared, reserved))
+        reservations = reservations_of(side, declared)
+        checks.append(_check_wording(side, files, declared, reservations))
     except (Cancelled, MissingPackage):
         # Whether the claims hold is unknown, and nothing is wrong with the files.
         raise
@@ -282,10 +284,10 @@ def _verified(
     except (ArithmeticError, LookupError, TypeError, ValueError, PolarsError) as error:
         # Tampered files may contain anything; any exception here means that Reticent did not write them.
         checks.append(Check("consistency", "fails", f"The files cannot be parsed ({type(error).__name__}: {error})."))
-    if _states(files) != before:
+    if _states(files) != states_before:
         checks.append(Check("consistency", "fails", "A table was changed while it was being checked."))
     checks.extend(_stated(certificate))
-    return Verification(folder, tuple(checks), signed, reserved)
+    return Verification(folder, tuple(checks), signed, reservations)
 
 
 def _check_sizes(folder: Path) -> None:
@@ -294,13 +296,13 @@ def _check_sizes(folder: Path) -> None:
     if not path.is_file() or path.is_symlink():
         return
     files_stated = parsed(read_document(path), CERTIFICATE).get("files")
-    for path_found in folder.iterdir():
-        size = path_found.lstat().st_size
-        file_entry = files_stated.get(path_found.name) if isinstance(files_stated, dict) else None
+    for public_path in folder.iterdir():
+        size = public_path.lstat().st_size
+        file_entry = files_stated.get(public_path.name) if isinstance(files_stated, dict) else None
         size_stated = file_entry.get("bytes") if isinstance(file_entry, dict) else None
         if size > LARGEST and not (isinstance(size_stated, int) and size <= size_stated):
             raise DataError(
-                f"public/{path_found.name} has {size:,} bytes, which is not what the certificate states; it was not read."
+                f"public/{public_path.name} has {size:,} bytes, which is not what the certificate states; it was not read."
             )
 
 
@@ -311,6 +313,7 @@ def _states(files: Mapping[str, PublicFile]) -> dict[str, tuple[int, ...]]:
 
 
 def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
+    """Return the certificate; refused if it is missing, invalid, or not in the canonical form in which Reticent writes it."""
     if CERTIFICATE not in files:
         raise DataError(f"public/{CERTIFICATE} is missing.")
     content = small_file(files, CERTIFICATE)
@@ -373,6 +376,7 @@ def _check_agreement(side: PublicSide, written: bytes) -> Check:
 
 
 def _check_order(side: PublicSide) -> Check:
+    """Check that rows are sorted by their own values, unless the format defines their order."""
     if side.form.order == "own":
         return Check("order", "holds", "Rows are in the order that the format defines.")
     for name, rows in side.rows.items():

@@ -51,17 +51,20 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
 
 def consistency_proof(leaves: Sequence[bytes], size: int) -> list[bytes]:
     """Return the hashes that prove that the tree over the first ``size`` leaves is a prefix of this one; ``size`` is at least 1."""
-    return _subproof(leaves, size, whole=True)
+    return _subproof(leaves, size, root_is_known=True)
 
 
-def _subproof(leaves: Sequence[bytes], size: int, whole: bool) -> list[bytes]:
-    """SUBPROOF of the RFC; ``whole``: the reader already knows the root over these first ``size`` leaves."""
+def _subproof(leaves: Sequence[bytes], size: int, root_is_known: bool) -> list[bytes]:
+    """Return the hashes that lead from the root over the first ``size`` leaves to the root over all (SUBPROOF of RFC 9162, section 2.1.4.1).
+
+    ``root_is_known``: these first leaves are the whole old tree, whose root the reader already has.
+    """
     if size == len(leaves):
-        return [] if whole else [root_of(leaves)]
+        return [] if root_is_known else [root_of(leaves)]
     split = _split(len(leaves))
     if size <= split:
-        return [*_subproof(leaves[:split], size, whole), root_of(leaves[split:])]
-    return [*_subproof(leaves[split:], size - split, whole=False), root_of(leaves[:split])]
+        return [*_subproof(leaves[:split], size, root_is_known), root_of(leaves[split:])]
+    return [*_subproof(leaves[split:], size - split, root_is_known=False), root_of(leaves[:split])]
 
 
 def _split(size: int) -> int:
@@ -77,6 +80,7 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root
     for sibling in proof:
         if last == 0:
             return False
+        # A right child, or the last node of its level, has its sibling on the left.
         if position & 1 or position == last:
             digest = node_hash(sibling, digest)
             while not position & 1 and position:
@@ -102,15 +106,15 @@ def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof:
     position, last = old_size - 1, size - 1
     while position & 1:
         position, last = position >> 1, last >> 1
-    before = after = path[0]
+    old_digest = new_digest = path[0]
     for sibling in path[1:]:
         if last == 0:
             return False
         if position & 1 or position == last:
-            before, after = node_hash(sibling, before), node_hash(sibling, after)
+            old_digest, new_digest = node_hash(sibling, old_digest), node_hash(sibling, new_digest)
             while not position & 1 and position:
                 position, last = position >> 1, last >> 1
         else:
-            after = node_hash(after, sibling)
+            new_digest = node_hash(new_digest, sibling)
         position, last = position >> 1, last >> 1
-    return last == 0 and before == old_root and after == root
+    return last == 0 and old_digest == old_root and new_digest == root

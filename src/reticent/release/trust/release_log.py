@@ -310,6 +310,7 @@ def _headed(header: LogHeader, entries: tuple[CertificateEntry, ...], key: Ed255
 
 
 def _entry(certificate: Mapping[str, Any], added: str) -> CertificateEntry:
+    """Return the log's entry for a certificate, added at this time."""
     ledger_entry = certificate["ledger"]
     return CertificateEntry(
         certificate=certificate_hash(certificate),
@@ -330,19 +331,19 @@ def _turn(path: Path) -> Iterator[None]:
     """Hold the log's lock while the block runs. The operating system releases it if the process dies; the lock file remains."""
     import fcntl
 
-    beside = path.with_name(f".{path.name}.lock")
+    lock_path = path.with_name(f".{path.name}.lock")
     try:
-        handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(lock_path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise DataError(f"The log {str(path)!r} cannot be written: {error.strerror}.") from None
     try:
-        began = time.monotonic()
+        start = time.monotonic()
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() - began > _PATIENCE:
+                if time.monotonic() - start > _PATIENCE:
                     raise DataError(
                         f"Another process has been writing to the log {str(path)!r} for more than {_PATIENCE:g} seconds. Nothing was added. Try again."
                     ) from None

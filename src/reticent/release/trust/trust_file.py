@@ -126,8 +126,8 @@ class TrustBody(VouchedFor):
     @model_validator(mode="after")
     def _check(self) -> TrustBody:
         """Check that keys and holders are distinct, thresholds can be met, and dates are in order."""
-        all_keys = [root_key.key for role in (self.root, self.certificates, self.log) for root_key in role.keys]
-        if len(set(all_keys)) < len(all_keys):
+        public_keys = [root_key.key for role in (self.root, self.certificates, self.log) for root_key in role.keys]
+        if len(set(public_keys)) < len(public_keys):
             raise ValueError(
                 "a key occurs twice. Each key has one holder and one purpose: a log signed with a certificate key would not prove times"
             )
@@ -142,10 +142,10 @@ class TrustBody(VouchedFor):
                 raise ValueError(f"{name} needs {threshold} signatures, and only {holders} holders have keys")
         if self.expires <= self.issued:
             raise ValueError(f"it expires at {self.expires}, before it is issued at {self.issued}")
-        for root_or_key in (*self.certificates.keys, *self.log.keys):
-            if root_or_key.valid_until < root_or_key.valid_from:
+        for signing_key in (*self.certificates.keys, *self.log.keys):
+            if signing_key.valid_until < signing_key.valid_from:
                 raise ValueError(
-                    f"the key of {root_or_key.holder} is valid until {root_or_key.valid_until}, which is before its validity begins"
+                    f"the key of {signing_key.holder} is valid until {signing_key.valid_until}, which is before its validity begins"
                 )
         return self
 
