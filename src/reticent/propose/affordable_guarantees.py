@@ -58,6 +58,11 @@ class PromiseSearch:
         guarantees: Mapping[str, ColumnGuarantees],
         may_go_on: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Start from the minimum guarantees ``least``, and allow a loss that is small, or slightly above that of the minimum.
+
+        ``measure`` returns the loss of a release with some guarantees (None: infeasible), ``guarantees`` the stronger ones that
+        are feasible for each sensitive column; ``may_go_on`` is asked before each step.
+        """
         self._measure, self._may_go_on = measure, may_go_on
         self._guarantees = {part["column"]: guarantees[part["column"]] for part in least[1:]}
         self._tried: dict[str, tuple[Promised, PromiseCost]] = {}
@@ -68,22 +73,22 @@ class PromiseSearch:
     def run(self) -> list[tuple[Promised, PromiseCost]]:
         """Take every affordable step; return the guarantees that were tried, by loss, with the chosen one marked."""
         if self._price(self.chosen).loss is not None:
-            distinct = [part["column"] for part in self.chosen[1:] if part["name"] == "DistinctLDiversity"]
-            self._raised({name: self._guarantees[name].diversity for name in distinct})
+            diverse_columns = [part["column"] for part in self.chosen[1:] if part["name"] == "DistinctLDiversity"]
+            self._strengthen({name: self._guarantees[name].diversity for name in diverse_columns})
             for t in _CLOSENESS:
-                ordered = [name for name in self._held if self._guarantees[name].has_order]
-                self._raised({name: self._close(name, t) for name in ordered}, beside=True)
-            bounded = [
+                ordered_columns = [name for name in self._held if self._guarantees[name].has_order]
+                self._strengthen({name: self._close(name, t) for name in ordered_columns}, beside=True)
+            bounded_columns = [
                 part["column"]
                 for part in self.chosen[1:]
                 if part["name"] in ("ConfidenceBounding", "CategoryDiversity")
             ]
-            for step in range(max((len(self._guarantees[name].tighter) for name in bounded), default=0)):
-                tighter = {name: self._guarantees[name].tighter for name in bounded}
-                self._raised({name: bounds[step] for name, bounds in tighter.items() if step < len(bounds)})
-            self._larger()
-        mine = str(definition_of(self.chosen))
-        self._tried[mine] = (self.chosen, replace(self._tried[mine][1], chosen=True))
+            for step in range(max((len(self._guarantees[name].tighter) for name in bounded_columns), default=0)):
+                tighter = {name: self._guarantees[name].tighter for name in bounded_columns}
+                self._strengthen({name: bounds[step] for name, bounds in tighter.items() if step < len(bounds)})
+            self._enlarge_groups()
+        chosen_definition = str(definition_of(self.chosen))
+        self._tried[chosen_definition] = (self.chosen, replace(self._tried[chosen_definition][1], chosen=True))
         return sorted(
             self._tried.values(), key=lambda pair: (pair[1].loss is None, pair[1].loss or 0.0, not pair[1].chosen)
         )
@@ -97,54 +102,63 @@ class PromiseSearch:
         named = {key: value for key, value in self._guarantees[name].diversity.items() if key in ("column", "alone")}
         return {"name": _CLOSE, "distance": "ordered", "t": t, **named}
 
-    def _raised(self, wanted: Mapping[str, PromisedPart], *, beside: bool = False) -> None:
+    def _strengthen(self, parts_by_column: Mapping[str, PromisedPart], *, beside: bool = False) -> None:
         """Strengthen the guarantee of all columns, or of as many as are affordable. ``beside``: add to the existing
         guarantee instead of replacing it.
         """
-        wanted = {name: part for name, part in wanted.items() if part not in self.chosen}
-        if not wanted or not self._may_go_on():
+        parts_by_column = {name: part for name, part in parts_by_column.items() if part not in self.chosen}
+        if not parts_by_column or not self._may_go_on():
             return
-        together = self._with(wanted, beside)
-        if self._affordable(together):
-            self.chosen = together
-        elif len(wanted) > 1:
-            varied = sorted(wanted, key=lambda name: -self._guarantees[name].varied)
-            for half in (varied[: len(varied) // 2], varied[len(varied) // 2 :]):
-                self._raised({name: wanted[name] for name in half}, beside=beside)
+        stronger = self._with(parts_by_column, beside)
+        if self._affordable(stronger):
+            self.chosen = stronger
+        # All together cost too much: try each half, starting with the columns whose values vary most.
+        elif len(parts_by_column) > 1:
+            by_variety = sorted(parts_by_column, key=lambda name: -self._guarantees[name].varied)
+            for columns in (by_variety[: len(by_variety) // 2], by_variety[len(by_variety) // 2 :]):
+                self._strengthen({name: parts_by_column[name] for name in columns}, beside=beside)
 
-    def _larger(self) -> None:
+    def _enlarge_groups(self) -> None:
         """Increase the group size while that costs next to nothing."""
         while self.chosen[0]["k"] < _LARGEST_K:
-            first, *others = self.chosen
-            larger = ({**first, "k": 2 * first["k"]}, *others)
-            now, then = self._price(self.chosen).loss, self._price(larger).loss
-            if now is None or then is None or then > _FREE or then > now + _HARDLY_DEARER:
+            size_part, *others = self.chosen
+            larger = ({**size_part, "k": 2 * size_part["k"]}, *others)
+            loss_now, loss_of_larger = self._price(self.chosen).loss, self._price(larger).loss
+            if (
+                loss_now is None
+                or loss_of_larger is None
+                or loss_of_larger > _FREE
+                or loss_of_larger > loss_now + _HARDLY_DEARER
+            ):
                 return
             self.chosen = larger
 
-    def _with(self, wanted: Mapping[str, PromisedPart], beside: bool) -> Promised:
-        """Return the chosen guarantees with other parts, grouped by column."""
-        size, *held = self.chosen
+    def _with(self, parts_by_column: Mapping[str, PromisedPart], beside: bool) -> Promised:
+        """Return the chosen guarantees with other parts for some columns: added to the existing ones (``beside``), or instead of them."""
+        size_part, *value_parts = self.chosen
         parts: list[PromisedPart] = []
         for name in self._held:
-            mine = [part for part in held if part["column"] == name]
-            if name in wanted:
-                mine = [part for part in mine if beside and part["name"] != _CLOSE] + [wanted[name]]
-            parts += mine
-        return (size, *parts)
+            column_parts = [part for part in value_parts if part["column"] == name]
+            if name in parts_by_column:
+                column_parts = [part for part in column_parts if beside and part["name"] != _CLOSE] + [
+                    parts_by_column[name]
+                ]
+            parts += column_parts
+        return (size_part, *parts)
 
     def _affordable(self, promised: Promised) -> bool:
         loss = self._price(promised).loss
         return loss is not None and loss <= self._limit
 
     def _price(self, promised: Promised) -> PromiseCost:
+        """Return the cost of guarantees, measured once: the loss, and the columns that lose all detail; no loss if infeasible."""
         definition = str(definition_of(promised))
         if definition not in self._tried:
-            found = self._measure(promised)
+            measured = self._measure(promised)
             price = PromiseCost(definition, None)
-            if found is not None:
-                lost = tuple(name for name, share in found.by_column.items() if share >= 1)
-                price = PromiseCost(definition, found.loss, lost)
+            if measured is not None:
+                lost_columns = tuple(name for name, share in measured.by_column.items() if share >= 1)
+                price = PromiseCost(definition, measured.loss, lost_columns)
             self._tried[definition] = promised, price
         return self._tried[definition][1]
 
@@ -159,7 +173,7 @@ def next_stricter(tried: Sequence[tuple[Promised, PromiseCost]]) -> str | None:
     for other, price in tried:
         if other[0]["k"] < promised[0]["k"]:
             continue
-        more = [part for part in other if part not in promised]
-        if more and not price.chosen and (price.loss is None or price.loss > (chosen.loss or 0.0)):
-            return f"{' & '.join(str(definition_of([part])) for part in more)}: {price.words}"
+        added_parts = [part for part in other if part not in promised]
+        if added_parts and not price.chosen and (price.loss is None or price.loss > (chosen.loss or 0.0)):
+            return f"{' & '.join(str(definition_of([part])) for part in added_parts)}: {price.words}"
     return None

@@ -39,27 +39,33 @@ def coarsening_for(values: pl.Series) -> Coarsening | None:
     """
     if values.dtype in (pl.Date, pl.Datetime):
         units = (*(("hour", "day") if values.dtype != pl.Date else ()), *_DATE_UNITS)
-        return next((each for each in map(CalendarUnit, units) if share_alone(each.of(values)) <= ALONE), None)
+        return next(
+            (coarsening for coarsening in map(CalendarUnit, units) if share_alone(coarsening.of(values)) <= ALONE), None
+        )
     if not values.dtype.is_numeric():
         return None
-    plain = values.cast(pl.Float64, strict=False).fill_nan(None)
-    filled = plain.drop_nulls().to_numpy()
+    numbers_or_null = values.cast(pl.Float64, strict=False).fill_nan(None)
+    filled = numbers_or_null.drop_nulls().to_numpy()
     if len(filled) < 2 * _SHARED_BY or not np.isfinite(filled).all() or np.ptp(filled) == 0:
         return None
     numbers = _FilledNumbers(filled, len(values))
-    doing = list(_roundings(numbers))
-    cheap = [each for each in doing if numbers.cost(each) <= _HARDLY]
-    if cheap:
-        return cheap[-1]
-    priced: list[tuple[float, _Numeric]] = [
-        (numbers.cost(each), each) for each in (*doing[:1], _digits(numbers)) if each is not None
+    roundings = list(_roundings(numbers))
+    nearly_lossless = [coarsening for coarsening in roundings if numbers.cost(coarsening) <= _HARDLY]
+    if nearly_lossless:
+        return nearly_lossless[-1]
+    costs: list[tuple[float, _Numeric]] = [
+        (numbers.cost(coarsening), coarsening)
+        for coarsening in (*roundings[:1], _digits(numbers))
+        if coarsening is not None
     ]
-    together = Microaggregation(_SHARED_BY)
-    steps = together.fitted(plain)
-    best = min([*priced, (_DATA_DEPENDENT * numbers.cost(steps), steps)], key=lambda pair: pair[0])[1]
+    microaggregation = Microaggregation(_SHARED_BY)
+    microaggregated = microaggregation.fitted(numbers_or_null)
+    best = min([*costs, (_DATA_DEPENDENT * numbers.cost(microaggregated), microaggregated)], key=lambda pair: pair[0])[
+        1
+    ]
     if len(np.unique(best.of_numbers(filled))) < 2:
         return None
-    return together if best is steps else best
+    return microaggregation if best is microaggregated else best
 
 
 class _FilledNumbers:
@@ -92,24 +98,27 @@ def _tied(numbers: NDArray[np.float64]) -> float:
 
 
 def _roundings(numbers: _FilledNumbers) -> Iterator[Rounding]:
-    """Yield sufficient roundings, from fine to coarse."""
-    spread = float(np.ptp(numbers.filled))
-    power = int(np.floor(np.log10(spread))) - 4
+    """Yield roundings that leave at most a share ``ALONE`` of values unique, from fine to coarse.
+
+    For each step without and with top coding, then with top and bottom coding: the first that suffices.
+    """
+    value_range = float(np.ptp(numbers.filled))
+    power = int(np.floor(np.log10(value_range))) - 4
     if bool((numbers.filled == np.floor(numbers.filled)).all()):
         power = max(power, 0)
     low, high = _ends(numbers.filled)
     for exponent in range(power, power + 6):
         for factor in _FACTORS:
             step = Fraction(10) ** exponent * factor
-            if step > Fraction(spread):
+            if step > Fraction(value_range):
                 return
             ends = ((low // step) * step, -((-high) // step) * step)
-            for coded in ((None, None), (None, ends[1]), ends):
-                if coded[0] is not None and coded[0] >= ends[1]:
+            for bounds in ((None, None), (None, ends[1]), ends):
+                if bounds[0] is not None and bounds[0] >= ends[1]:
                     continue
-                found = Rounding(_plain(step), *(None if end is None else _plain(end) for end in coded))
-                if numbers.alone(found) <= ALONE:
-                    yield found
+                rounding = Rounding(_plain(step), *(None if end is None else _plain(end) for end in bounds))
+                if numbers.alone(rounding) <= ALONE:
+                    yield rounding
                     break
 
 
@@ -118,12 +127,12 @@ def _digits(numbers: _FilledNumbers) -> Digits | None:
     _, high = _ends(numbers.filled)
     for digits in (3, 2, 1):
         top = Digits(digits).of(pl.Series([float(high)]))[0]
-        for coded in (None, int(top) if float(top).is_integer() else top):
-            if coded is not None and coded <= numbers.filled.min():
+        for top_code in (None, int(top) if float(top).is_integer() else top):
+            if top_code is not None and top_code <= numbers.filled.min():
                 continue
-            found = Digits(digits, top=coded)
-            if numbers.alone(found) <= ALONE:
-                return found
+            candidate = Digits(digits, top=top_code)
+            if numbers.alone(candidate) <= ALONE:
+                return candidate
     return None
 
 

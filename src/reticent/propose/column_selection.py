@@ -101,30 +101,39 @@ class _SelectionSearch:
         size: PromisedPart,
         together: Sequence[Sequence[str]],
     ) -> None:
+        """Prepare a search for columns to publish: all at first, with the cheapest guarantee of each sensitive column.
+
+        ``together`` are families of columns (indicators of one category) that are published or dropped as a unit; ``size`` is
+        the guarantee on the group size.
+        """
         self._pricing, self._guarantees, self._size, self._total = pricing, guarantees, size, len(columns)
         self._worth = {column.name: worth_for_analysts(column) for column in columns}
         self._quasi = {column.name for column in columns if column.role == "quasi"}
         self._order = [column.name for column in columns]
         self._floors = {name: each.floors[0] for name, each in guarantees.items()}
-        self._gone: list[tuple[str, ...]] = []
+        self._dropped_units: list[tuple[str, ...]] = []
         families = [tuple(name for name in family if name in self._quasi) for family in together]
         self._family = {name: family for family in families if len(family) > 1 for name in family}
 
     def run(self) -> ColumnSelection:
-        everything = self._price()
+        """Drop columns until the release is useful, publish again what fits after all, and return the selection with its prices.
+
+        Targets get weaker: a small loss with most columns first, then larger ones with fewer columns.
+        """
+        price_of_all = self._price()
         for target, share in _TARGETS:
-            self._come_down(target, -int(-share * self._total // 1))
+            self._reduce_loss(target, -int(-share * self._total // 1))
             if self._loss <= target:
                 break
-        self._take_back(target)
-        size_alone = self._pricing.price(self._quasi, (self._size,)) if self._floors else self._price()
+        self._readmit(target)
+        price_of_size = self._pricing.price(self._quasi, (self._size,)) if self._floors else self._price()
         return ColumnSelection(
             tuple(name for name in self._order if name in self._quasi),
             {name: self._floors[name] for name in self._order if name in self._floors},
             self._price(),
-            None if everything is None else everything.loss,
-            None if size_alone is None else size_alone.loss,
-            tuple(LeftOut(name, self._price_of_keeping(unit)) for unit in self._gone for name in unit),
+            None if price_of_all is None else price_of_all.loss,
+            None if price_of_size is None else price_of_size.loss,
+            tuple(LeftOut(name, self._price_of_keeping(unit)) for unit in self._dropped_units for name in unit),
         )
 
     @property
@@ -139,17 +148,22 @@ class _SelectionSearch:
         floors = {name: floor for name, floor in (self._floors | more).items() if name not in without}
         return self._pricing.price(quasi, (self._size, *(floors[name] for name in self._order if name in floors)))
 
-    def _come_down(self, target: float, fewest: int) -> None:
-        """Drop units until the loss is at most ``target`` and no published column is nearly constant; at least ``fewest`` columns stay."""
+    def _reduce_loss(self, target: float, fewest_columns: int) -> None:
+        """Drop units until the loss is at most ``target`` and no published column is nearly constant; at least ``fewest_columns`` stay.
+
+        Of the possible drops, that with the largest gain relative to the value of its columns is made.
+        """
         if self._loss > target:
             self._cheaper_floors(target)
         while (self._loss > target or self._emptiest() is not None) and self._pricing.left > 0:
-            spare = len(self._quasi) + len(self._floors) - fewest
-            moves = [move for move in (*self._fewer_quasi(target, spare), *self._fewer_sensitive(spare)) if move]
+            droppable = len(self._quasi) + len(self._floors) - fewest_columns
+            moves = [
+                move for move in (*self._fewer_quasi(target, droppable), *self._fewer_sensitive(droppable)) if move
+            ]
             if not moves:
                 return
-            gained = [(self._gain(move) / sum(self._worth[name] for name in move), move) for move in moves]
-            self._leave_out(max(gained, key=lambda pair: pair[0])[1])
+            ranked = [(self._gain(move) / sum(self._worth[name] for name in move), move) for move in moves]
+            self._drop(max(ranked, key=lambda pair: pair[0])[1])
 
     def _gain(self, move: Sequence[str]) -> float:
         found = self._price(without=move)
@@ -162,84 +176,88 @@ class _SelectionSearch:
         return max(empty, key=lambda unit: losses[unit], default=None)
 
     def _unit_losses(self) -> dict[tuple[str, ...], float]:
-        found = self._price()
-        by_column = {} if found is None else found.by_column
+        """Return the mean loss of the columns of each quasi-identifier unit (a family, or a single column), in table order."""
+        price = self._price()
+        by_column = {} if price is None else price.by_column
         units = {self._family.get(name, (name,)) for name in self._quasi}
         return {
             unit: sum(by_column.get(name, 1.0) for name in unit) / len(unit)
             for unit in sorted(units, key=lambda unit: self._order.index(unit[0]))
         }
 
-    def _fewer_quasi(self, target: float, spare: int) -> list[tuple[str, ...]]:
+    def _fewer_quasi(self, target: float, droppable: int) -> list[tuple[str, ...]]:
         """Return the units with the highest loss relative to their value: about half of those that would have to go if
         the losses of the others stayed the same.
         """
         losses = self._unit_losses()
         # With a sensitive column one quasi-identifier is enough to analyse; without one it is not.
-        spare = min(spare, len(self._quasi) - (1 if self._floors else 2))
-        dear = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
-        fitting = [unit for unit in dear if len(unit) <= spare]
+        droppable = min(droppable, len(self._quasi) - (1 if self._floors else 2))
+        by_relative_loss = sorted(losses, key=lambda unit: losses[unit] / self._worth[unit[0]], reverse=True)
+        fitting = [unit for unit in by_relative_loss if len(unit) <= droppable]
         if not fitting:
             return []
         if self._loss <= target:
             emptiest = self._emptiest()
             return [emptiest] if emptiest in fitting else []
-        many = self._too_many(losses, fitting, target)
+        excess = self._units_to_drop(losses, fitting, target)
         chosen: list[str] = []
-        for unit in fitting[: max(many // 2, 1)]:
-            if len(chosen) + len(unit) <= spare:
+        for unit in fitting[: max(excess // 2, 1)]:
+            if len(chosen) + len(unit) <= droppable:
                 chosen += unit
         return [tuple(chosen)]
 
-    def _too_many(self, losses: Mapping[tuple[str, ...], float], dear: Sequence[tuple[str, ...]], target: float) -> int:
+    def _units_to_drop(
+        self, losses: Mapping[tuple[str, ...], float], by_relative_loss: Sequence[tuple[str, ...]], target: float
+    ) -> int:
         """Return how many units must go until the mean loss of the others is at most ``target``."""
         total, columns = sum(loss * len(unit) for unit, loss in losses.items()), len(self._quasi)
-        for number, unit in enumerate(dear, 1):
+        for number, unit in enumerate(by_relative_loss, 1):
             total, columns = total - losses[unit] * len(unit), columns - len(unit)
             if columns <= 0 or total / columns <= target:
                 return number
-        return len(dear)
+        return len(by_relative_loss)
 
-    def _fewer_sensitive(self, spare: int) -> list[tuple[str, ...]]:
+    def _fewer_sensitive(self, droppable: int) -> list[tuple[str, ...]]:
         """Return the sensitive columns with the fewest rows outside the most frequent value, if guarantees about values are expensive."""
-        if not self._floors or spare < 1:
+        if not self._floors or droppable < 1:
             return []
-        alone = self._pricing.price(self._quasi, (self._size,))
-        if alone is None or self._loss - alone.loss <= _GUARANTEES_COST:
+        price_of_size = self._pricing.price(self._quasi, (self._size,))
+        if price_of_size is None or self._loss - price_of_size.loss <= _GUARANTEES_COST:
             return []
-        tried = sorted(self._floors, key=lambda name: self._guarantees[name].varied / self._worth[name])
-        return [(name,) for name in tried[:_LOSSES_TRIED]]
+        by_variety = sorted(self._floors, key=lambda name: self._guarantees[name].varied / self._worth[name])
+        return [(name,) for name in by_variety[:_LOSSES_TRIED]]
 
     def _cheaper_floors(self, target: float) -> None:
         """Choose the cheaper of two sufficient guarantees, column by column."""
-        for name, each in self._guarantees.items():
-            for other in each.floors[1:]:
-                before, now = self._floors[name], self._loss
-                if now <= target or self._pricing.left <= 0:
+        for name, column_guarantees in self._guarantees.items():
+            for floor in column_guarantees.floors[1:]:
+                former_floor, former_loss = self._floors[name], self._loss
+                if former_loss <= target or self._pricing.left <= 0:
                     return
-                self._floors[name] = other
-                if self._loss >= now - _NOTHING:
-                    self._floors[name] = before
+                self._floors[name] = floor
+                if self._loss >= former_loss - _NOTHING:
+                    self._floors[name] = former_floor
 
-    def _leave_out(self, move: Sequence[str]) -> None:
-        gone = set(move)
-        units = {self._family.get(name, (name,)) for name in gone}
-        self._gone += sorted(units, key=lambda unit: self._order.index(unit[0]))
-        self._quasi -= gone
-        self._floors = {name: floor for name, floor in self._floors.items() if name not in gone}
+    def _drop(self, names: Sequence[str]) -> None:
+        """Drop columns, and remember the units that they belong to."""
+        dropped = set(names)
+        units = {self._family.get(name, (name,)) for name in dropped}
+        self._dropped_units += sorted(units, key=lambda unit: self._order.index(unit[0]))
+        self._quasi -= dropped
+        self._floors = {name: floor for name, floor in self._floors.items() if name not in dropped}
 
-    def _take_back(self, limit: float) -> None:
+    def _readmit(self, limit: float) -> None:
         """Publish dropped units that fit after all, the most valuable first."""
-        for unit in sorted(self._gone, key=lambda unit: -self._worth[unit[0]]):
+        for unit in sorted(self._dropped_units, key=lambda unit: -self._worth[unit[0]]):
             if self._pricing.left <= _KEPT_FOR_GUARANTEES:
                 return
-            found = self._price(beside=unit)
-            if found is None or found.loss > limit:
+            price = self._price(beside=unit)
+            if price is None or price.loss > limit:
                 continue
-            left = [found.by_column[name] for name in unit if name in found.by_column]
-            if left and sum(left) / len(left) > _EMPTY and self._worth[unit[0]] < _STUDIED:
+            losses = [price.by_column[name] for name in unit if name in price.by_column]
+            if losses and sum(losses) / len(losses) > _EMPTY and self._worth[unit[0]] < _STUDIED:
                 continue
-            self._gone.remove(unit)
+            self._dropped_units.remove(unit)
             self._quasi |= {name for name in unit if name not in self._guarantees}
             self._floors |= {name: self._guarantees[name].floors[0] for name in unit if name in self._guarantees}
 

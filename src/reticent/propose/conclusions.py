@@ -40,18 +40,18 @@ class MethodConclusions:
         fitted = (
             f"{self.models} regression{'s' if self.models > 1 else ''} of sensitive columns fitted before and after"
         )
-        told = f"{fitted}: no conclusion changes."
+        conclusion = f"{fitted}: no conclusion changes."
         if self.changes:
-            shown = " ".join(each.words for each in self.changes[:_NAMED])
-            more = len(self.changes) - _NAMED
-            told = f"{fitted}; these conclusions change: {shown}" + (
-                f" And {more} more: see preview." if more > 0 else ""
+            examples = " ".join(each.words for each in self.changes[:_NAMED])
+            further = len(self.changes) - _NAMED
+            conclusion = f"{fitted}; these conclusions change: {examples}" + (
+                f" And {further} more: see preview." if further > 0 else ""
             )
         if not self.replaced:
-            return [told]
+            return [conclusion]
         return [
             f'Typical values would mislead regressions, so values = "{self.method["values"]}" is proposed instead.',
-            told,
+            conclusion,
         ]
 
 
@@ -59,25 +59,25 @@ def with_conclusions(table: Table, definition: Definition, method: Method, conte
     """Return the method with its effect on conclusions. Misleading typical values are replaced by sampled values or
     ranges if these do not mislead.
     """
-    found = _measured(table, definition, method, context)
-    if found.method.get("values") != "typical" or not found.misleads:
-        return found
+    measured = _measured(table, definition, method, context)
+    if measured.method.get("values") != "typical" or not measured.misleads:
+        return measured
     for values in _INSTEAD:
-        other = {key: value for key, value in found.method.items() if key in ("effort", "weights")}
-        instead = _measured(
-            table, definition, method_from("Mondrian", {**other, "split": "loss", "values": values}), context
+        kept_parameters = {key: value for key, value in measured.method.items() if key in ("effort", "weights")}
+        replacement = _measured(
+            table, definition, method_from("Mondrian", {**kept_parameters, "split": "loss", "values": values}), context
         )
-        if values == _INSTEAD[-1] or not instead.misleads:
-            return replace(instead, replaced=True)
-    return found
+        if values == _INSTEAD[-1] or not replacement.misleads:
+            return replace(replacement, replaced=True)
+    return measured
 
 
 def _measured(table: Table, definition: Definition, method: Method, context: Context) -> MethodConclusions:
     """Return the conclusions changed by a release with this method; none if no release or no regression is possible."""
     context.step("fitting regressions before and after")
     try:
-        made = judged_draft(Request.of(table, definition, method), replace(context, memo={}))
-        before, after = analyst_designs(table, made.side)
+        judged = judged_draft(Request.of(table, definition, method), replace(context, memo={}))
+        before, after = analyst_designs(table, judged.side)
         models = default_models(table, before)
         changes = changed_conclusions(models, before, after)
     except Cancelled:

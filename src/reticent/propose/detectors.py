@@ -88,15 +88,16 @@ _CAPITALISED = re.compile(r"(?=[^\W\d_a-z])[^\W\d_][^\W\d_]{2,}(?:-(?=[^\W\d_a-z
 
 def telephone_numbers(values: Sequence[str]) -> bool:
     """True if most texts are telephone numbers of some country. Digits alone count only if other texts are formatted as telephone numbers."""
-    written = [value for value in values if _is_written_so(value)]
-    if not written or 2 * len(written) < len(values):
+    formatted = [value for value in values if _is_written_so(value)]
+    if not formatted or 2 * len(formatted) < len(values):
         return False
-    written += [value for value in values if _BARE.match(value)]
-    valid = _valid_telephone()
+    # Digits alone are accepted beside texts that are formatted as telephone numbers.
+    formatted += [value for value in values if _BARE.match(value)]
+    is_valid = _valid_telephone()
     return (
-        valid is not None
-        and len(written) >= _SHARE * len(values)
-        and sum(map(valid, written)) >= _SHARE**2 * len(values)
+        is_valid is not None
+        and len(formatted) >= _SHARE * len(values)
+        and sum(map(is_valid, formatted)) >= _SHARE**2 * len(values)
     )
 
 
@@ -120,13 +121,13 @@ def _has_digits(text: str) -> bool:
     return sum(map(str.isdigit, text)) >= _FEWEST_DIGITS - 1
 
 
-def _mostly(fits: Callable[[str], bool], values: Sequence[str]) -> bool:
-    """True if most values satisfy ``fits``; stops early once too many do not."""
-    most = len(values) - _SHARE * len(values)
+def _mostly(is_match: Callable[[str], bool], values: Sequence[str]) -> bool:
+    """True if most values satisfy ``is_match``; stops early once too many do not."""
+    allowed_misses = len(values) - _SHARE * len(values)
     missed = 0
     for value in values:
-        missed += not fits(value)
-        if missed > most:
+        missed += not is_match(value)
+        if missed > allowed_misses:
             return False
     return True
 
@@ -143,9 +144,13 @@ def person_in_text(text: str) -> bool:
     words = _CAPITALISED.findall(text)
     if len(words) < 2 or len(text.split()) <= len(words) + 1:
         return False
-    for first in _CAPITALISED.finditer(text):
-        behind = _CAPITALISED.match(text, first.end() + 1) if text[first.end() : first.end() + 1] == " " else None
-        if behind is not None and given_name(first.group()):
+    for word_match in _CAPITALISED.finditer(text):
+        next_word = (
+            _CAPITALISED.match(text, word_match.end() + 1)
+            if text[word_match.end() : word_match.end() + 1] == " "
+            else None
+        )
+        if next_word is not None and given_name(word_match.group()):
             return True
     return False
 
@@ -163,6 +168,7 @@ def _folded(word: str) -> str:
 
 @cache
 def _valid_telephone() -> Callable[[str], bool] | None:
+    """Return a check whether a text is a valid telephone number of some region; None without the package phonenumbers."""
     try:
         numbers = import_module("phonenumbers")
     except ModuleNotFoundError:

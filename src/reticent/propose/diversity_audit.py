@@ -59,16 +59,17 @@ def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[D
     context = context or Context()
     frequencies = count_table(table, context)
     names = list(table.quasi)
-    found = []
+    audits = []
     for columns in table.quasi_sets or (tuple(names),):
         context.step("auditing sensitive values")
-        ids, count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
-        groups = frequencies.merged(ids, count)
-        found += [_audit(groups.marginal(name), tuple(columns), name) for name in table.sensitive]
-    return tuple(found)
+        group_of_point, group_count = frequencies.group_ids(frequencies.levels, [names.index(name) for name in columns])
+        groups = frequencies.merged(group_of_point, group_count)
+        audits += [_audit(groups.marginal(name), tuple(columns), name) for name in table.sensitive]
+    return tuple(audits)
 
 
 def _audit(groups: Groups, columns: tuple[str, ...], sensitive: str) -> DiversityAudit:
+    """Return how diverse a sensitive column is within groups: groups of one value, or nearly so, and the diagnostics of l-diversity."""
     shared, nearly = homogeneity_audit(groups), homogeneity_audit(groups, _NEARLY)
     figures = diversity_diagnostics(groups, np.zeros(len(groups), dtype=bool), _DEPTH)
     whole = diversity_diagnostics(groups.whole(), np.zeros(1, dtype=bool), _DEPTH)

@@ -57,11 +57,11 @@ def document_text(content: Mapping[str, Any], heading: str = "") -> str:
     for name in sorted(set(content) - set(plain), key=_section_rank):
         section = content[name]
         if isinstance(section, Sequence):
-            for each in section:
-                lines += ["", f"[[{key(name)}]]", *_settings(each)]
+            for table in section:
+                lines += ["", f"[[{key(name)}]]", *_settings(table)]
         elif name in ("hierarchies", "coarsen") and section:
-            for column, described in section.items():
-                lines += _hierarchy(f"{name}.{key(column)}", described)
+            for column, description in section.items():
+                lines += _hierarchy(f"{name}.{key(column)}", description)
         else:
             lines += ["", f"[{key(name)}]", *_settings(section)]
     return "\n".join(lines).lstrip("\n") + "\n"
@@ -88,33 +88,33 @@ def _section_rank(name: str) -> int:
 
 def _is_section(setting: Any) -> bool:
     """True if a setting is written as a section of its own: a table, or a list of tables."""
-    tables = (
+    is_list_of_tables = (
         isinstance(setting, Sequence)
         and not isinstance(setting, str)
         and all(isinstance(each, Mapping) for each in setting)
     )
-    return isinstance(setting, Mapping) or (tables and len(setting) > 0)
+    return isinstance(setting, Mapping) or (is_list_of_tables and len(setting) > 0)
 
 
 def _method(priced: Tradeoff) -> list[str]:
     """Return the section of the cheapest method, with the losses of the others as comments."""
     compared = priced.compared
     if compared is None and priced.method:
-        said = (
+        remark = (
             "A first guess: nothing was compared yet."
             if "name" in priced.method
             else "The one that costs least: no name is written."
         )
-        return [f"# {said}", "[method]", *_settings(priced.method)]
+        return [f"# {remark}", "[method]", *_settings(priced.method)]
     if compared is None:
         return ["[method]  # the one that costs least, if no name is written"]
     costs = [
         f"#   {each.name} ({each.settings}): {'loss ' + format(each.loss, '.3f') if each.loss is not None else _one_line(each.problem or '')}"
         for each in compared.costs
     ]
-    sampled = f", on a sample of {compared.rows:,} rows" if compared.sampled else ""
-    given = {name: setting for name, setting in priced.method.items() if name in _METHOD_SETTINGS}
-    return [f"# The method that costs least{sampled}:", *costs, "[method]", *_settings(given)]
+    sample_note = f", on a sample of {compared.rows:,} rows" if compared.sampled else ""
+    parameters = {name: setting for name, setting in priced.method.items() if name in _METHOD_SETTINGS}
+    return [f"# The method that costs least{sample_note}:", *costs, "[method]", *_settings(parameters)]
 
 
 _METHOD_SETTINGS = ("name", "objective", "suppression", "split", "values", "effort", "weights")
@@ -156,30 +156,31 @@ def _role(proposal: Proposal, setting: str, role: str) -> list[str]:
 
 
 def _without_role(proposal: Proposal) -> list[str]:
-    left: list[ColumnProposal] = [
+    """Return comment lines on the columns that are not published, with the reasons; empty if there are none."""
+    unpublished: list[ColumnProposal] = [
         column for column in proposal.columns if column.role is None and column.name != proposal.weight
     ]
-    if not left:
+    if not unpublished:
         return []
     return [
         "# Not published, because they have no role:",
-        *(f"#   {_text(column.name)}: {_one_line(column.reason)}" for column in left),
+        *(f"#   {_text(column.name)}: {_one_line(column.reason)}" for column in unpublished),
     ]
 
 
 def _hierarchy(section: str, description: Mapping[str, Any]) -> list[str]:
     """Return a hierarchy as a section; the branches of a tree as subsections, so that they can be edited."""
     tree = description.get("tree")
-    plain = {name: setting for name, setting in description.items() if name != "tree"}
-    lines = ["", f"[{section}]", *_settings(plain)]
+    settings = {name: setting for name, setting in description.items() if name != "tree"}
+    lines = ["", f"[{section}]", *_settings(settings)]
     if not isinstance(tree, Mapping):
         return lines
-    flat = {name: below for name, below in tree.items() if not isinstance(below, Mapping)}
-    if flat:
-        lines += ["", f"[{section}.tree]", *_settings(flat)]
-    for name, below in tree.items():
-        if isinstance(below, Mapping):
-            lines += ["", f"[{section}.tree.{key(name)}]", *_settings(below)]
+    leaf_branches = {name: branch for name, branch in tree.items() if not isinstance(branch, Mapping)}
+    if leaf_branches:
+        lines += ["", f"[{section}.tree]", *_settings(leaf_branches)]
+    for name, branch in tree.items():
+        if isinstance(branch, Mapping):
+            lines += ["", f"[{section}.tree.{key(name)}]", *_settings(branch)]
     return lines
 
 

@@ -105,12 +105,12 @@ def exposures(
     sets = table.quasi_sets or (tuple(table.quasi),)
     # The weights of a person with several rows do not give the number of people represented.
     unit = table.weights.unit if table.weights is not None and not table.several_rows else None
-    found = []
+    results = []
     for number, columns in enumerate(sets):
         context.step("assessing quasi-identifiers", number, len(sets))
         scope = ClaimScope.of_table(table, (tuple(columns),))
-        found.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit, scope))
-    return tuple(found)
+        results.append(_exposure(frequencies, columns, tuple(table.quasi), definitions, shown, unit, scope))
+    return tuple(results)
 
 
 def _exposure(
@@ -118,35 +118,39 @@ def _exposure(
     columns: Sequence[str],
     all_columns: Sequence[str],
     definitions: Sequence[Definition],
-    shown: int,
+    listed: int,
     unit: Fraction | None,
     scope: ClaimScope,
 ) -> Exposure:
-    places = [all_columns.index(name) for name in columns]
-    if len(places) == len(all_columns):
-        firsts, groups = np.arange(len(frequencies)), frequencies.groups()
+    """Return what an adversary who knows some ``columns`` learns: group sizes, homogeneous groups, and verdicts on the definitions.
+
+    At most ``listed`` of the most exposed groups are described. ``unit`` is the number of people that one weight stands for.
+    """
+    column_indices = [all_columns.index(name) for name in columns]
+    if len(column_indices) == len(all_columns):
+        representatives, groups = np.arange(len(frequencies)), frequencies.groups()
     else:
-        ids, count = frequencies.group_ids(frequencies.levels, places)
-        firsts = np.zeros(count, dtype=np.int64)
-        firsts[ids[::-1]] = np.arange(len(ids))[::-1]
+        ids, count = frequencies.group_ids(frequencies.levels, column_indices)
+        representatives = np.zeros(count, dtype=np.int64)
+        representatives[ids[::-1]] = np.arange(len(ids))[::-1]
         groups = frequencies.merged(ids, count)
     # With population counts, combinations without rows are nobody in the table.
-    filled = groups.sizes > 0
-    firsts, groups = firsts[filled], groups.select(filled)
+    is_occupied = groups.sizes > 0
+    representatives, groups = representatives[is_occupied], groups.select(is_occupied)
     audit = homogeneity_audit(groups) if groups.domain.columns else None
-    named = (
+    groups_of_named_sets = (
         {
-            own: _groups_by(frequencies, [all_columns.index(name) for name in own])
-            for own in own_sets(all_of(tuple(definitions)))
+            names: _groups_by(frequencies, [all_columns.index(name) for name in names])
+            for names in own_sets(all_of(tuple(definitions)))
         }
         if definitions
         else {}
     )
-    evidence = Evidence({tuple(columns): groups}, named)
+    evidence = Evidence({tuple(columns): groups}, groups_of_named_sets)
     assessments = tuple(
         replace(verdict(definition, judge(definition, evidence)), scope=scope) for definition in definitions
     )
-    described = _Described(frequencies, groups, firsts, places)
+    descriptions = _Described(frequencies, groups, representatives, column_indices)
     return Exposure(
         columns=tuple(columns),
         rows=int(groups.sizes.sum()),
@@ -157,9 +161,11 @@ def _exposure(
         homogeneous_groups=audit.groups if audit else 0,
         homogeneous_rows=audit.rows if audit else 0,
         assessments=assessments,
-        exposed=described.most_exposed(shown),
+        exposed=descriptions.most_exposed(listed),
         worst=tuple(
-            described.group(each.witness.group) if each.witness is not None and not own_sets(each.definition) else None
+            descriptions.group(each.witness.group)
+            if each.witness is not None and not own_sets(each.definition)
+            else None
             for each in assessments
         ),
         estimate=population_estimate(groups, unit) if unit is not None else None,
@@ -182,10 +188,10 @@ class _Described:
 
     def group(self, group: int) -> ExposedGroup:
         """Return one group as an adversary sees it."""
-        point, labels = int(self.firsts[group]), {}
-        for place in self.places:
-            hierarchy, level = self.frequencies.hierarchies[place], self.frequencies.levels[place]
-            labels[hierarchy.column] = hierarchy.levels[level].labels[int(self.frequencies.codes[place][point])]
+        combination, labels = int(self.firsts[group]), {}
+        for column in self.places:
+            hierarchy, level = self.frequencies.hierarchies[column], self.frequencies.levels[column]
+            labels[hierarchy.column] = hierarchy.levels[level].labels[int(self.frequencies.codes[column][combination])]
         histogram = self.groups.histogram(group) if self.groups.domain.columns else {}
         return ExposedGroup(labels, int(self.groups.people[group]), histogram)
 
@@ -196,15 +202,16 @@ class _Described:
 
     def _frequency(self) -> np.ndarray[Any, Any]:
         """Return the sum over columns of the log frequency of the quasi-identifier values of each group."""
-        found = np.zeros(len(self.firsts))
-        for place in self.places:
-            codes = self.frequencies.codes[place]
+        log_frequency = np.zeros(len(self.firsts))
+        for column in self.places:
+            codes = self.frequencies.codes[column]
             rows = sum_by(codes, self.frequencies.sizes, int(codes.max(initial=0)) + 1)
-            found += np.log(np.maximum(rows, 1))[codes[self.firsts]]
-        return found
+            log_frequency += np.log(np.maximum(rows, 1))[codes[self.firsts]]
+        return log_frequency
 
 
 def _assessment(assessment: Assessment) -> dict[str, Any]:
+    """Return an assessment and its parts as plain data."""
     return {
         "definition": str(assessment.definition),
         "sentence": assessment.sentence,

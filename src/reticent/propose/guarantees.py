@@ -73,22 +73,26 @@ def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: boo
     """
     if values.n_unique() < 2:
         return None
-    named: PromisedPart = {"column": values.name, **({"alone": True} if several else {})}
-    distinct: PromisedPart = {"name": "DistinctLDiversity", "l": 2, **named}
+    column_setting: PromisedPart = {"column": values.name, **({"alone": True} if several else {})}
+    distinct: PromisedPart = {"name": "DistinctLDiversity", "l": 2, **column_setting}
     floors, tighter = [distinct], list[PromisedPart]()
-    delicate, share = delicate_values(values)
-    bounds = [_bound(delicate, h, named) for h in (_LEAST_BOUND, *_TIGHTER) if delicate and Fraction(h) > share]
+    sensitive_codes, share = delicate_values(values)
+    bounds = [
+        _bound(sensitive_codes, h, column_setting)
+        for h in (_LEAST_BOUND, *_TIGHTER)
+        if sensitive_codes and Fraction(h) > share
+    ]
     if bounds:
         floors = [bounds[0], distinct] if absence_is_harmless and share <= _RARE else [distinct, bounds[0]]
         tighter = bounds[1:]
     diversity = _strongest_diversity(values)
-    numbers = values.dtype.is_numeric() and not values.null_count()
+    is_numeric = values.dtype.is_numeric() and not values.null_count()
     return ColumnGuarantees(
         str(values.name),
         tuple(floors),
         tuple(tighter),
-        {"name": diversity.name, **diversity.parameters(), **named},
-        numbers and _FEWEST_STEPS <= values.n_unique() <= _MOST_STEPS,
+        {"name": diversity.name, **diversity.parameters(), **column_setting},
+        is_numeric and _FEWEST_STEPS <= values.n_unique() <= _MOST_STEPS,
         1 - float(values.value_counts(name="\0times")["\0times"].max()) / len(values),  # type: ignore[arg-type]  # a count
     )
 
@@ -96,22 +100,24 @@ def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: boo
 def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
     """Return the delicate values of a column that has one harmless value, and their share of the rows; empty if there is no harmless value."""
     counts = values.drop_nulls().value_counts(sort=True, name="\0times")
-    held, times = counts[values.name].to_list(), counts["\0times"].to_list()
-    if not 2 <= len(held) <= MOST_COUNTED:
+    distinct_values, value_counts = counts[values.name].to_list(), counts["\0times"].to_list()
+    if not 2 <= len(distinct_values) <= MOST_COUNTED:
         return (), Fraction(1)
-    harmless = [value for value in held if _spelled(value) in _HARMLESS]
+    harmless = [value for value in distinct_values if _spelled(value) in _HARMLESS]
     if len(harmless) != 1:
         return (), Fraction(1)
-    others = [value for value in held if value not in harmless]
-    counted = values.dtype.is_integer() or values.dtype == pl.Boolean
-    if (not counted and len(others) > 1) or len(others) > _MOST_LISTED:
+    others = [value for value in distinct_values if value not in harmless]
+    is_number = values.dtype.is_integer() or values.dtype == pl.Boolean
+    if (not is_number and len(others) > 1) or len(others) > _MOST_LISTED:
         return (), Fraction(1)
-    if not counted and _spelled(others[0]) not in _DELICATE and len(held) > 2:
+    if not is_number and _spelled(others[0]) not in _DELICATE and len(distinct_values) > 2:
         return (), Fraction(1)
-    sick = sum(count for value, count in zip(held, times, strict=True) if value not in harmless)
+    delicate_rows = sum(
+        count for value, count in zip(distinct_values, value_counts, strict=True) if value not in harmless
+    )
     # Definitions refer to booleans by their text form, as tables do.
-    named = [_spelled(value) if isinstance(value, bool) else value for value in sorted(others)]
-    return tuple(named), Fraction(sick, len(values))
+    texts = [_spelled(value) if isinstance(value, bool) else value for value in sorted(others)]
+    return tuple(texts), Fraction(delicate_rows, len(values))
 
 
 def _spelled(value: Any) -> str:
@@ -133,6 +139,7 @@ def _strongest_diversity(values: pl.Series) -> GroupDefinition:
 
 
 def _all_in_one_group(values: pl.Series) -> Groups:
+    """Return the values as one group, with artificial labels: what definitions judge if all rows are merged."""
     counts = np.sort(values.value_counts(name="\0times")["\0times"].to_numpy().astype(np.int64))[::-1]
     labels = pl.Series([str(number) for number in range(len(counts))])
     histograms = Histograms(np.array([0, len(counts)]), np.arange(len(counts), dtype=np.int32), counts)

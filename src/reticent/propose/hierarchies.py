@@ -41,15 +41,15 @@ class HierarchyProposal:
 
 def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path | None) -> HierarchyProposal:
     """Return a hierarchy for a quasi-identifier. Its top level is a single group, so that a release always exists."""
-    found = _file_beside(column, beside)
-    if found is not None:
-        return found
+    from_file = _file_beside(column, beside)
+    if from_file is not None:
+        return from_file
     if column.type in ("date", "timestamp"):
         return _dates(column)
-    known = public_domain(column)
-    if known is not None:
-        levels = len(Hierarchy.public(known).bind(column.sample.alias(column.name), column.name).levels)
-        return HierarchyProposal({"kind": "public", "name": known}, PUBLIC_DOMAINS[known], levels)
+    domain = public_domain(column)
+    if domain is not None:
+        levels = len(Hierarchy.public(domain).bind(column.sample.alias(column.name), column.name).levels)
+        return HierarchyProposal({"kind": "public", "name": domain}, PUBLIC_DOMAINS[domain], levels)
     numeric = column.type in ("integer", "number")
     if meaning == "postcode" and (digits := _code_length(column)):
         return _masking(digits, "a code, masked from the right")
@@ -66,8 +66,8 @@ def propose_hierarchy(column: ColumnProfile, meaning: str | None, beside: Path |
     if numeric and column.distinct > _FEW_VALUES:
         return _quantiles(column) if _is_skewed(column) else _round_intervals(column)
     if numeric and column.distinct > 2:
-        close = column.type == "integer" and column.highest - column.lowest < _SPARSE * column.distinct
-        return _steps(column) if close else _neighbours(column)
+        is_dense = column.type == "integer" and column.highest - column.lowest < _SPARSE * column.distinct
+        return _steps(column) if is_dense else _neighbours(column)
     if column.type == "text" and column.distinct > _FEW_VALUES and (digits := _code_length(column)):
         return _masking(digits, "codes of one length, masked from the right")
     if column.type == "text" and _FEW_STEPS <= column.distinct <= _MOST_CATEGORIES:
@@ -83,11 +83,13 @@ def _file_beside(column: ColumnProfile, beside: Path | None) -> HierarchyProposa
     if beside is None or not beside.parent.is_dir():
         return None
     ending = f"_hierarchy_{column.name}.csv"
-    names = [path.name for path in beside.parent.iterdir() if path.name.removesuffix(".gz").endswith(ending)]
-    meant = [name for name in names if beside.name.startswith(name.removesuffix(".gz").removesuffix(ending))]
-    if not meant:
+    hierarchy_files = [path.name for path in beside.parent.iterdir() if path.name.removesuffix(".gz").endswith(ending)]
+    matching_names = [
+        name for name in hierarchy_files if beside.name.startswith(name.removesuffix(".gz").removesuffix(ending))
+    ]
+    if not matching_names:
         return None
-    path = beside.parent / max(meant, key=len)
+    path = beside.parent / max(matching_names, key=len)
     try:
         bound = Hierarchy.from_csv(path).bind(pl.Series(column.name, [], dtype=column.dtype), column.name)
         bound.codes(column.sample)
@@ -110,9 +112,9 @@ def _quantiles(column: ColumnProfile) -> HierarchyProposal:
     rounded = [_round_number(part) for part in column.parts]
     levels: list[list[Any]] = []
     for step in (1, 2, 4, 8):
-        points = sorted({point for point in rounded[step - 1 :: step] if column.lowest < point <= column.highest})
-        if points and (not levels or points != levels[-1]):
-            levels.append(points)
+        cuts = sorted({point for point in rounded[step - 1 :: step] if column.lowest < point <= column.highest})
+        if cuts and (not levels or cuts != levels[-1]):
+            levels.append(cuts)
     if not levels:
         return _round_intervals(column)
     return HierarchyProposal(
@@ -154,6 +156,7 @@ def _neighbours(column: ColumnProfile) -> HierarchyProposal:
 
 
 def _order(values: list[str]) -> HierarchyProposal:
+    """Return a hierarchy for categories with a natural order, which merges two, four, eight neighbours."""
     sizes = [size for size in (2, 4, 8, 16) if size < len(values)]
     return HierarchyProposal(
         {"kind": "order", "sizes": sizes, "values": values, "from_data": True},
@@ -168,25 +171,30 @@ def _categories(column: ColumnProfile) -> HierarchyProposal:
     groups: dict[str, list[str]] = {}
     for value in values:
         groups.setdefault(re.split(r"[\s\-_/:,(]", value.strip(), maxsplit=1)[0].lower(), []).append(value)
-    similar = {min(members, key=len) if len(members) == 1 else _common(members): members for members in groups.values()}
-    if len(similar) != len(groups) or not 1 < len(groups) < len(values):
-        similar = {value: [value] for value in values}
-    often = dict(zip(values, times, strict=True))
+    members_of = {
+        min(members, key=len) if len(members) == 1 else _common(members): members for members in groups.values()
+    }
+    if len(members_of) != len(groups) or not 1 < len(groups) < len(values):
+        members_of = {value: [value] for value in values}
+    count_of = dict(zip(values, times, strict=True))
     total = sum(times)
-    share = {name: sum(often[value] for value in members) / total for name, members in similar.items()}
-    rare = [name for name in similar if share[name] < _RARE]
-    if len(rare) < 2 or len(rare) == len(similar):
-        rare = sorted(similar, key=lambda name: share[name])[: len(similar) // 2]
-    label = _unused_label("Other", {*values, *similar})
-    frequent = [name for name in similar if name not in rare]
-    if len(similar) == len(values):
-        tree: dict[str, Any] = {label: rare, **{name: [name] for name in frequent}}
+    share = {name: sum(count_of[value] for value in members) / total for name, members in members_of.items()}
+    rare_names = [name for name in members_of if share[name] < _RARE]
+    if len(rare_names) < 2 or len(rare_names) == len(members_of):
+        rare_names = sorted(members_of, key=lambda name: share[name])[: len(members_of) // 2]
+    label = _unused_label("Other", {*values, *members_of})
+    frequent = [name for name in members_of if name not in rare_names]
+    if len(members_of) == len(values):
+        tree: dict[str, Any] = {label: rare_names, **{name: [name] for name in frequent}}
         return HierarchyProposal(
             {"kind": "taxonomy", "from_data": True, "tree": tree},
             "rare categories are merged; edit the tree",
             3,
         )
-    tree = {label: {name: similar[name] for name in rare}, **{name: {name: similar[name]} for name in frequent}}
+    tree = {
+        label: {name: members_of[name] for name in rare_names},
+        **{name: {name: members_of[name]} for name in frequent},
+    }
     return HierarchyProposal(
         {"kind": "taxonomy", "from_data": True, "tree": tree},
         "categories with a common beginning, then the rare ones, are merged; edit the tree",
@@ -216,6 +224,7 @@ def _masking(digits: int, reason: str) -> HierarchyProposal:
 
 
 def _dates(column: ColumnProfile) -> HierarchyProposal:
+    """Return calendar levels for dates: weeks for a short period, otherwise months to years, and decades for 20 years or more."""
     years = column.highest.year - column.lowest.year if column.lowest is not None else 0
     days = (column.highest - column.lowest).days if column.lowest is not None else 0
     units = ["week"] if days <= _FEW_DAYS else ["month", "quarter", "year", *(["decade"] if years >= 20 else [])]

@@ -60,9 +60,9 @@ def identifying_pattern(sample: pl.Series) -> str | None:
         return None
     if sample.dtype.is_integer():
         digits = sample.cast(pl.String)
-        long = bool((digits.str.len_chars() >= _LONG_NUMBER).all())
-        national = long and national_numbers(digits.head(_TRIED).to_list())
-        return "national identity numbers" if national else _by_check_digits(digits)
+        is_long = bool((digits.str.len_chars() >= _LONG_NUMBER).all())
+        is_national = is_long and national_numbers(digits.head(_TRIED).to_list())
+        return "national identity numbers" if is_national else _by_check_digits(digits)
     if sample.dtype != pl.String:
         return None
     text = sample.str.strip_chars()
@@ -73,10 +73,10 @@ def identifying_pattern(sample: pl.Series) -> str | None:
             return name
     if _mostly(text, _STREET):
         return "street addresses"
-    tried = text.head(_TRIED).to_list()
-    if telephone_numbers(tried):
+    tested = text.head(_TRIED).to_list()
+    if telephone_numbers(tested):
         return "phone numbers"
-    if national_numbers(tried):
+    if national_numbers(tested):
         return "national identity numbers"
     return _by_check_digits(text.str.replace_all(r"[ .-]", ""))
 
@@ -89,11 +89,13 @@ def full_names(sample: pl.Series, filled: int) -> bool:
         return False
     text = sample.str.strip_chars()
     words = [_called(value) for value in text.head(_TRIED).to_list()]
-    known = sum(given_name(each[0]) for each in words) / len(words)
+    share_of_given_names = sum(given_name(each[0]) for each in words) / len(words)
     if _mostly(text, _FULL_NAME):
-        return known >= 0.25 or 2 * len(sample) >= filled
-    alone = _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
-    return known >= _SHARE / 2 and (alone or (known >= _SHARE and all(len(each) <= _LONGER_TEXT for each in words)))
+        return share_of_given_names >= 0.25 or 2 * len(sample) >= filled
+    names_only = _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
+    return share_of_given_names >= _SHARE / 2 and (
+        names_only or (share_of_given_names >= _SHARE and all(len(each) <= _LONGER_TEXT for each in words))
+    )
 
 
 def _called(name: str) -> list[str]:
@@ -111,11 +113,11 @@ def hidden_identifier(values: pl.Series, times: pl.Series) -> str | None:
     """
     if values.dtype != pl.String or len(values) == 0:
         return None
-    found = next((name for name, pattern in _INSIDE.items() if values.str.contains(pattern).any()), None)
-    if found is not None:
-        return found
-    longer = values.filter((times < _FEW_ROWS) & (values.str.count_matches(r"\S+") > _LONGER_TEXT))
-    if any(map(person_in_text, longer.head(_MOST_READ).to_list())):
+    pattern_name = next((name for name, pattern in _INSIDE.items() if values.str.contains(pattern).any()), None)
+    if pattern_name is not None:
+        return pattern_name
+    long_texts = values.filter((times < _FEW_ROWS) & (values.str.count_matches(r"\S+") > _LONGER_TEXT))
+    if any(map(person_in_text, long_texts.head(_MOST_READ).to_list())):
         return "names of people"
     return None
 
@@ -126,12 +128,12 @@ def _mostly(text: pl.Series, pattern: str) -> bool:
 
 def _by_check_digits(text: pl.Series) -> str | None:
     """Return the kind of identifier if numbers of equal length have valid check digits; by chance one in ten does."""
-    tried = text.head(_TRIED).to_list()
-    if len(tried) < _ENOUGH or not all(number.isascii() and number.isdigit() for number in tried):
+    tested = text.head(_TRIED).to_list()
+    if len(tested) < _ENOUGH or not all(number.isascii() and number.isdigit() for number in tested):
         return None
-    for name, lengths, right in _CHECKED:
-        fitting = [number for number in tried if len(number) in lengths]
-        if len(fitting) >= _SHARE * len(tried) and sum(map(right, fitting)) >= _SHARE * len(tried):
+    for name, lengths, is_valid in _CHECKED:
+        of_length = [number for number in tested if len(number) in lengths]
+        if len(of_length) >= _SHARE * len(tested) and sum(map(is_valid, of_length)) >= _SHARE * len(tested):
             return name
     return None
 
@@ -141,19 +143,20 @@ def _luhn(number: str) -> bool:
     return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
 
-def _weighted(weights: tuple[int, ...], modulus: int, last: Callable[[int], int]) -> Callable[[str], bool]:
+def _weighted(weights: tuple[int, ...], modulus: int, check_digit: Callable[[int], int]) -> Callable[[str], bool]:
     """Return a check that the last digit follows from the weighted sum of the others."""
 
-    def right(number: str) -> bool:
+    def is_valid(number: str) -> bool:
         total = sum(weight * int(digit) for weight, digit in zip(weights, number, strict=False))
-        return last(total % modulus) == int(number[-1])
+        return check_digit(total % modulus) == int(number[-1])
 
-    return right
+    return is_valid
 
 
 def _cpf(number: str) -> bool:
+    """True if both check digits of a Brazilian CPF number follow from the digits before them (modulo 11)."""
     for length in (9, 10):
-        total = sum((length + 1 - place) * int(number[place]) for place in range(length))
+        total = sum((length + 1 - position) * int(number[position]) for position in range(length))
         if total * 10 % 11 % 10 != int(number[length]):
             return False
     return True

@@ -44,26 +44,28 @@ def public_domain(column: ColumnProfile) -> str | None:
 
 
 def _candidates(column: ColumnProfile, words: set[str]) -> list[str]:
-    coded = [_CODED[word] for word in sorted(words & set(_CODED))]
+    """Return the names of public domains that a column may have, by its type, the words of its name, and the form of its codes."""
+    by_name = [_CODED[word] for word in sorted(words & set(_CODED))]
     if column.type == "integer":
-        return ["us-states-fips"] if words & _STATE else coded
+        return ["us-states-fips"] if words & _STATE else by_name
     if column.type != "text":
         return []
     if bool(column.sample.str.contains(_ICD).all()):
         return ["icd-10"]
     if bool(column.sample.str.contains(_NUTS).all()) and words & _REGION:
-        coded.append("nuts")
-    named = [
+        by_name.append("nuts")
+    of_places = [
         name
         for name in PUBLIC_DOMAINS
         if name.startswith("us-states" if words & _STATE else "iso") and words & (_STATE | _COUNTRY)
     ]
     # Two-letter codes are ambiguous unless there are many of them or the name identifies them.
-    lettered = [name for name in PUBLIC_DOMAINS if name.startswith(("us-states", "iso")) and name != "us-states-fips"]
-    return [*coded, *named, *(lettered if column.distinct >= 10 else ["us-states-names"])]
+    two_letter = [name for name in PUBLIC_DOMAINS if name.startswith(("us-states", "iso")) and name != "us-states-fips"]
+    return [*by_name, *of_places, *(two_letter if column.distinct >= 10 else ["us-states-names"])]
 
 
 def _has(name: str, column: ColumnProfile) -> bool:
+    """True if the public domain contains all sampled values of the column."""
     try:
         bound = Hierarchy.public(name).bind(column.sample.alias(column.name), column.name)
         bound.codes(column.sample)

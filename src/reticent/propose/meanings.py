@@ -43,11 +43,11 @@ def kind_in(column: ColumnProfile) -> Kind | None:
     """Return the first kind suggested by the name, else by the title, that the values can have: a longitude is not a
     salary, a body weight is not a survey weight.
     """
-    for said in (column.name, column.title):
-        fitting = (_fitting(kind, column) for kind in ranked_kinds(said))
-        found = next((kind for kind in fitting if kind is not None), None)
-        if found is not None:
-            return found
+    for text in (column.name, column.title):
+        fitting_kinds = (_fitting(kind, column) for kind in ranked_kinds(text))
+        first_kind = next((kind for kind in fitting_kinds if kind is not None), None)
+        if first_kind is not None:
+            return first_kind
     if "hospital" in words_of(column.name):
         return _HOSPITAL_STAY if _is_counted(column) else _HOSPITAL
     numeric = column.type in ("integer", "number") and column.distinct > _FEW_VALUES
@@ -58,6 +58,7 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
     """Return the kind, possibly refined by the values; None if the values contradict it."""
     numeric = column.type in ("integer", "number")
     dated = column.type in ("date", "timestamp")
+    # Coordinates are between -180 and 180; "lon" with larger numbers is pay (Swedish lön), not a longitude.
     if kind.meaning == "place":
         if numeric and column.lowest is not None and column.lowest >= -180 and column.highest <= 180:
             return kind

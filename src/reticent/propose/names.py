@@ -73,9 +73,13 @@ def ranked_kinds(name: str) -> list[Kind]:
     if any(kind.sensitive for kind in kinds) and _EVENTS & set(words):
         # The age at first drug use discloses that a person used drugs.
         kinds = [kind for kind in kinds if kind.meaning != "age"]
-    if len(words) > 1 and words[-1] in _SEEN and (seen := [kind for kind in kinds if kind.says in _SEEN_KINDS]):
+    if (
+        len(words) > 1
+        and words[-1] in _SEEN
+        and (visible_kinds := [kind for kind in kinds if kind.says in _SEEN_KINDS])
+    ):
         # The sex of a donor is a sex.
-        return seen
+        return visible_kinds
     if len(words) > 1 and words[-1] in _RESULTS and not says_nothing(name):
         # The outcome of a birth is not a birth.
         kinds = [kind for kind in kinds if kind.sensitive] or [_CAME_OF]

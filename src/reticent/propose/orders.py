@@ -31,24 +31,28 @@ def order_of_texts(values: Sequence[str]) -> list[str] | None:
 
 
 def _by_numbers(values: Sequence[str]) -> list[str] | None:
-    places: dict[float, str] = {}
+    """Return texts in the order of the numbers that they begin with ("under 18", "18 to 30", "over 65"); None if some text has
+    none, or two have the same.
+    """
+    text_of_rank: dict[float, str] = {}
     for value in values:
-        found = _NUMBER.search(value[:_FIRST_CHARACTERS])
+        match = _NUMBER.search(value[:_FIRST_CHARACTERS])
         # Letters before the number would make it a code: A1, ward 7.
-        before = "" if found is None else _BELOW.sub("", _ABOVE.sub("", value[: found.start()]))
-        if found is None or re.search(r"[^\W\d_]{2}", before.replace("than", "")) or value.strip().isdigit():
+        prefix = "" if match is None else _BELOW.sub("", _ABOVE.sub("", value[: match.start()]))
+        if match is None or re.search(r"[^\W\d_]{2}", prefix.replace("than", "")) or value.strip().isdigit():
             return None
-        number = float(found.group().replace(",", "."))
-        shift = -0.5 if _BELOW.search(value) else 0.5 if _ABOVE.search(value) else 0.0
-        if places.setdefault(number + shift, value) != value:
+        number = float(match.group().replace(",", "."))
+        offset = -0.5 if _BELOW.search(value) else 0.5 if _ABOVE.search(value) else 0.0
+        if text_of_rank.setdefault(number + offset, value) != value:
             return None
-    return [places[place] for place in sorted(places)]
+    return [text_of_rank[rank] for rank in sorted(text_of_rank)]
 
 
 def _by_words(values: Sequence[str]) -> list[str] | None:
+    """Return texts in the order of a known scale of words, such as low, medium, high; None if no scale has them all."""
     for scale in _SCALES:
-        places = {word: place for place, words in enumerate(scale.split("|")) for word in words.split("/")}
-        found = [places.get(value.strip().lower()) for value in values]
-        if None not in found and len(set(found)) == len(found):
-            return [value for _, value in sorted(zip(found, values, strict=True), key=lambda pair: pair[0] or 0)]
+        rank_of = {word: rank for rank, words in enumerate(scale.split("|")) for word in words.split("/")}
+        ranks = [rank_of.get(value.strip().lower()) for value in values]
+        if None not in ranks and len(set(ranks)) == len(ranks):
+            return [value for _, value in sorted(zip(ranks, values, strict=True), key=lambda pair: pair[0] or 0)]
     return None

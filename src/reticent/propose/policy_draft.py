@@ -61,22 +61,22 @@ def propose_policy(
     folder = Path(os.path.abspath(policy)).parent
     if not isinstance(location, str | Path):
         proposed = templated(propose(frame, None, context, source.codebook()), template)
-        found = _noting(proposed, codes, unsure, is_csv, numbers)
-        priced = _afforded(found, frame, template, context) if prices else unpriced(found, frame)
+        noted = _noting(proposed, codes, unsure, is_csv, numbers)
+        priced = _afforded(noted, frame, template, context) if prices else unpriced(noted, frame)
         return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
-    place = str(location)
-    is_file = "://" not in place and not place.startswith("env:")
+    address_given = str(location)
+    is_file = "://" not in address_given and not address_given.startswith("env:")
     codebook = source.codebook()
-    proposed = templated(propose(frame, Path(place) if is_file else None, context, codebook), template)
-    found = _noting(proposed, codes, unsure, is_csv, numbers)
-    found = replace(found, notes=(*found.notes, *codebook.notes()))
-    address = os.path.relpath(place, folder) if is_file else _without_password(place)
-    if address != place and not is_file:
+    proposed = templated(propose(frame, Path(address_given) if is_file else None, context, codebook), template)
+    noted = _noting(proposed, codes, unsure, is_csv, numbers)
+    noted = replace(noted, notes=(*noted.notes, *codebook.notes()))
+    address = os.path.relpath(address_given, folder) if is_file else _without_password(address_given)
+    if address != address_given and not is_file:
         note = "The database password is not stored here. Pass it as PGPASSWORD or in ~/.pgpass, or put the whole address into an environment variable and write source = 'env:NAME'."
-        found = replace(found, notes=(*found.notes, note))
+        noted = replace(noted, notes=(*noted.notes, note))
     settings = {"source": address, **options, **source.found(), "null_values": words, "types": types}
-    priced = _afforded(found, frame, template, context) if prices else unpriced(found, frame)
-    return priced, policy_text(priced, settings, _dataset(place, options, is_file), folder)
+    priced = _afforded(noted, frame, template, context) if prices else unpriced(noted, frame)
+    return priced, policy_text(priced, settings, _dataset(address_given, options, is_file), folder)
 
 
 def _check_profiled(frame: pl.DataFrame, name: str) -> None:
@@ -98,25 +98,29 @@ def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, contex
 
 
 def _noting(
-    found: Proposal, codes: list[str], unsure: Mapping[str, list[str]], is_csv: bool, numbers: Sequence[str]
+    proposal: Proposal,
+    codes: list[str],
+    uncertain_codes: Mapping[str, list[str]],
+    is_csv: bool,
+    number_notes: Sequence[str],
 ) -> Proposal:
-    """Return the proposal with notes on numbers that may mean "missing", and on ``numbers`` that are written as text."""
-    if found.refusal is not None:
-        return found
-    notes = [*found.notes, *numbers]
+    """Return the proposal with notes on numbers that may mean "missing", and on ``number_notes`` that are written as text."""
+    if proposal.refusal is not None:
+        return proposal
+    notes = [*proposal.notes, *number_notes]
     if codes and is_csv:
         notes.append(f"{', '.join(codes)} are read as missing values (null_values): no other value is negative.")
     elif codes:
         notes.append(
             f"{', '.join(codes)} look like codes for missing values; if they are, make them null in the source."
         )
-    if unsure:
-        listed = "; ".join(f"{name!r}: {', '.join(values)}" for name, values in unsure.items())
-        way = "add them to null_values" if is_csv else "make them null in the source"
+    if uncertain_codes:
+        listed = "; ".join(f"{name!r}: {', '.join(values)}" for name, values in uncertain_codes.items())
+        advice = "add them to null_values" if is_csv else "make them null in the source"
         notes.append(
-            f"Possible codes for missing values ({listed}): if they are, and no other column has them as values, {way}."
+            f"Possible codes for missing values ({listed}): if they are, and no other column has them as values, {advice}."
         )
-    return replace(found, notes=tuple(notes))
+    return replace(proposal, notes=tuple(notes))
 
 
 def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
@@ -125,13 +129,14 @@ def _dataset(location: str, options: Mapping[str, Any], is_file: bool) -> str:
         return str(options["table"])
     if not is_file:
         return "database"
-    place = Path(os.path.abspath(location))
-    return f"{place.parent.name}/{place.name.split('.')[0] or 'data'}".lstrip("/")
+    file_path = Path(os.path.abspath(location))
+    return f"{file_path.parent.name}/{file_path.name.split('.')[0] or 'data'}".lstrip("/")
 
 
 def _without_password(address: str) -> str:
+    """Return a database address without its password."""
     parts = urlsplit(address)
     if parts.password is None:
         return address
-    person, _, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{person.split(':', 1)[0]}@{place}"))
+    credentials, _, host = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{credentials.split(':', 1)[0]}@{host}"))

@@ -69,6 +69,10 @@ class Pricing:
     """
 
     def __init__(self, proposal: Proposal, frame: pl.DataFrame, context: Context) -> None:
+        """Prepare drafts on a sample: rows as published (sensitive columns coarsened), and their hierarchies and domains.
+
+        ``left`` is the number of drafts that may be made: fewer for more rows and columns.
+        """
         self._proposal, self._context = proposal, context
         self._quasi = {column.name: column for column in proposal.columns if column.role == "quasi"}
         sensitive = [column for column in proposal.columns if column.role == "sensitive"]
@@ -76,7 +80,7 @@ class Pricing:
         self._coarsen = {column.name: column.coarsen for column in sensitive if column.coarsen is not None}
         self._exact = frame.select([*self._quasi, *(column.name for column in sensitive), *self._owner])
         published = self._exact.with_columns(
-            coarsening_from(described).of(frame[name]).alias(name) for name, described in self._coarsen.items()
+            coarsening_from(settings).of(frame[name]).alias(name) for name, settings in self._coarsen.items()
         )
         self.rows = _sampled(published, len(self._quasi), self._owner)
         self._domains = {column.name: _domain(published[column.name], self.rows) for column in sensitive}
@@ -97,11 +101,11 @@ class Pricing:
         names = set(quasi)
         chosen = tuple(name for name in self._quasi if name in names)
         definition = definition_of(promised)
-        asked = chosen, str(definition)
-        if asked not in self._known:
+        key = chosen, str(definition)
+        if key not in self._known:
             self.left -= 1
-            self._known[asked] = self._drafted(chosen, promised, definition)
-        return self._known[asked]
+            self._known[key] = self._drafted(chosen, promised, definition)
+        return self._known[key]
 
     def table(self, quasi: Iterable[str], promised: Promised, *, ranges: bool = True) -> Table:
         """Return the rows with these quasi-identifiers and the sensitive columns that have a guarantee.
@@ -139,6 +143,7 @@ class Pricing:
         return Table(rows, quasi=kinds, sensitive=self._domains, nulls=nulls, coarsen=coarsen, **people)  # type: ignore[arg-type]
 
     def _drafted(self, quasi: Sequence[str], promised: Promised, definition: Definition) -> Price | None:
+        """Draft a release of some columns by local recoding, and return its loss; None if the definition cannot be satisfied."""
         self._context.step("trying what guarantees cost")
         try:
             table = self.table(quasi, promised)
@@ -155,14 +160,14 @@ def _narrowed(table: Table, quasi: Iterable[str], promised: Promised) -> Table:
 
 def _sampled(frame: pl.DataFrame, columns: int, owner: Sequence[str]) -> pl.DataFrame:
     """Return all rows, or a sample that is fast to draft; people with several rows are kept or dropped as a whole."""
-    most = min(MOST_ROWS, max(_MOST_WORK // max(columns, 1) ** 2, _FEWEST_ROWS))
-    if frame.height <= most:
+    row_limit = min(MOST_ROWS, max(_MOST_WORK // max(columns, 1) ** 2, _FEWEST_ROWS))
+    if frame.height <= row_limit:
         return frame
     if not owner:
-        return frame.sample(most, seed=0)
+        return frame.sample(row_limit, seed=0)
     people = frame[owner[0]].unique(maintain_order=True)
-    some = people.sample(max(len(people) * most // frame.height, 1), seed=0)
-    return frame.filter(pl.col(owner[0]).is_in(some.implode()))
+    sampled_people = people.sample(max(len(people) * row_limit // frame.height, 1), seed=0)
+    return frame.filter(pl.col(owner[0]).is_in(sampled_people.implode()))
 
 
 def _domain(values: pl.Series, rows: pl.DataFrame) -> list[Any] | None:

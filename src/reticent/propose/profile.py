@@ -83,11 +83,11 @@ class ColumnProfile:
 
 def profile(frame: pl.DataFrame, context: Context | None = None) -> tuple[ColumnProfile, ...]:
     """Return the profiles of all columns; ``context`` reports progress and can stop the run."""
-    found, context = [], context or Context()
+    profiles, context = [], context or Context()
     for number, name in enumerate(frame.columns):
         context.step("profiling columns", number, frame.width, name)
-        found.append(profile_column(frame[name]))
-    return tuple(found)
+        profiles.append(profile_column(frame[name]))
+    return tuple(profiles)
 
 
 def profile_column(series: pl.Series) -> ColumnProfile:
@@ -133,11 +133,11 @@ def _missing_words(values: pl.Series) -> tuple[str, ...]:
 def _missing_codes(values: pl.Series) -> tuple[str, ...]:
     """Return numbers that probably mean "missing": the only negative ones, or nines far above all others."""
     ordered = values.cast(pl.Float64, strict=False).drop_nulls().sort().to_list()
-    usual = [value for value in ordered if value not in _NEGATIVE_CODES and value not in _NINES]
-    if len(usual) < 2:
+    ordinary = [value for value in ordered if value not in _NEGATIVE_CODES and value not in _NINES]
+    if len(ordinary) < 2:
         return ()
-    codes = [value for value in ordered if value in _NEGATIVE_CODES and usual[0] >= 0]
-    codes += [value for value in ordered if value in _NINES and value > 2 * usual[-1] and usual[0] >= 0]
+    codes = [value for value in ordered if value in _NEGATIVE_CODES and ordinary[0] >= 0]
+    codes += [value for value in ordered if value in _NINES and value > 2 * ordinary[-1] and ordinary[0] >= 0]
     return tuple(str(int(code)) for code in codes)
 
 
@@ -149,7 +149,8 @@ def _sixteenths(filled: pl.Series) -> tuple[float, ...]:
 
 
 def _type_name(dtype: pl.DataType) -> str:
-    kinds: Sequence[tuple[bool, str]] = (
+    """Return the name of a column type as profiles call it."""
+    type_tests: Sequence[tuple[bool, str]] = (
         (dtype == pl.Boolean, "boolean"),
         (dtype.is_integer(), "integer"),
         (dtype.is_numeric(), "number"),
@@ -157,4 +158,4 @@ def _type_name(dtype: pl.DataType) -> str:
         (dtype == pl.Datetime, "timestamp"),
         (dtype == pl.String, "text"),
     )
-    return next((name for holds, name in kinds if holds), str(dtype).lower())
+    return next((name for holds, name in type_tests if holds), str(dtype).lower())

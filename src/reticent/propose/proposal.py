@@ -218,41 +218,47 @@ def propose(
     profiles = with_kinds(profile(frame, context), beside.name.split(".")[0] if beside else "", codebook)
     refusal = _too_few(frame.height)
     if refusal is not None:
-        nothing = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
-        return Proposal(frame.height, nothing, (), None, None, "refuse", (refusal,), refusal=refusal)
+        without_roles = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
+        return Proposal(frame.height, without_roles, (), None, None, "refuse", (refusal,), refusal=refusal)
     weight = next((column.name for column in profiles if _is_weight(column)), None)
-    looked = _with_known(_in_doubt(frame, [_first_look(column, weight) for column in profiles]))
-    numbered = [_within_households(frame, _of_people(frame, column, looked), looked) for column in looked]
-    first, related, relation_notes = _each_once(frame, numbered)
-    columns = _told_apart([_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(first)])
+    first_roles = _with_known(_in_doubt(frame, [_first_look(column, weight) for column in profiles]))
+    identified = [
+        _within_households(frame, _of_people(frame, column, first_roles), first_roles) for column in first_roles
+    ]
+    independent, used_relations, relation_notes = _each_once(frame, identified)
+    columns = _without_other_numbers(
+        [_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(independent)]
+    )
     definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
-    judged = [column for column in columns if column.role in ("quasi", "sensitive")]
+    published = [column for column in columns if column.role in ("quasi", "sensitive")]
     headline = [*_people_not_told_apart(columns), *_nothing_else_known(columns), *_questions(columns)]
     notes = [*_several_sensitive(columns), *_taken_for_sensitive(columns), *relation_notes]
     if not any(column.role == "quasi" for column in columns):
         headline.append(
             "No column can be generalized, so there is nothing to publish yet. Give a column the role quasi."
         )
-    if any(column.profile.nulls for column in judged):
+    if any(column.profile.nulls for column in published):
         notes.append("Some values are missing; 'missing' is treated as a separate value (nulls = 'category').")
     key = _person_key(columns)
-    several = key is not None and key.profile.distinct < key.profile.filled
-    notes += _about_people(columns, key if several else None)
-    looked_at = [*judged, key] if key is not None and several else judged
-    named = [f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None]
-    if named:
-        notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(named)}.")
+    has_several_rows = key is not None and key.profile.distinct < key.profile.filled
+    notes += _about_people(columns, key if has_several_rows else None)
+    checked_for_nulls = [*published, key] if key is not None and has_several_rows else published
+    safe_harbor_columns = [
+        f"{column.name} ({column.safe_harbor})" for column in columns if column.safe_harbor is not None
+    ]
+    if safe_harbor_columns:
+        notes.append(f"Identifiers by the HIPAA safe harbor: {', '.join(safe_harbor_columns)}.")
     return Proposal(
         rows=frame.height,
         columns=tuple(columns),
         definition=definition,
         key=None if key is None else key.name,
-        unit="person" if several else None,
+        unit="person" if has_several_rows else None,
         weight=weight,
-        nulls="category" if any(column.profile.nulls for column in looked_at) else "refuse",
+        nulls="category" if any(column.profile.nulls for column in checked_for_nulls) else "refuse",
         notes=tuple(notes),
         headline=tuple(headline),
-        relations=related,
+        relations=used_relations,
     )
 
 
@@ -280,15 +286,18 @@ def missing_codes(frame: pl.DataFrame) -> tuple[list[str], dict[str, list[str]]]
 
     Negative numbers are safe if they look like codes in every column that has them; nines may be values.
     """
-    found = {column.name: column.missing_codes for column in profile(frame) if column.missing_codes}
+    codes_by_column = {column.name: column.missing_codes for column in profile(frame) if column.missing_codes}
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    safe = [
+    safe_codes = [
         code
-        for code in sorted({code for codes in found.values() for code in codes if code.startswith("-")})
-        if all(code in found.get(name, ()) or not (frame[name].alias("value") == int(code)).any() for name in numbers)
+        for code in sorted({code for codes in codes_by_column.values() for code in codes if code.startswith("-")})
+        if all(
+            code in codes_by_column.get(name, ()) or not (frame[name].alias("value") == int(code)).any()
+            for name in numbers
+        )
     ]
-    unsure = {name: [code for code in codes if code not in safe] for name, codes in found.items()}
-    return safe, {name: codes for name, codes in unsure.items() if codes}
+    uncertain = {name: [code for code in codes if code not in safe_codes] for name, codes in codes_by_column.items()}
+    return safe_codes, {name: codes for name, codes in uncertain.items() if codes}
 
 
 def _is_weight(column: ColumnProfile) -> bool:
@@ -304,12 +313,12 @@ def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
     repeated = [column for column in keys if 2 * _K <= column.profile.distinct < column.profile.rows]
     unique = [column for column in keys if column.profile.distinct == column.profile.rows]
     # Without a key, the people of a table are counted by an identifier that repeats.
-    named = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
-    found = repeated or unique[:1] or [column for column in named if not _numbers_others(column)]
-    return max(found, key=lambda column: column.profile.distinct, default=None)
+    repeating = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
+    candidates = repeated or unique[:1] or [column for column in repeating if not _numbers_others(column)]
+    return max(candidates, key=lambda column: column.profile.distinct, default=None)
 
 
-def _told_apart(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
+def _without_other_numbers(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
     """Return the columns. If no column identifies people, identifiers that repeat but number something else, or have
     too few values for people, lose that role.
 
@@ -342,18 +351,18 @@ def _numbers_people(column: ColumnProposal) -> bool:
     return named or _waves(column.profile) > 1 or column.reason.startswith("its values identify people")
 
 
-def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | None) -> list[str]:
-    """Return notes about repeating identifiers: whom the ``several`` rows are about, and what else repeats."""
+def _about_people(columns: Sequence[ColumnProposal], person_column: ColumnProposal | None) -> list[str]:
+    """Return notes about repeating identifiers: ``person_column`` identifies people with several rows (None: no column does); others repeat, too."""
     notes = []
-    if several is not None:
-        found = several.profile
+    if person_column is not None:
+        profile = person_column.profile
         notes.append(
-            f"{several.name!r} has {found.distinct:,} different values in {found.rows:,} rows (one of them in {found.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row is a different person, set unit = 'row' and remove key."
+            f"{person_column.name!r} has {profile.distinct:,} different values in {profile.rows:,} rows (one of them in {profile.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row is a different person, set unit = 'row' and remove key."
         )
     others = [
         column.name
         for column in columns
-        if column is not several
+        if column is not person_column
         and meaning_in(column.profile) == "key"
         and (_repeats(column) or column.reason.endswith(_OTHERS_APART))
     ]
@@ -365,7 +374,10 @@ def _about_people(columns: Sequence[ColumnProposal], several: ColumnProposal | N
 
 
 def _first_look(column: ColumnProfile, weight: str | None) -> ColumnProposal:
-    """Return the role that a column seems to have on its own: by its values first, then by its name."""
+    """Return the role that a column seems to have on its own: by its values first, then by its name.
+
+    Columns that cannot be published (constant, nested, without values) get no role, with the reason.
+    """
     if column.name == weight:
         return ColumnProposal(column, None, "the weight of a row")
     if _is_weight(column):
@@ -392,8 +404,8 @@ def _in_doubt(frame: pl.DataFrame, columns: Sequence[ColumnProposal]) -> list[Co
     column from the others.
     """
     quasi = [column.name for column in columns if column.role == "quasi"]
-    seen = [column.name for column in columns if column.role == "quasi" and _everybody_sees(column)]
-    indicators = {name for family in families(frame, quasi) for name in family} | completing(frame, quasi, seen)
+    visible = [column.name for column in columns if column.role == "quasi" and _everybody_sees(column)]
+    indicators = {name for family in families(frame, quasi) for name in family} | completing(frame, quasi, visible)
     unclear = [
         column
         for column in columns
@@ -425,17 +437,21 @@ def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
     if any(column.role == "quasi" for column in columns):
         return list(columns)
     sensitive = [column for column in columns if column.role == "sensitive"]
-    may_be = [column for column in sensitive if not is_outcome(column.name)]
-    by_context = [column for column in may_be if is_by_context(column.profile)]
-    given = [column for column in may_be if is_treatment(column.name) and _may_be_treatment(column)]
-    until = [column for column in may_be if is_follow_up(column.profile)]
-    weighed, births = (
-        [column for column in may_be if column.profile.kind is not None and column.profile.kind.says == kind]
+    candidates = [column for column in sensitive if not is_outcome(column.name)]
+    by_context = [column for column in candidates if is_by_context(column.profile)]
+    treatments = [column for column in candidates if is_treatment(column.name) and _may_be_treatment(column)]
+    follow_up_times = [column for column in candidates if is_follow_up(column.profile)]
+    body_weights, births = (
+        [column for column in candidates if column.profile.kind is not None and column.profile.kind.says == kind]
         for kind in ("body weight", "pregnancy and birth")
     )
-    mild = [column for column in may_be if meaning_in(column.profile) in _LEAST_DELICATE]
-    ways = (given, until, by_context, weighed, mild[-1:], births[-1:]) if len(sensitive) > 1 else (by_context,)
-    chosen = next(filter(None, ways), [])
+    least_delicate = [column for column in candidates if meaning_in(column.profile) in _LEAST_DELICATE]
+    alternatives = (
+        (treatments, follow_up_times, by_context, body_weights, least_delicate[-1:], births[-1:])
+        if len(sensitive) > 1
+        else (by_context,)
+    )
+    chosen = next(filter(None, alternatives), [])
     return [ColumnProposal(each.profile, "quasi", _ONLY_KNOWN) if each in chosen else each for each in columns]
 
 
@@ -448,25 +464,25 @@ def _may_be_treatment(column: ColumnProposal) -> bool:
 
 def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[ColumnProposal]) -> ColumnProposal:
     """Return the column as a person number, if its values repeat and constant attributes of a person (sex, origin, birth) agree within each value."""
-    found = column.profile
-    several = _FEWEST_PEOPLE <= found.distinct <= found.rows // 2 and not found.nulls
+    profile = column.profile
+    may_be_people = _FEWEST_PEOPLE <= profile.distinct <= profile.rows // 2 and not profile.nulls
     if (
-        not (column.role == "quasi" or (column.role == "sensitive" and is_by_context(found)))
-        or not several
-        or found.type not in ("integer", "text")
+        not (column.role == "quasi" or (column.role == "sensitive" and is_by_context(profile)))
+        or not may_be_people
+        or profile.type not in ("integer", "text")
         or _numbers_others(column)
     ):
         return column
-    lasting = [
+    constant_attributes = [
         each.name
         for each in columns
         if each.name != column.name and each.profile.distinct > 1 and _LASTING & set(words_of(each.name))
     ]
-    same = [name for name in lasting if frame.select(column.name, name).n_unique() == found.distinct]
-    if len(same) < 2 or len(same) < len(lasting):
+    agreeing = [name for name in constant_attributes if frame.select(column.name, name).n_unique() == profile.distinct]
+    if len(agreeing) < 2 or len(agreeing) < len(constant_attributes):
         return column
-    why = f"its values identify people: {' and '.join(map(repr, same[:2]))} are the same in all rows of each"
-    return ColumnProposal(found, "identifier", why)
+    why = f"its values identify people: {' and '.join(map(repr, agreeing[:2]))} are the same in all rows of each"
+    return ColumnProposal(profile, "identifier", why)
 
 
 def _within_households(
@@ -475,20 +491,22 @@ def _within_households(
     """Return the column without a role if it numbers the people within a household: some value has very many rows, and
     it identifies rows only together with another number.
     """
-    found = column.profile
-    if column.role != "identifier" or not found.times:
+    profile = column.profile
+    if column.role != "identifier" or not profile.times:
         return column
-    crowded = found.times[0] > _CROWDED * found.rows and found.times[0] > _UNEVEN * found.filled / found.distinct
-    beside = [
+    is_crowded = (
+        profile.times[0] > _CROWDED * profile.rows and profile.times[0] > _UNEVEN * profile.filled / profile.distinct
+    )
+    other_numbers = [
         each.name
         for each in columns
         if each.name != column.name
         and each.profile.type == "integer"
-        and found.rows > each.profile.distinct > found.rows // 5
+        and profile.rows > each.profile.distinct > profile.rows // 5
     ]
-    if not crowded or not any(frame.select(column.name, name).n_unique() == found.rows for name in beside):
+    if not is_crowded or not any(frame.select(column.name, name).n_unique() == profile.rows for name in other_numbers):
         return column
-    return ColumnProposal(found, None, f"{column.reason}{_OTHERS_APART}")
+    return ColumnProposal(profile, None, f"{column.reason}{_OTHERS_APART}")
 
 
 def _is_constant(column: ColumnProfile) -> bool:
@@ -518,15 +536,15 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
     countable = column.type in ("integer", "text")
     if meaning == "identifier" and column.type != "boolean" and not is_category(column):
         return "identifier", "the name suggests that it identifies a person"
-    many = column.rows // 10
+    key_threshold = column.rows // 10
     if _says_person(column):
-        many = 2 * _K - 1 if column.type == "integer" else _FEWEST_PEOPLE
-    if meaning == "key" and countable and column.distinct > min(many, column.rows // 10):
+        key_threshold = 2 * _K - 1 if column.type == "integer" else _FEWEST_PEOPLE
+    if meaning == "key" and countable and column.distinct > min(key_threshold, column.rows // 10):
         return "identifier", "the name suggests that it identifies people or households"
-    untold = countable and (meaning is None or is_by_context(column))
-    if untold and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
+    is_unclassified = countable and (meaning is None or is_by_context(column))
+    if is_unclassified and says_number_of_somebody(column.name) and column.distinct > column.rows // 10:
         return "identifier", "the name suggests that it identifies people or households"
-    if untold and _codes_people(column):
+    if is_unclassified and _codes_people(column):
         return "identifier", "the name suggests that it identifies people"
     if column.type == "text" and (_longest(column) > _FREE_TEXT or _is_prose(column)):
         return None, "free text may contain anything about anyone"
@@ -534,14 +552,19 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
         return None, f"texts; {float(column.uniqueness):.0%} of the rows have a unique one"
     if column.type in ("date", "timestamp") and column.kind is not None and column.kind.says == "death or survival":
         return "quasi", "others may know it: the date of a death"
-    if column.kind is not None and column.kind.inferred and countable and (own := _own_values(column)) is not None:
-        return own
+    if (
+        column.kind is not None
+        and column.kind.inferred
+        and countable
+        and (role_by_values := _own_values(column)) is not None
+    ):
+        return role_by_values
     if column.kind is not None and column.kind.sensitive and column.distinct + bool(column.nulls) > 1:
         return "sensitive", column.kind.words
     if column.kind is not None and meaning in ("age", "postcode", "birth", "demographic", "time"):
         return "quasi", f"others may know it: {column.kind.says}"
-    if countable and (own := _own_values(column)) is not None:
-        return own
+    if countable and (role_by_values := _own_values(column)) is not None:
+        return role_by_values
     return "quasi", "others may know it: nothing indicates that they do not"
 
 
@@ -567,9 +590,9 @@ def _has_codes(column: ColumnProfile) -> bool:
 
 def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
     """Return the role of row numbers and person codes. Near-uniqueness alone does not make an identifier: amounts of money are nearly unique, too."""
-    mostly = column.uniqueness >= _IDENTIFYING
+    is_identifying = column.uniqueness >= _IDENTIFYING
     if column.type == "text":
-        if not mostly:
+        if not is_identifying:
             return None
         share = f"{float(column.uniqueness):.0%} of the rows have a unique one"
         return ("identifier", f"codes; {share}") if _has_codes(column) else (None, f"texts; {share}")
@@ -580,7 +603,7 @@ def _own_values(column: ColumnProfile) -> tuple[str | None, str] | None:
     if column.distinct == column.filled == column.highest - column.lowest + 1:
         return "identifier", "it numbers the rows"
     digits = len(str(column.lowest)) if len(str(column.lowest)) == len(str(column.highest)) else 0
-    if (mostly and digits >= _LONG_NUMBER) or (digits >= _LONGER_NUMBER and column.distinct > column.rows // 2):
+    if (is_identifying and digits >= _LONG_NUMBER) or (digits >= _LONGER_NUMBER and column.distinct > column.rows // 2):
         return "identifier", f"{digits}-digit numbers that hardly any rows share"
     return None
 
@@ -619,14 +642,14 @@ def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
     unclear = [column.name for column in columns if column.role == "sensitive" and column.profile.kind is _UNCLEAR]
     if any(column.role == "sensitive" and column.name not in unclear for column in columns):
         return []
-    promised = (
+    limitation = (
         f"so the proposal only guarantees the size of groups, and protects {', '.join(map(repr, unclear))}, whose meaning is unknown"
         if unclear
         else "so the proposal only guarantees the size of groups"
     )
     return [
         "Is there a column that nobody may learn about a person? None looks sensitive (health, money, sexuality, religion, politics, crime, genes, a trade "
-        f"union, grades, opinions), {promised}. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
+        f"union, grades, opinions), {limitation}. If there is one, move it from quasi to sensitive and add a definition for it, such as DistinctLDiversity with l = 2."
     ]
 
 
@@ -644,20 +667,22 @@ def _taken_for_sensitive(columns: Sequence[ColumnProposal]) -> list[str]:
     """Return notes on columns that are sensitive only because nothing is known about them, or because of their neighbours."""
     sensitive = [column for column in columns if column.role == "sensitive"]
     unclear = [column.name for column in sensitive if column.profile.kind is _UNCLEAR]
-    beside = [column.name for column in sensitive if is_by_context(column.profile) and column.name not in unclear]
+    by_neighbours = [
+        column.name for column in sensitive if is_by_context(column.profile) and column.name not in unclear
+    ]
     notes = []
     if unclear:
         notes.append(
             f"It is unclear whether others know {', '.join(map(repr, unclear))}; such columns are treated as sensitive. If others know one, move it to quasi: the release is then protected against them."
         )
-    if beside:
-        shown = ", ".join(map(repr, beside[:_NAMED])) + (
-            f" and {len(beside) - _NAMED} more" if len(beside) > _NAMED else ""
+    if by_neighbours:
+        listed = ", ".join(map(repr, by_neighbours[:_NAMED])) + (
+            f" and {len(by_neighbours) - _NAMED} more" if len(by_neighbours) > _NAMED else ""
         )
         notes.append(
-            f"Only neighbouring columns suggest that {shown} are sensitive, so it is assumed that others do not know them. Move to quasi what others may know about a person."
-            if len(beside) > 1
-            else f"Only neighbouring columns suggest that {shown} is sensitive, so it is assumed that others do not know it. Move it to quasi if others may know it."
+            f"Only neighbouring columns suggest that {listed} are sensitive, so it is assumed that others do not know them. Move to quasi what others may know about a person."
+            if len(by_neighbours) > 1
+            else f"Only neighbouring columns suggest that {listed} is sensitive, so it is assumed that others do not know it. Move it to quasi if others may know it."
         )
     return notes
 
@@ -675,11 +700,13 @@ def _shared(frame: pl.DataFrame, column: ColumnProposal) -> ColumnProposal:
     """Return the column with exact sensitive numbers and dates coarsened enough to be shared by several rows, or without a role."""
     if column.role != "sensitive" or not _singles_out(column.profile):
         return column
-    own = f"{float(column.profile.uniqueness):.0%} of the rows have a unique value"
-    found = coarsening_for(frame[column.name])
-    if found is None:
-        return ColumnProposal(column.profile, None, f"{own}, and too few rows share coarsened values")
-    return replace(column, coarsen=found.describe(), reason=f"{column.reason}; {own}, so it is {found.words()}")
+    uniqueness = f"{float(column.profile.uniqueness):.0%} of the rows have a unique value"
+    coarsening = coarsening_for(frame[column.name])
+    if coarsening is None:
+        return ColumnProposal(column.profile, None, f"{uniqueness}, and too few rows share coarsened values")
+    return replace(
+        column, coarsen=coarsening.describe(), reason=f"{column.reason}; {uniqueness}, so it is {coarsening.words()}"
+    )
 
 
 def _as_published(frame: pl.DataFrame, column: ColumnProposal) -> pl.Series:
@@ -702,9 +729,9 @@ def _each_once(
     a column can be recomputed: that depends on how its sources are published.
     """
     by_name = {column.name: column for column in columns}
-    told = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
-    kept, notes = [], []
-    for relation in relations(frame, told, {column.name: _dearness(column) for column in columns}):
+    considered = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
+    dropped_for, notes = [], []
+    for relation in relations(frame, considered, {column.name: _dearness(column) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
         if is_by_context(derived.profile) and all(source.role == "quasi" for source in sources):
@@ -723,25 +750,27 @@ def _each_once(
                 f"{derived.name!r} {relation.how}; {source.name!r} is not published, because it discloses the sensitive value."
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
-            exact = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
-            instead = max(sources, key=_dearness)
-            if not exact and len(sources) > 1 and _dearness(derived) == 0 < _dearness(instead):
+            is_recomputable = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
+            dearest_source = max(sources, key=_dearness)
+            if not is_recomputable and len(sources) > 1 and _dearness(derived) == 0 < _dearness(dearest_source):
                 # The subject of a study cannot be recomputed from generalized columns.
                 reason = f"together with others it discloses {derived.name!r}, which a study is likely about"
-                by_name[instead.name] = ColumnProposal(instead.profile, None, reason)
-                notes.append(f"{derived.name!r} {relation.how}; {instead.name!r} is not published, because {reason}.")
+                by_name[dearest_source.name] = ColumnProposal(dearest_source.profile, None, reason)
+                notes.append(
+                    f"{derived.name!r} {relation.how}; {dearest_source.name!r} is not published, because {reason}."
+                )
                 continue
-            why = "can be recomputed" if exact else "would undo its protection"
-            by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and {why}")
-            kept.append(relation)
+            consequence = "can be recomputed" if is_recomputable else "would undo its protection"
+            by_name[derived.name] = ColumnProposal(derived.profile, None, f"{relation.how}, and {consequence}")
+            dropped_for.append(relation)
         elif derived.role is not None and relation.both:
             reason = f"{relation.how}, which is not published"
             by_name[derived.name] = ColumnProposal(derived.profile, None, reason)
             notes.append(f"{derived.name!r} {relation.how}, and discloses as much; neither is published.")
-    if kept:
-        listed = "; ".join(f"{relation.derived!r} {relation.how}" for relation in kept)
+    if dropped_for:
+        listed = "; ".join(f"{relation.derived!r} {relation.how}" for relation in dropped_for)
         notes.append(f"Not published, because they follow from other columns and add nothing new: {listed}.")
-    return list(by_name.values()), tuple(kept), notes
+    return list(by_name.values()), tuple(dropped_for), notes
 
 
 def _dearness(column: ColumnProposal) -> int:
@@ -763,17 +792,18 @@ def _delicacy(column: ColumnProposal) -> tuple[int, bool]:
 
 
 def _with_hierarchy(column: ColumnProposal, beside: Path | None) -> ColumnProposal:
+    """Return a quasi-identifier with a proposed hierarchy; other columns unchanged. ``beside`` is the data file."""
     if column.role != "quasi":
         return column
-    found = propose_hierarchy(column.profile, meaning_in(column.profile), beside)
-    reason = f"{column.reason}; {found.reason}"
-    return ColumnProposal(column.profile, "quasi", reason, found.description, found.levels)
+    proposed = propose_hierarchy(column.profile, meaning_in(column.profile), beside)
+    reason = f"{column.reason}; {proposed.reason}"
+    return ColumnProposal(column.profile, "quasi", reason, proposed.description, proposed.levels)
 
 
 def column_guarantees(columns: Sequence[ColumnProposal], frame: pl.DataFrame) -> dict[str, ColumnGuarantees]:
     """Return the feasible guarantees of each sensitive column as published, the most delicate column first."""
     sensitive = sorted((column for column in columns if column.role == "sensitive"), key=_delicacy)
-    found = (
+    guarantees = (
         guarantees_for(
             _as_published(frame, column),
             absence_is_harmless=meaning_in(column.profile) not in _EITHER_TELLS,
@@ -781,4 +811,4 @@ def column_guarantees(columns: Sequence[ColumnProposal], frame: pl.DataFrame) ->
         )
         for column in sensitive
     )
-    return {each.column: each for each in found if each is not None}
+    return {each.column: each for each in guarantees if each is not None}

@@ -49,20 +49,20 @@ def number_notes(frame: pl.DataFrame) -> list[str]:
     """Return one sentence for each text column that writes numbers with separators, currencies or percent signs, on how it is interpreted."""
     notes = []
     for name in frame.columns:
-        found = (
+        spelling = (
             _written(name, frame[name].alias("value").drop_nulls().unique()) if frame[name].dtype == pl.String else None
         )
-        if found is None:
+        if spelling is None:
             continue
-        if found.kind is None:
+        if spelling.kind is None:
             notes.append(
-                f"Column {name!r} looks like numbers ({found.example!r}) but stays text: {found.doubt}. If you know better, set types = {{ {name!r} = "
+                f"Column {name!r} looks like numbers ({spelling.example!r}) but stays text: {spelling.doubt}. If you know better, set types = {{ {name!r} = "
                 "'number:1,234.5' }, or '1.234,5', under [data]."
             )
             continue
-        dropped = " Percent signs are dropped." if "%" in found.example else ""
+        dropped = " Percent signs are dropped." if "%" in spelling.example else ""
         notes.append(
-            f"Column {name!r} is read as numbers ({found.kind}): {found.example!r} is {found.value:.15g}.{dropped}"
+            f"Column {name!r} is read as numbers ({spelling.kind}): {spelling.example!r} is {spelling.value:.15g}.{dropped}"
         )
     return notes
 
@@ -73,22 +73,23 @@ def _written(name: str, values: pl.Series) -> WrittenNumbers | None:
 
 
 def _type_of(name: str, values: pl.Series) -> str | None:
+    """Return the type to declare for a column: dates in one spelling, numbers with separators, integers stored as floats, codes; None to keep its type."""
     if not len(values):
         return None
     if _has_more_digits(values):
         return "text"
     if values.dtype == pl.String:
-        dates = (f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}"))
-        found = next(dates, None)
-        written = _written(name, values) if found is None else None
-        return found if written is None else written.kind
+        date_types = (f"date:{form}" for form in _SPELLINGS if _reads(values, f"date:{form}"))
+        date_type = next(date_types, None)
+        spelling = _written(name, values) if date_type is None else None
+        return date_type if spelling is None else spelling.kind
     if values.dtype.is_float():
-        known = values.fill_nan(None).drop_nulls()
-        if not len(known) or not known.is_finite().all() or not bool((known == known.floor()).all()):
+        filled = values.fill_nan(None).drop_nulls()
+        if not len(filled) or not filled.is_finite().all() or not bool((filled == filled.floor()).all()):
             return None
-        if float(known.abs().max() or 0.0) >= 2.0**53:  # type: ignore[arg-type]  # the largest of numbers is one
+        if float(filled.abs().max() or 0.0) >= 2.0**53:  # type: ignore[arg-type]  # the largest of numbers is one
             return None
-        return _whole(name, known.cast(pl.Int64)) or "integer"
+        return _whole(name, filled.cast(pl.Int64)) or "integer"
     return _whole(name, values.cast(pl.Int64, strict=False)) if values.dtype.is_integer() else None
 
 
@@ -107,19 +108,20 @@ def _whole(name: str, values: pl.Series) -> str | None:
         return None
     if is_nominal(name) and 2 < len(values) <= _MOST_CODES:
         return "text"
-    coded = {word.rstrip("0123456789") for word in words_of(name)} & _CODED
-    if coded and int(values.min()) > 0 and values.cast(pl.String).str.len_chars().n_unique() == 1:  # type: ignore[arg-type]
+    code_words = {word.rstrip("0123456789") for word in words_of(name)} & _CODED
+    if code_words and int(values.min()) > 0 and values.cast(pl.String).str.len_chars().n_unique() == 1:  # type: ignore[arg-type]
         return "text"
     if meaning_of(name) == "postcode" and int(values.min()) > 0:  # type: ignore[arg-type]  # the least of whole numbers is one
         return "text" if values.cast(pl.String).str.len_chars().n_unique() == 1 else None
     words = set(words_of(name))
     low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]  # the ends of whole numbers are whole
-    meant = len(values) >= _ENOUGH or bool(words & _DATE_WORDS)
-    for form, first in (("%Y%m%d", 10_000), ("%Y%m", 100)):
+    may_be_date = len(values) >= _ENOUGH or bool(words & _DATE_WORDS)
+    # 20240531 or 202405: the range of plausible years decides.
+    for form, scale in (("%Y%m%d", 10_000), ("%Y%m", 100)):
         if (
-            meant
-            and _YEARS[0] * first <= low
-            and high < _YEARS[1] * first
+            may_be_date
+            and _YEARS[0] * scale <= low
+            and high < _YEARS[1] * scale
             and _reads(values.cast(pl.String), f"date:{form}")
         ):
             return f"date:{form}"
@@ -131,13 +133,13 @@ def _whole(name: str, values: pl.Series) -> str | None:
     return None
 
 
-def _reads(values: pl.Series, given: str) -> bool:
+def _reads(values: pl.Series, declared_type: str) -> bool:
     """True if every text parses as a date in this format, and none is implausible."""
-    first = values.head(_ENOUGH)
-    for part in (first, values):
-        read = part.to_frame("text").select(declared_kind("", given).read(pl.col("text"))).to_series()
-        if read.null_count() or not bool(
-            read.is_between(datetime.date(_YEARS[0], 1, 1), datetime.date(_YEARS[1], 1, 1)).all()
+    beginning = values.head(_ENOUGH)
+    for batch in (beginning, values):
+        dates = batch.to_frame("text").select(declared_kind("", declared_type).read(pl.col("text"))).to_series()
+        if dates.null_count() or not bool(
+            dates.is_between(datetime.date(_YEARS[0], 1, 1), datetime.date(_YEARS[1], 1, 1)).all()
         ):
             return False
     return True

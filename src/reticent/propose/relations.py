@@ -29,36 +29,40 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
     If either of two columns could be derived, it is the one that is less ``dear`` (a smaller number is dearer), or else
     the later one.
     """
-    places = {name: place for place, name in enumerate(names)}
-    usable = [each for each in find_relations(frame.select(names), exact=True) if _says_something(each)]
+    index_of = {name: index for index, name in enumerate(names)}
+    candidates = [each for each in find_relations(frame.select(names), exact=True) if _says_something(each)]
     distinct = {name: frame[name].n_unique() for name in names}
 
     def rank(relation: ColumnRelation) -> tuple[float, ...]:
         derived, shape = relation.derived, "" if relation.rule is None else relation.rule.shape
-        bent = _PLAINEST.index(shape) if shape else len(_PLAINEST)
-        whole = frame[derived].dtype.is_integer() and not all(
+        complexity = _PLAINEST.index(shape) if shape else len(_PLAINEST)
+        rounds = frame[derived].dtype.is_integer() and not all(
             frame[each].dtype.is_integer() for each in relation.sources
         )
         product = " times " in relation.how and len(relation.sources) == 2
-        return -len(relation.sources), not product, -dear.get(derived, 1), whole, bent, -places[derived]
+        return -len(relation.sources), not product, -dear.get(derived, 1), rounds, complexity, -index_of[derived]
 
-    found: dict[str, ColumnRelation] = {}
-    for relation in sorted(usable, key=rank):
+    relation_of: dict[str, ColumnRelation] = {}
+    for relation in sorted(candidates, key=rank):
         derived, sources = relation.derived, relation.sources
-        if derived in found or any(each in found for each in sources) or distinct[derived] > _finest(distinct, sources):
+        if (
+            derived in relation_of
+            or any(each in relation_of for each in sources)
+            or distinct[derived] > _finest(distinct, sources)
+        ):
             continue
-        if any(derived in each.sources and len(each.sources) > 1 for each in found.values()):
+        if any(derived in each.sources and len(each.sources) > 1 for each in relation_of.values()):
             continue
-        for each in [each for each in found.values() if each.sources == (derived,)]:
+        for each in [each for each in relation_of.values() if each.sources == (derived,)]:
             # What follows from a derived column follows from its source, too.
             direct = next(
-                (other for other in usable if other.derived == each.derived and other.sources == sources), None
+                (other for other in candidates if other.derived == each.derived and other.sources == sources), None
             )
-            found[each.derived] = direct or replace(
+            relation_of[each.derived] = direct or replace(
                 each, sources=sources, how=f"follows from {sources[0]!r}", rule=None
             )
-        found[derived] = relation
-    return tuple(found.values())
+        relation_of[derived] = relation
+    return tuple(relation_of.values())
 
 
 def _says_something(relation: ColumnRelation) -> bool:
@@ -77,17 +81,17 @@ def _finest(distinct: Mapping[str, int], sources: Sequence[str]) -> float:
 
 def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return three or more neighbouring 0/1 columns of which at most one is 1 in every row, and one is in most: indicators of one category."""
-    marked = {name: marks for name in names if (marks := _marks(frame[name])) is not None}
-    runs: list[tuple[str, ...]] = []
+    marks_of = {name: marks for name in names if (marks := _marks(frame[name])) is not None}
+    found_families: list[tuple[str, ...]] = []
     start = 0
     while start < len(names):
         total, end = np.zeros(frame.height, dtype=np.int64), start
-        while end < len(names) and (marks := marked.get(names[end])) is not None and int((total + marks).max()) <= 1:
+        while end < len(names) and (marks := marks_of.get(names[end])) is not None and int((total + marks).max()) <= 1:
             total, end = total + marks, end + 1
         if end - start >= 3 and float(total.mean()) >= _SEEN_OFTEN:
-            runs.append(tuple(names[start:end]))
+            found_families.append(tuple(names[start:end]))
         start = max(end, start + 1)
-    return runs
+    return found_families
 
 
 def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) -> set[str]:
@@ -96,17 +100,17 @@ def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) 
 
     That columns are never 1 together must not be chance: if they were independent, at least a few rows would have both.
     """
-    marked = {name: marks for name in names if (marks := _marks(frame[name])) is not None and marks.any()}
-    found: set[str] = set()
-    for start in (name for name in known if name in marked and name not in found):
-        family, total = [start], marked[start].copy()
-        for name in sorted(marked, key=lambda each: (each not in known, -int(marked[each].sum()))):
-            marks = marked[name]
+    marks_of = {name: marks for name in names if (marks := _marks(frame[name])) is not None and marks.any()}
+    members: set[str] = set()
+    for start in (name for name in known if name in marks_of and name not in members):
+        family, total = [start], marks_of[start].copy()
+        for name in sorted(marks_of, key=lambda each: (each not in known, -int(marks_of[each].sum()))):
+            marks = marks_of[name]
             if name != start and not (total & marks).any() and _expected(total, marks) >= _NO_CHANCE:
                 family, total = [*family, name], total + marks
         if len(family) >= 3 and bool((total == 1).all()):
-            found.update(family)
-    return found - set(known)
+            members.update(family)
+    return members - set(known)
 
 
 def _expected(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:

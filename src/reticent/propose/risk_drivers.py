@@ -122,14 +122,14 @@ def risk_views(table: Table, shown: int = _SHOWN, *, context: Context | None = N
     At most ``shown`` values and sets of columns are listed.
     """
     context = context or Context()
-    counted = _Counted.of(count_table(table, context, sensitive=False))
+    classes = _Counted.of(count_table(table, context, sensitive=False))
     names = list(table.quasi)
-    chosen = table.quasi_sets or (tuple(names),)
-    found = []
-    for place, columns in enumerate(chosen):
-        context.step("measuring what drives the risk", place, len(chosen))
-        found.append(_risk(counted.only([names.index(name) for name in columns]), shown))
-    return tuple(found)
+    sets = table.quasi_sets or (tuple(names),)
+    risks = []
+    for index, columns in enumerate(sets):
+        context.step("measuring what drives the risk", index, len(sets))
+        risks.append(_risk(classes.only([names.index(name) for name in columns]), shown))
+    return tuple(risks)
 
 
 @dataclass(frozen=True)
@@ -143,26 +143,27 @@ class _Counted:
 
     @classmethod
     def of(cls, frequencies: FrequencySet) -> _Counted:
-        bound = frequencies.hierarchies
+        """Return the distinct combinations of published labels, with the number of people who have each."""
+        hierarchies = frequencies.hierarchies
         return cls(
-            tuple(each.column for each in bound),
-            tuple(each.levels[level].labels for each, level in zip(bound, frequencies.levels, strict=True)),
+            tuple(each.column for each in hierarchies),
+            tuple(each.levels[level].labels for each, level in zip(hierarchies, frequencies.levels, strict=True)),
             tuple(frequencies.codes),
             # All rows of a person have the same combination, so people add up as rows do.
             frequencies.groups().people,
         )
 
-    def only(self, places: Sequence[int]) -> _Counted:
+    def only(self, columns: Sequence[int]) -> _Counted:
         """Return the same for an adversary who knows only some of the columns."""
-        if list(places) == list(range(len(self.names))):
+        if list(columns) == list(range(len(self.names))):
             return self
-        ids, count = self.number(places)
-        firsts = first_rows(ids, count)
+        merged_of, merged_count = self.number(columns)
+        representatives = first_rows(merged_of, merged_count)
         return _Counted(
-            tuple(self.names[place] for place in places),
-            tuple(self.labels[place] for place in places),
-            tuple(self.codes[place][firsts] for place in places),
-            sum_by(ids, self.sizes, count),
+            tuple(self.names[column] for column in columns),
+            tuple(self.labels[column] for column in columns),
+            tuple(self.codes[column][representatives] for column in columns),
+            sum_by(merged_of, self.sizes, merged_count),
         )
 
     def number(self, places: Sequence[int]) -> tuple[NDArray[Any], int]:
@@ -176,91 +177,98 @@ class _Counted:
         return sum_by(ids, self.sizes, count)
 
 
-def _risk(counted: _Counted, shown: int) -> Risk:
-    everything = tuple(range(len(counted.names)))
-    rows = int(counted.sizes.sum())
-    together = _column_set(counted, everything)
-    adds = _added(counted)
-    columns = [replace(_column_risk(counted, place, together.alone), adds=adds[place]) for place in everything]
-    sets, largest = _sets(counted)
-    values, lone = _values(counted, shown)
+def _risk(classes: _Counted, listed: int) -> Risk:
+    """Return the risk from all columns together, from each column, and from sets of them; at most ``listed`` values and sets."""
+    all_columns = tuple(range(len(classes.names)))
+    rows = int(classes.sizes.sum())
+    together = _column_set(classes, all_columns)
+    added = _added(classes)
+    columns = [replace(_column_risk(classes, column, together.alone), adds=added[column]) for column in all_columns]
+    sets, largest = _sets(classes)
+    values, lone = _values(classes, listed)
     return Risk(
         rows=rows,
         together=together,
-        success=Fraction(len(counted.sizes), rows),
+        success=Fraction(len(classes.sizes), rows),
         columns=tuple(sorted(columns, key=lambda each: (-each.adds, -each.drives, each.column))),
         values=values,
         lone=lone,
-        sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:shown]),
+        sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:listed]),
         largest_set=largest,
     )
 
 
-def _column_set(counted: _Counted, places: Sequence[int]) -> ColumnSet:
-    sizes = counted.together(places)
+def _column_set(classes: _Counted, columns: Sequence[int]) -> ColumnSet:
+    """Return how well some columns distinguish people: distinct combinations, unique people, and the share of pairs that differ."""
+    sizes = classes.together(columns)
     rows = int(sizes.sum())
-    alike = int((sizes * (sizes - 1)).sum())
+    equal_pairs = int((sizes * (sizes - 1)).sum())
     return ColumnSet(
-        columns=tuple(counted.names[place] for place in places),
+        columns=tuple(classes.names[column] for column in columns),
         combinations=len(sizes),
         alone=int((sizes == 1).sum()),
         distinction=Fraction(len(sizes), rows),
-        separation=1 - Fraction(alike, rows * (rows - 1)) if rows > 1 else Fraction(1),
+        separation=1 - Fraction(equal_pairs, rows * (rows - 1)) if rows > 1 else Fraction(1),
     )
 
 
-def _column_risk(counted: _Counted, place: int, alone: int) -> ColumnRisk:
-    mine = counted.together([place])
-    without = counted.together([each for each in range(len(counted.names)) if each != place])
-    alone_without = int((without == 1).sum())
+def _column_risk(classes: _Counted, column: int, unique_people: int) -> ColumnRisk:
+    """Return how much one column adds to the risk: people unique by it, and by all others without it. ``unique_people`` are unique by all."""
+    sizes_by_value = classes.together([column])
+    sizes_without = classes.together([other for other in range(len(classes.names)) if other != column])
+    alone_without = int((sizes_without == 1).sum())
     return ColumnRisk(
-        column=counted.names[place],
-        values=len(mine),
-        alone=int((mine == 1).sum()),
+        column=classes.names[column],
+        values=len(sizes_by_value),
+        alone=int((sizes_by_value == 1).sum()),
         alone_without=alone_without,
-        drives=alone - alone_without,
-        success_without=Fraction(len(without), int(mine.sum())),
+        drives=unique_people - alone_without,
+        success_without=Fraction(len(sizes_without), int(sizes_by_value.sum())),
     )
 
 
-def _added(counted: _Counted) -> list[Fraction]:
+def _added(classes: _Counted) -> list[Fraction]:
     """Return the mean increase of unique rows when each column becomes known, over some orders of all columns and their
     reverses; deterministic for a table.
     """
-    columns, points = len(counted.names), max(len(counted.sizes), 1)
+    columns, points = len(classes.names), max(len(classes.sizes), 1)
     pairs = min(max(_MOST_LOOKED_AT // (2 * columns * points), 1), _MOST_ORDERS)
-    random, added = np.random.default_rng(0), [0] * columns
+    generator, added = np.random.default_rng(0), [0] * columns
     for _ in range(pairs):
-        order = random.permutation(columns).tolist()
-        for each in (order, order[::-1]):
-            ids, before = np.zeros(len(counted.sizes), dtype=np.int64), 0
-            for place in each:
-                codes = counted.codes[place]
-                sizes = [int(ids.max(initial=0)) + 1, int(codes.max(initial=0)) + 1]
-                ids, count = number(*pack([ids, codes], sizes, len(counted.sizes)))
-                alone = int((sum_by(ids, counted.sizes, count) == 1).sum())
-                added[place] += alone - before
-                before = alone
-                if count == len(counted.sizes):
+        permutation = generator.permutation(columns).tolist()
+        for sequence in (permutation, permutation[::-1]):
+            ids, unique_before = np.zeros(len(classes.sizes), dtype=np.int64), 0
+            for column in sequence:
+                codes = classes.codes[column]
+                code_counts = [int(ids.max(initial=0)) + 1, int(codes.max(initial=0)) + 1]
+                ids, count = number(*pack([ids, codes], code_counts, len(classes.sizes)))
+                unique = int((sum_by(ids, classes.sizes, count) == 1).sum())
+                added[column] += unique - unique_before
+                unique_before = unique
+                # All combinations are distinct already: no further column adds anything.
+                if count == len(classes.sizes):
                     break
-    return [Fraction(each, 2 * pairs) for each in added]
+    return [Fraction(sequence, 2 * pairs) for sequence in added]
 
 
-def _values(counted: _Counted, shown: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:
+def _values(classes: _Counted, listed: int) -> tuple[tuple[ValueRisk, ...], tuple[ValueRisk, ...]]:
     """Return the values that make most people unique (who would not be without the column), and values that only one person has."""
-    alone = counted.sizes == 1
-    found: list[ValueRisk] = []
+    is_unique = classes.sizes == 1
+    driving: list[ValueRisk] = []
     lone: list[ValueRisk] = []
-    for place, (name, labels, codes) in enumerate(zip(counted.names, counted.labels, counted.codes, strict=True)):
-        others = [each for each in range(len(counted.names)) if each != place]
-        ids, count = counted.number(others)
-        driven = alone & (sum_by(ids, counted.sizes, count)[ids] > 1)
-        counts = [sum_by(codes, each.astype(np.int64), len(labels)) for each in (counted.sizes, alone, driven)]
-        most = np.argsort(-counts[2], kind="stable")[:shown]
-        found += [each for each in _of_values(name, labels, counts, most) if each.drives]
-        lone += _of_values(name, labels, counts, np.flatnonzero(counts[0] == 1)[:shown])
-    order = sorted(found, key=lambda each: (-each.drives, each.column, each.value))
-    return tuple(order[:shown]), tuple(lone[:shown])
+    for column, (name, labels, codes) in enumerate(zip(classes.names, classes.labels, classes.codes, strict=True)):
+        others = [each for each in range(len(classes.names)) if each != column]
+        ids, count = classes.number(others)
+        is_unique_by_column = is_unique & (sum_by(ids, classes.sizes, count)[ids] > 1)
+        counts = [
+            sum_by(codes, each.astype(np.int64), len(labels))
+            for each in (classes.sizes, is_unique, is_unique_by_column)
+        ]
+        strongest = np.argsort(-counts[2], kind="stable")[:listed]
+        driving += [each for each in _of_values(name, labels, counts, strongest) if each.drives]
+        lone += _of_values(name, labels, counts, np.flatnonzero(counts[0] == 1)[:listed])
+    order = sorted(driving, key=lambda each: (-each.drives, each.column, each.value))
+    return tuple(order[:listed]), tuple(lone[:listed])
 
 
 def _of_values(
@@ -274,13 +282,13 @@ def _of_values(
     ]
 
 
-def _sets(counted: _Counted) -> tuple[list[ColumnSet], int]:
+def _sets(classes: _Counted) -> tuple[list[ColumnSet], int]:
     """Return all sets of columns, small ones first, up to the largest size at which their number is manageable."""
-    columns = range(len(counted.names))
-    found: list[ColumnSet] = []
+    columns = range(len(classes.names))
+    sets: list[ColumnSet] = []
     for size in range(1, len(columns) + 1):
-        chosen = list(combinations(columns, size))
-        if found and len(found) + len(chosen) > _MOST_SETS:
-            return found, size - 1
-        found += [_column_set(counted, places) for places in chosen]
-    return found, len(columns)
+        sets_of_size = list(combinations(columns, size))
+        if sets and len(sets) + len(sets_of_size) > _MOST_SETS:
+            return sets, size - 1
+        sets += [_column_set(classes, members) for members in sets_of_size]
+    return sets, len(columns)

@@ -144,22 +144,23 @@ def safe_harbor(column: ColumnProfile) -> str | None:
 
 
 def _by_name(column: ColumnProfile, meaning: str | None) -> str | None:
+    """Return the kind of identifier that the words of a column's name indicate, if its values are plausible for it."""
     words = words_of(column.name)
     if len(words) > 1 and words[-1] in _ABOUT:
         return None
-    joined = "".join(words)
-    candidates = [joined, *("".join(pair) for pair in itertools.pairwise(words)), *words]
-    kind = _WHOLE_NAMES.get(joined) or next((_KNOWN[word] for word in candidates if word in _KNOWN), None)
+    whole_name = "".join(words)
+    candidates = [whole_name, *("".join(pair) for pair in itertools.pairwise(words)), *words]
+    kind = _WHOLE_NAMES.get(whole_name) or next((_KNOWN[word] for word in candidates if word in _KNOWN), None)
     if kind is not None:
         return kind if _fits(column, kind) else None
     if any(word in _PERSONAL_NAMES for word in words) and not any(word in _NOT_PEOPLE for word in words):
         return "names" if column.type == "text" else None
     if meaning == "postcode":
         return _PLACES
-    unique = column.type in ("integer", "text") and column.distinct == column.filled > 1
+    is_unique = column.type in ("integer", "text") and column.distinct == column.filled > 1
     sounds_alike = any(word in _WHOLE_NAMES or word in _PERSONAL_NAMES for word in words)
-    numbers = meaning == "key" or (meaning == "identifier" and not sounds_alike)
-    return "other unique numbers or codes" if numbers and unique else None
+    means_number = meaning == "key" or (meaning == "identifier" and not sounds_alike)
+    return "other unique numbers or codes" if means_number and is_unique else None
 
 
 def _fits(column: ColumnProfile, kind: str) -> bool:
@@ -172,11 +173,12 @@ def _fits(column: ColumnProfile, kind: str) -> bool:
     if kind == "names" and column.type != "text":
         return False
     # A value that many people share is not a personal number: a kind of device, a type of card.
-    shared = column.filled >= _FEW_ROWS and column.distinct * _SHARED_BY < column.filled
-    return not (kind in _TELLS_PEOPLE_APART and shared)
+    is_shared = column.filled >= _FEW_ROWS and column.distinct * _SHARED_BY < column.filled
+    return not (kind in _TELLS_PEOPLE_APART and is_shared)
 
 
 def _is_date(column: ColumnProfile) -> bool:
+    """True if the column holds dates: by its type, or because most texts are written as dates."""
     if column.type in ("date", "timestamp"):
         return True
     if column.type != "text" or not len(column.sample):

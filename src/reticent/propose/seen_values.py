@@ -56,22 +56,24 @@ def kind_everybody_sees(column: ColumnProfile) -> Kind | None:
     levels = [str(value).strip().lower() for value in column.sample]
     if set(levels) in _SEXES:
         return _SEX
-    telling = [words for level in levels if (words := [w for w in words_of(level) if w not in _SAYING_NOTHING])]
-    if not _ENOUGH <= len(telling) <= _FEW_LEVELS:
+    words_of_levels = [words for level in levels if (words := [w for w in words_of(level) if w not in _SAYING_NOTHING])]
+    if not _ENOUGH <= len(words_of_levels) <= _FEW_LEVELS:
         return None
-    return next((kind for kind, share in _told(telling) if share >= _MOST), None)
+    return next((kind for kind, share in _visible_kinds(words_of_levels) if share >= _MOST), None)
 
 
-def _told(levels: Sequence[Sequence[str]]) -> list[tuple[Kind, float]]:
+def _visible_kinds(levels: Sequence[Sequence[str]]) -> list[tuple[Kind, float]]:
     """Return the visible kinds that at least two different words of the levels belong to, with the share of these
     levels; ``grade 1`` and ``grade 2`` are one word.
     """
-    saying: dict[Kind, set[str]] = defaultdict(set)
-    spoken: dict[Kind, set[int]] = defaultdict(set)
-    for place, words in enumerate(levels):
+    words_of_kind: dict[Kind, set[str]] = defaultdict(set)
+    levels_of_kind: dict[Kind, set[int]] = defaultdict(set)
+    for level, words in enumerate(levels):
         for word in words:
             for kind in kinds_of(word):
                 if kind.visible:
-                    saying[kind].add(word)
-                    spoken[kind].add(place)
-    return [(kind, len(spoken[kind]) / len(levels)) for kind in saying if len(saying[kind]) >= _ENOUGH]
+                    words_of_kind[kind].add(word)
+                    levels_of_kind[kind].add(level)
+    return [
+        (kind, len(levels_of_kind[kind]) / len(levels)) for kind in words_of_kind if len(words_of_kind[kind]) >= _ENOUGH
+    ]

@@ -139,8 +139,8 @@ def _labelled(values: Sequence[str]) -> Kind | None:
         return _GRADE
     if levels & _DISMISSED:
         return _LEFT_WORK
-    if (spoken := _spoken_of(values)) is not None:
-        return spoken
+    if (language_kind := _spoken_of(values)) is not None:
+        return language_kind
     opinions = sum(bool(_OPINIONS.search(level)) for level in levels)
     return _OPINION if opinions >= 2 else None
 
@@ -172,11 +172,11 @@ def _are_snomed(sample: pl.Series) -> bool:
     """True if integers are SNOMED CT concept ids: long, of different lengths, with a valid check digit (Verhoeff),
     which one number in ten has by chance.
     """
-    tried = [str(value) for value in sample.head(_TRIED).to_list() if value is not None]
-    if len(tried) < 2 * _ENOUGH or not all(len(value) in _SNOMED and value.isdigit() for value in tried):
+    tested = [str(value) for value in sample.head(_TRIED).to_list() if value is not None]
+    if len(tested) < 2 * _ENOUGH or not all(len(value) in _SNOMED and value.isdigit() for value in tested):
         return False
-    concepts = all(value[-3:-1] in ("00", "10") for value in tried)
-    return concepts and sum(map(_right_verhoeff, tried)) >= _SHARE * len(tried)
+    concepts = all(value[-3:-1] in ("00", "10") for value in tested)
+    return concepts and sum(map(_right_verhoeff, tested)) >= _SHARE * len(tested)
 
 
 def _right_verhoeff(number: str) -> bool:

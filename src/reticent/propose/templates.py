@@ -37,13 +37,13 @@ def templated(proposal: Proposal, name: str | None) -> Proposal:
         for each in proposal.definition
     )
     columns = tuple(template.column(column) for column in proposal.columns)
-    told = f"Template {name}. {template.open}"
+    note_of_template = f"Template {name}. {template.open}"
     sensitive = [column.name for column in columns if column.role == "sensitive"]
     return replace(
         proposal,
         columns=columns,
         definition=tuple(each for each in definition if each["name"] == "KAnonymity" or _is_about(each, sensitive)),
-        notes=(told, *(note for note in proposal.notes if note != told)),
+        notes=(note_of_template, *(note for note in proposal.notes if note != note_of_template)),
     )
 
 
@@ -57,12 +57,12 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
     kind = column.safe_harbor
     if kind is None or column.role in (None, "identifier"):
         return column
-    why = f"HIPAA safe harbor: {kind}"
+    reason = f"HIPAA safe harbor: {kind}"
     if kind != _DATES:
-        return ColumnProposal(column.profile, None, why)
+        return ColumnProposal(column.profile, None, reason)
     if column.profile.type in ("date", "timestamp"):
         years = {"kind": "dates", "levels": ["year"], "min_level": 1}
-        return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{why}; the year may be published")
+        return _limited(column, {"kind": "calendar", "unit": "year"}, years, f"{reason}; the year may be published")
     if column.profile.type in ("integer", "number"):
         ages = {
             "kind": "cuts",
@@ -70,8 +70,8 @@ def _safe_harbor(column: ColumnProposal) -> ColumnProposal:
             "min_level": 1,
         }
         top = {"kind": "round", "to": 1, "top": _OLDEST + 1}
-        return _limited(column, top, ages, f"{why}; ages of 90 and above are merged")
-    return ColumnProposal(column.profile, None, why)
+        return _limited(column, top, ages, f"{reason}; ages of 90 and above are merged")
+    return ColumnProposal(column.profile, None, reason)
 
 
 def _limited(column: ColumnProposal, coarsen: dict[str, Any], hierarchy: dict[str, Any], reason: str) -> ColumnProposal:

@@ -88,7 +88,10 @@ _FIVE_TRAITS = frozenset("ocean")
 def with_kinds(
     profiles: Sequence[ColumnProfile], about: str = "", codebook: TableCodebook | None = None
 ) -> tuple[ColumnProfile, ...]:
-    """Return the profiles with the kind of each column. ``about`` is the name of the file."""
+    """Return the profiles with the kind of each column. ``about`` is the name of the file.
+
+    First each column by itself, then by its neighbours; then the topics of the file (health, money, ...) classify the rest.
+    """
     codebook = codebook or TableCodebook()
     columns = [replace(column, title=codebook.titles.get(column.name, "")) for column in profiles]
     kinds = {column.name: _alone(column, codebook) for column in columns}
@@ -107,13 +110,18 @@ def with_kinds(
 def _alone(column: ColumnProfile, codebook: TableCodebook) -> Kind | None:
     """Return the kind by name, title and values. Pupils' marks are not school levels, and the state of a patient is not part of a country."""
     by_values = kind_of_values(column.sample, list(codebook.labels.get(column.name, {}).values()))
-    named = kind_in(column)
-    marked = (
-        by_values is not None and by_values.meaning == "achievement" and named is not None and named.says == "schooling"
+    by_name = kind_in(column)
+    is_mark = (
+        by_values is not None
+        and by_values.meaning == "achievement"
+        and by_name is not None
+        and by_name.says == "schooling"
     )
-    fated = by_values is not None and by_values.says in _OF_PATIENTS and named is not None and not named.sensitive
-    found = by_values if named is None or marked or fated else named
-    return found or kind_everybody_sees(column)
+    is_patient_state = (
+        by_values is not None and by_values.says in _OF_PATIENTS and by_name is not None and not by_name.sensitive
+    )
+    chosen = by_values if by_name is None or is_mark or is_patient_state else by_name
+    return chosen or kind_everybody_sees(column)
 
 
 def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
@@ -135,18 +143,18 @@ def _enclosed(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
     """Return kinds for columns with meaningless names, taken from the nearest classified columns on both sides if these
     agree and have the same values: an unnamed column between two origins is an origin.
     """
-    told = [place for place, column in enumerate(columns) if kinds[column.name] is not None]
-    found: Kinds = {}
-    for before, after in itertools.pairwise(told):
-        kind = kinds[columns[before].name]
-        if kind is None or kind != kinds[columns[after].name] or not (kind.visible or kind.sensitive):
+    classified = [index for index, column in enumerate(columns) if kinds[column.name] is not None]
+    enclosed_kinds: Kinds = {}
+    for left, right in itertools.pairwise(classified):
+        kind = kinds[columns[left].name]
+        if kind is None or kind != kinds[columns[right].name] or not (kind.visible or kind.sensitive):
             continue
-        found |= {
+        enclosed_kinds |= {
             column.name: kind
-            for column in columns[before + 1 : after]
-            if _is_alike(column, columns[before]) and _is_alike(column, columns[after])
+            for column in columns[left + 1 : right]
+            if _is_alike(column, columns[left]) and _is_alike(column, columns[right])
         }
-    return found
+    return enclosed_kinds
 
 
 def _is_alike(column: ColumnProfile, other: ColumnProfile) -> bool:
@@ -189,15 +197,15 @@ _OF_BOTH = {
 
 def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     """Return columns of follow-up times and of the state at that time: ``time`` and ``status``, ``t1`` and ``d1``."""
-    lived = {name for name, kind in kinds.items() if kind is not None and kind.says == "death or survival"}
-    times = [each for each in columns if _is_time(each) and (_says(each, _TIMES) or each.name in lived)]
-    states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in lived)]
-    found = {each.name for each in (*times, *states) if times and states}
+    survival_columns = {name for name, kind in kinds.items() if kind is not None and kind.says == "death or survival"}
+    times = [each for each in columns if _is_time(each) and (_says(each, _TIMES) or each.name in survival_columns)]
+    states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in survival_columns)]
+    outcomes = {each.name for each in (*times, *states) if times and states}
     by_name = {column.name.lower(): column for column in columns}
     repeated = [
         column for name, column in by_name.items() if _MEASURED_AGAIN.fullmatch(name) and column.distinct <= _STEPS[-1]
     ]
-    found |= {column.name for column in repeated if len(repeated) >= _TWO}
+    outcomes |= {column.name for column in repeated if len(repeated) >= _TWO}
     pairs = [
         (by_name[f"t{rest}"], by_name[f"d{rest}"])
         for rest in {name[1:] for name in by_name if len(name) in (2, 3)}
@@ -211,8 +219,8 @@ def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     ]
     pairs = [(time, state) for time, state in pairs if _is_time(time) and _is_state(state)]
     if len(pairs) >= _TWO:
-        found |= {column.name for column in itertools.chain(*pairs)}
-    return [name for name in found if kinds[name] is None]
+        outcomes |= {column.name for column in itertools.chain(*pairs)}
+    return [name for name in outcomes if kinds[name] is None]
 
 
 def is_follow_up(column: ColumnProfile) -> bool:
@@ -235,26 +243,29 @@ def _says(column: ColumnProfile, words: frozenset[str]) -> bool:
 
 def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     """Return columns of a questionnaire: numbered questions, and scales that many columns share, including those of sensitive kinds."""
-    free = {column.name for column in columns if kinds[column.name] is None}
-    numbered = [name for name in sorted(free) if _ITEM.fullmatch("_".join(words_of(name)))]
+    unclassified = {column.name for column in columns if kinds[column.name] is None}
+    numbered = [name for name in sorted(unclassified) if _ITEM.fullmatch("_".join(words_of(name)))]
     scales: dict[tuple[float, float], list[str]] = {}
     for column in columns:
         kind = kinds[column.name]
         if (kind is None or kind.sensitive) and column.type != "text" and _is_scale(column):
             scales.setdefault((column.lowest, column.highest), []).append(column.name)
-    numbered += _items_of_scales(columns, free)
-    return [*numbered, *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in free)]
+    numbered += _items_of_scales(columns, unclassified)
+    return [
+        *numbered,
+        *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in unclassified),
+    ]
 
 
-def _items_of_scales(columns: Sequence[ColumnProfile], free: set[str]) -> list[str]:
+def _items_of_scales(columns: Sequence[ColumnProfile], unclassified: set[str]) -> list[str]:
     """Return columns that are numbered after the name of a scale (``gq6_1``, ``gq6_2`` ...) and have its steps, if
     several items form a questionnaire.
     """
     families: dict[str, list[str]] = {}
     for column in columns:
-        found = _NUMBERED_ITEM.fullmatch(column.name.lower())
-        if found is not None and column.name in free and found[1] not in _ANY_COLUMN and _has_steps(column):
-            families.setdefault(found[1], []).append(column.name)
+        match = _NUMBERED_ITEM.fullmatch(column.name.lower())
+        if match is not None and column.name in unclassified and match[1] not in _ANY_COLUMN and _has_steps(column):
+            families.setdefault(match[1], []).append(column.name)
     items = [name for names in families.values() if len(names) >= _SEVERAL for name in names]
     return items if len(items) >= _ITEMS else []
 
@@ -289,17 +300,19 @@ def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, abou
     # Words that must match a whole column name do not count in file names.
     if any(kind.meaning in topic.meanings and kind.says not in _NO_TOPIC for kind in kinds_of(f"{about} file")):
         return True
-    meant = [kind for kind in kinds.values() if kind is not None and kind.topic and kind.meaning in topic.meanings]
-    if all(kind.meaning == "outcome" for kind in meant) and topic.name != "outcome":
+    indicating = [kind for kind in kinds.values() if kind is not None and kind.topic and kind.meaning in topic.meanings]
+    if all(kind.meaning == "outcome" for kind in indicating) and topic.name != "outcome":
         # The time to an event, together with smoking, indicates patients.
-        return topic.name == "health" and len(meant) >= _TWO and "health" in _subjects(kinds)
-    if any(kind.says == "a treatment" for kind in meant) and any(_is_repeated_key(each, kinds) for each in columns):
+        return topic.name == "health" and len(indicating) >= _TWO and "health" in _subjects(kinds)
+    if any(kind.says == "a treatment" for kind in indicating) and any(
+        _is_repeated_key(each, kinds) for each in columns
+    ):
         return True
     share = _SCHOOL_SHARE if topic.name == "achievement" else _SHARE
-    counted = sum(kind is None or kind.meaning not in ("key", "identifier") for kind in kinds.values())
-    enough = len(meant) >= _SEVERAL and topic.name != "achievement"
-    alone = topic.name == "health" and bool(meant) and _subjects(kinds) <= topic.meanings
-    return enough or ((len(meant) >= _TWO or alone) and len(meant) >= share * counted)
+    column_count = sum(kind is None or kind.meaning not in ("key", "identifier") for kind in kinds.values())
+    has_several = len(indicating) >= _SEVERAL and topic.name != "achievement"
+    is_only_subject = topic.name == "health" and bool(indicating) and _subjects(kinds) <= topic.meanings
+    return has_several or ((len(indicating) >= _TWO or is_only_subject) and len(indicating) >= share * column_count)
 
 
 def _subjects(kinds: Kinds) -> set[str]:

@@ -82,9 +82,9 @@ def afford(
     except Cancelled:
         raise
     except ReticentError as error:
-        untried = f"No release could be drafted from this proposal, so its information loss is unknown: {error}"
-        untried += _MANY_ROWS if proposal.unit == "person" and isinstance(error, Infeasible) else ""
-        return Tradeoff(replace(proposal, headline=(untried, *proposal.headline)), {}, (), None)
+        warning = f"No release could be drafted from this proposal, so its information loss is unknown: {error}"
+        warning += _MANY_ROWS if proposal.unit == "person" and isinstance(error, Infeasible) else ""
+        return Tradeoff(replace(proposal, headline=(warning, *proposal.headline)), {}, (), None)
 
 
 def unpriced(proposal: Proposal, frame: pl.DataFrame) -> Tradeoff:
@@ -94,16 +94,22 @@ def unpriced(proposal: Proposal, frame: pl.DataFrame) -> Tradeoff:
     Publishing chooses the cheapest of the fast methods if the columns are few, with up to 5 % of the records
     suppressed; otherwise local recoding.
     """
-    quasi = sum(column.role == "quasi" for column in proposal.columns)
-    if proposal.refusal is not None or not quasi:
+    quasi_count = sum(column.role == "quasi" for column in proposal.columns)
+    if proposal.refusal is not None or not quasi_count:
         return Tradeoff(proposal, {}, (), None)
     floors = {name: each.floors[0] for name, each in column_guarantees(proposal.columns, frame).items()}
-    least = [floors[column.name] for column in proposal.columns if column.name in floors]
-    first = {"suppression": "0.05"} if quasi <= _SEARCHED_COLUMNS else {"name": LOCAL[0], **LOCAL[1]}
-    return Tradeoff(replace(proposal, definition=(proposal.definition[0], *least)), first, (), None)
+    minimum = [floors[column.name] for column in proposal.columns if column.name in floors]
+    method = {"suppression": "0.05"} if quasi_count <= _SEARCHED_COLUMNS else {"name": LOCAL[0], **LOCAL[1]}
+    return Tradeoff(replace(proposal, definition=(proposal.definition[0], *minimum)), method, (), None)
 
 
-def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: Mapping[str, Any] | None) -> Tradeoff:
+def _afforded(
+    proposal: Proposal, frame: pl.DataFrame, context: Context, parameters: Mapping[str, Any] | None
+) -> Tradeoff:
+    """Return an affordable version of a proposal, with its prices: columns are selected, guarantees strengthened, methods compared.
+
+    Drafts are made on a sample of the rows. ``parameters`` must be those of every candidate method.
+    """
     guarantees = column_guarantees(proposal.columns, frame)
     pricing = Pricing(proposal, frame, context)
     size = proposal.definition[0]
@@ -115,50 +121,52 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, context: Context, shown: 
         guarantees,
         lambda: pricing.left > 0,
     )
-    tried = search.run()
-    promised, computed = without_computed(pricing, selection.quasi, search.chosen)
-    wanted = definition_of(promised)
+    priced = search.run()
+    promised, computed_columns = without_computed(pricing, selection.quasi, search.chosen)
+    definition = definition_of(promised)
     table = pricing.table(selection.quasi, promised, ranges=False)
-    cut = pricing.price(selection.quasi, promised)
-    methods = _candidates(table, wanted, shown, frame.height, 1.0 if cut is None else cut.loss)
-    compared = replace(methods.compared(table, wanted, replace(context, memo={})), total=frame.height)
-    columns = _published(proposal.columns, selection, computed)
-    warned = (
+    price_with_splits = pricing.price(selection.quasi, promised)
+    methods = _candidates(
+        table, definition, parameters, frame.height, 1.0 if price_with_splits is None else price_with_splits.loss
+    )
+    compared = replace(methods.compared(table, definition, replace(context, memo={})), total=frame.height)
+    columns = _published(proposal.columns, selection, computed_columns)
+    warnings = (
         *_infeasible_as_a_whole(pricing, selection.quasi, promised, compared),
         *_warnings(columns, selection, compared),
     )
-    concluded = with_conclusions(table, wanted, methods.candidates[compared.chosen], context)
+    conclusions = with_conclusions(table, definition, methods.candidates[compared.chosen], context)
     notes = (
-        *_notes(selection, next_stricter(tried), compared, cut),
+        *_notes(selection, next_stricter(priced), compared, price_with_splits),
         *_fewer_known(pricing, quasi, selection.everything, promised, context),
-        *concluded.notes(),
+        *conclusions.notes(),
         *proposal.notes,
     )
     affordable = replace(
-        proposal, columns=columns, definition=promised, headline=(*warned, *proposal.headline), notes=notes
+        proposal, columns=columns, definition=promised, headline=(*warnings, *proposal.headline), notes=notes
     )
-    prices = tuple(price for _, price in tried)
-    return Tradeoff(affordable, concluded.method, prices, compared, selection.left_out)
+    prices = tuple(price for _, price in priced)
+    return Tradeoff(affordable, conclusions.method, prices, compared, selection.left_out)
 
 
 def _candidates(
-    table: Table, definition: Definition, shown: Mapping[str, Any] | None, rows: int, loss: float
+    table: Table, definition: Definition, required: Mapping[str, Any] | None, rows: int, loss: float
 ) -> Cheapest:
     """Return the candidate methods of ``publish``, and the one that measured the losses unless it takes too long for
     all ``rows``.
 
     The latter searches for better groups than the initial splits if their ``loss`` is worth the time.
     """
-    found = default_method(table, definition, shown)
-    methods = found.candidates if isinstance(found, Cheapest) else (found,)
+    default = default_method(table, definition, required)
+    methods = default.candidates if isinstance(default, Cheapest) else (default,)
     name, parameters = LOCAL
-    measured = method_from(name, {**parameters, **(shown or {})})
+    measuring_method = method_from(name, {**parameters, **(required or {})})
     effort = searched_effort(rows, len(table.quasi) + len(table.sensitive))
     if effort != "quick" and loss > _HARDLY_A_LOSS and not table.several_rows:
-        searched = method_from(name, {**parameters, **(shown or {}), "effort": effort})
-        methods = (*(each for each in methods if each != measured), _DraftedOnce(searched))
-    elif measured not in methods and rows * len(table.quasi) ** 2 <= _MOST_WORK:
-        methods = (*methods, measured)
+        searching_method = method_from(name, {**parameters, **(required or {}), "effort": effort})
+        methods = (*(each for each in methods if each != measuring_method), _DraftedOnce(searching_method))
+    elif measuring_method not in methods and rows * len(table.quasi) ** 2 <= _MOST_WORK:
+        methods = (*methods, measuring_method)
     return Cheapest(methods)
 
 
@@ -182,20 +190,20 @@ def _infeasible_as_a_whole(
     try:
         method_from(*LOCAL).draft(pricing.whole_table(quasi, promised), definition_of(promised))
     except (Infeasible, PolicyError) as error:
-        why = f"A sample of the rows can be published as proposed, but all of them cannot: {error}"
-        return (f"{why}{_MANY_ROWS}" if pricing.counts_people else why,)
+        warning = f"A sample of the rows can be published as proposed, but all of them cannot: {error}"
+        return (f"{warning}{_MANY_ROWS}" if pricing.counts_people else warning,)
     return ()
 
 
 def _fewer_known(
-    pricing: Pricing, quasi: Sequence[str], everything: float | None, promised: Promised, context: Context
+    pricing: Pricing, quasi: Sequence[str], loss_of_all: float | None, promised: Promised, context: Context
 ) -> list[str]:
     """Return a note on a guarantee against adversaries who know any few columns, if protecting all columns costs far
     more; it includes what remains uncovered, and is never proposed itself.
     """
-    dear = everything is None or everything > USEFUL
+    is_expensive = loss_of_all is None or loss_of_all > USEFUL
     work = len(quasi) ** 2 * pricing.rows.height * max(len(promised) / _FEW_PROMISES, 1)
-    if not dear or work > _OFFERED_WORK:
+    if not is_expensive or work > _OFFERED_WORK:
         return []
     definition = definition_of(promised)
     if not isinstance(definition, GroupDefinition):
@@ -212,13 +220,13 @@ def _published(
     columns: Sequence[ColumnProposal], selection: ColumnSelection, computed: Mapping[str, ColumnRelation]
 ) -> tuple[ColumnProposal, ...]:
     """Return the columns; dropped ones without a role, with their cost or with what they can be computed from."""
-    why = {each.column: each.words for each in selection.left_out}
-    why |= {
+    reasons = {each.column: each.words for each in selection.left_out}
+    reasons |= {
         name: f"{relation.how}, so it cannot be protected if these are published" for name, relation in computed.items()
     }
     return tuple(
-        replace(column, role=None, reason=why[column.name], hierarchy=None, levels=1, coarsen=None)
-        if column.name in why
+        replace(column, role=None, reason=reasons[column.name], hierarchy=None, levels=1, coarsen=None)
+        if column.name in reasons
         else column
         for column in columns
     )
@@ -251,18 +259,18 @@ def _warnings(
     columns: Sequence[ColumnProposal], selection: ColumnSelection, compared: MethodComparison
 ) -> tuple[str, ...]:
     """Return what the steward must see first: a release of little use, and missing subjects of study."""
-    told = []
+    warnings = []
     loss, published = compared.best.loss, len(selection.quasi) + len(selection.floors)
     if loss is not None and (loss > USEFUL or 2 * published < len(columns)):
-        told.append(
+        warnings.append(
             f"A release of single rows of this table is of little use: with {published} of {len(columns)} columns it loses {loss:.0%} of the detail. {OTHER_DOORS}"
         )
-    gone = {each.column for each in selection.left_out}
-    for words, says in (("a treatment", is_treatment), ("an outcome", is_outcome)):
-        missing = [column.name for column in columns if column.name in gone and says(column.name)]
+    dropped = {each.column for each in selection.left_out}
+    for words, is_subject in (("a treatment", is_treatment), ("an outcome", is_outcome)):
+        missing = [column.name for column in columns if column.name in dropped and is_subject(column.name)]
         if missing:
-            told.append(f"Not published although it looks like {words}: {', '.join(map(repr, missing))}.")
-    return tuple(told)
+            warnings.append(f"Not published although it looks like {words}: {', '.join(map(repr, missing))}.")
+    return tuple(warnings)
 
 
 def announced_losses(left_out: Sequence[LeftOut]) -> str:
@@ -273,26 +281,26 @@ def announced_losses(left_out: Sequence[LeftOut]) -> str:
 
 
 def _notes(
-    selection: ColumnSelection, stricter: str | None, compared: MethodComparison, cut: Price | None
+    selection: ColumnSelection, stricter: str | None, compared: MethodComparison, price_with_splits: Price | None
 ) -> list[str]:
     """Return notes on the loss of the guarantees with the chosen method, and on dropped columns with their cost.
 
-    Alternatives were measured with fast splits (``cut``); if the chosen method has another loss, the loss of the
+    Alternatives were measured with fast splits (``price_with_splits``); if the chosen method has another loss, the loss of the
     proposed guarantees with fast splits is added for comparison.
     """
     notes = []
     if compared.best.loss is not None:
-        told = f"The proposed guarantees have a loss of {compared.best.loss:.3f} with {compared.best.name}"
+        sentence = f"The proposed guarantees have a loss of {compared.best.loss:.3f} with {compared.best.name}"
         others = []
         if selection.floors and selection.size_alone is not None:
             others.append(f"groups alone, without a guarantee about values, would lose {selection.size_alone:.3f}")
         if stricter is not None:
             others.append(f"the next stricter step, {stricter}")
-        alike = cut is None or f"{cut.loss:.3f}" == f"{compared.best.loss:.3f}"
-        if others and cut is not None and not alike:
+        is_same_loss = price_with_splits is None or f"{price_with_splits.loss:.3f}" == f"{compared.best.loss:.3f}"
+        if others and price_with_splits is not None and not is_same_loss:
             # Losses of two searches are not comparable: each is shown with others of its own search.
-            told += f". Alternatives were measured with fast splits, with which these guarantees lose {cut.loss:.3f}"
-        notes.append(f"{told}{'' if not others else '; ' if alike else ': '}{'; '.join(others)}.")
+            sentence += f". Alternatives were measured with fast splits, with which these guarantees lose {price_with_splits.loss:.3f}"
+        notes.append(f"{sentence}{'' if not others else '; ' if is_same_loss else ': '}{'; '.join(others)}.")
     if selection.left_out:
         everything = (
             "could not be protected"

@@ -43,18 +43,18 @@ class LowUtility:
     @property
     def words(self) -> list[str]:
         """Return the verdict, one sentence per item."""
-        gone = f", and {', '.join(self.lost)} lost all detail" if self.lost else ""
-        told = [
-            f"The guarantee holds, but the release is of little use: a loss of {self.loss:.2f}{gone}. Cause: {self.cause}."
+        lost_text = f", and {', '.join(self.lost)} lost all detail" if self.lost else ""
+        sentences = [
+            f"The guarantee holds, but the release is of little use: a loss of {self.loss:.2f}{lost_text}. Cause: {self.cause}."
         ]
-        told += [f"{way.change}: a loss of {way.loss:.2f}." for way in self.ways]
+        sentences += [f"{way.change}: a loss of {way.loss:.2f}." for way in self.ways]
         if not self.tried:
-            return [*told, "Run `reticent preview` to see alternatives with less loss."]
+            return [*sentences, "Run `reticent preview` to see alternatives with less loss."]
         return (
-            told
+            sentences
             if self.ways
             else [
-                *told,
+                *sentences,
                 "No weaker definition or other method that was tried loses much less; publish fewer quasi columns.",
             ]
         )
@@ -81,20 +81,22 @@ def poor_worth(
     lost = tuple(name for name, share in by_column.items() if share >= 1)
     if loss is None or (loss <= POOR and not lost):
         return None
-    tried = most_rows is None or table.rows <= most_rows
-    found = _ways(table, definition, str(method.get("name")), loss) if tried else ()
-    ways = sorted(found, key=lambda way: way[1].loss)
-    dearest = max(by_column, key=lambda name: by_column[name], default="")
-    cause = next((cause for cause, _ in ways), f"the column {dearest!r}, together with {len(by_column) - 1} others")
-    return LowUtility(loss, lost, cause, tuple(way for _, way in ways), tried)
+    may_try = most_rows is None or table.rows <= most_rows
+    remedies = _ways(table, definition, str(method.get("name")), loss) if may_try else ()
+    by_loss = sorted(remedies, key=lambda way: way[1].loss)
+    most_lossy = max(by_column, key=lambda name: by_column[name], default="")
+    cause = next(
+        (cause for cause, _ in by_loss), f"the column {most_lossy!r}, together with {len(by_column) - 1} others"
+    )
+    return LowUtility(loss, lost, cause, tuple(way for _, way in by_loss), may_try)
 
 
 def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:
     """Yield remedies that were tried and reduce the loss, each with the cause that it removes."""
     best = default_method(table, definition)
-    tried: list[tuple[str, str, Definition, Method]] = []
+    alternatives: list[tuple[str, str, Definition, Method]] = []
     if name == "Lattice":
-        tried.append(
+        alternatives.append(
             (
                 f"the method {name}, which recodes all rows in the same way",
                 '[method] name = "Mondrian", values = "ranges"',
@@ -104,16 +106,18 @@ def _ways(table: Table, definition: Definition, name: str, loss: float) -> Itera
         )
     parts = definition.parts()
     for part in parts if len(parts) > 1 else ():
-        rest = all_of(tuple(each for each in parts if each is not part))
-        tried.append((f"the definition {part}", f"--definition '{rest}'", rest, best))
-    allowed = default_method(table, definition, {"suppression": "0.05"})
-    tried.append(("a few rows that fit into no group", "--suppression 0.05", definition, allowed))
-    for cause, change, wanted, way in tried:
+        remaining = all_of(tuple(each for each in parts if each is not part))
+        alternatives.append((f"the definition {part}", f"--definition '{remaining}'", remaining, best))
+    with_suppression = default_method(table, definition, {"suppression": "0.05"})
+    alternatives.append(("a few rows that fit into no group", "--suppression 0.05", definition, with_suppression))
+    for cause, change, demanded, method in alternatives:
         try:
-            found = (
-                (way if isinstance(way, Cheapest) else Cheapest((way,))).compared(table, wanted, Context()).best.loss
+            achieved = (
+                (method if isinstance(method, Cheapest) else Cheapest((method,)))
+                .compared(table, demanded, Context())
+                .best.loss
             )
         except (Infeasible, PolicyError):
             continue
-        if found is not None and found <= loss - _HELPS:
-            yield cause, Remedy(change, found)
+        if achieved is not None and achieved <= loss - _HELPS:
+            yield cause, Remedy(change, achieved)

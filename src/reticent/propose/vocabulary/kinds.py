@@ -100,37 +100,43 @@ def _kind(category: str, name: str, table: dict[str, Any]) -> Kind:
 
 
 def _add(words: Lexicon, kind: Kind, table: dict[str, Any]) -> None:
-    for language, listed in table.items():
+    """Add the words of a kind to the lexicon: ``table`` lists them by language (two-letter code, or "short")."""
+    for language, words_written in table.items():
         if len(language) > 2 and language != "short":
             continue
-        for written in listed.split():
+        for spelling in words_written.split():
             # Umlauts are also spelled with two letters.
-            for word in {folded(written), folded(written.translate(_GERMAN))}:
+            for word in {folded(spelling), folded(spelling.translate(_GERMAN))}:
                 _add_word(words, kind, word)
 
 
-def _add_word(words: Lexicon, kind: Kind, written: str) -> None:
-    word = re.sub(r"[=^~_]", "", written)
-    if written.startswith("="):
-        places = [words.exact]
-    elif written.startswith("^"):
-        places = [words.whole]
-    elif written.endswith("_~"):
-        places = [words.followed]
-    elif written.startswith("~_"):
-        places = [words.following]
-    elif written.startswith("~") and written.endswith("~"):
-        places = [words.inside]
-    elif written.startswith("~"):
-        places = [words.ends]
-    elif written.endswith("~"):
-        places = [words.starts]
+def _add_word(words: Lexicon, kind: Kind, pattern: str) -> None:
+    """Add a word to the lists in which it is looked up, by the marks in its pattern.
+
+    ``=word`` is exact, ``^word`` the whole name, ``word_~`` is followed and ``~_word`` preceded by other words, and ``~`` at
+    an end allows further letters there.
+    """
+    word = re.sub(r"[=^~_]", "", pattern)
+    if pattern.startswith("="):
+        lists = [words.exact]
+    elif pattern.startswith("^"):
+        lists = [words.whole]
+    elif pattern.endswith("_~"):
+        lists = [words.followed]
+    elif pattern.startswith("~_"):
+        lists = [words.following]
+    elif pattern.startswith("~") and pattern.endswith("~"):
+        lists = [words.inside]
+    elif pattern.startswith("~"):
+        lists = [words.ends]
+    elif pattern.endswith("~"):
+        lists = [words.starts]
     elif without_spaces(word):
-        places = [words.inside]
+        lists = [words.inside]
     else:
-        places = [words.plain, *([words.starts, words.ends] if len(word) >= _COMPOUND else [])]
-    for place in places:
-        place.setdefault(word, []).append(kind)
+        lists = [words.plain, *([words.starts, words.ends] if len(word) >= _COMPOUND else [])]
+    for word_list in lists:
+        word_list.setdefault(word, []).append(kind)
 
 
 def without_spaces(word: str) -> bool:

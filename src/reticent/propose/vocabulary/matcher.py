@@ -65,16 +65,17 @@ def share_spoken(name: str) -> float:
 def _longest_matches(name: str) -> list[tuple[Span, Kind]]:
     """Return the matches of the lexicon in a name, in order; of nested matches only the longest."""
     lists = lexicon()
-    found = {match for words in _readings(name) for match in _matches(words, lists)}
-    kept = [
+    matches = {match for words in _readings(name) for match in _matches(words, lists)}
+    longest = [
         (span, kind)
-        for span, kind in found
-        if not any(span != other and other[0] <= span[0] and span[1] <= other[1] for other, _ in found)
+        for span, kind in matches
+        if not any(span != other and other[0] <= span[0] and span[1] <= other[1] for other, _ in matches)
     ]
-    return sorted(kept, key=lambda each: (each[0], each[1].meaning, each[1].says))
+    return sorted(longest, key=lambda each: (each[0], each[1].meaning, each[1].says))
 
 
 def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
+    """Yield the matches of the lexicon in the ``words`` of a name, each with its span of letters: phrases, their beginnings and ends, and single words."""
     starts = [sum(map(len, words[:index])) for index in range(len(words) + 1)]
     whole = "".join(words)
     bare = whole.rstrip("0123456789")
@@ -134,12 +135,12 @@ def _cores(bare: str) -> Iterator[Span]:
     """Yield the possible positions of the stem once survey affixes are removed; at least three letters remain,
     otherwise "page" would contain "age".
     """
-    ends = [len(bare), *(len(bare) - len(after) for after in _AFTER if bare.endswith(after))]
+    ends = [len(bare), *(len(bare) - len(suffix) for suffix in _AFTER if bare.endswith(suffix))]
     for end in ends:
-        for before in ("", *_BEFORE, *_LETTERS_BEFORE, *_RARE_LETTERS_BEFORE, *_ARTICLES):
-            if not bare.startswith(before) or (not before and end == len(bare)):
+        for prefix in ("", *_BEFORE, *_LETTERS_BEFORE, *_RARE_LETTERS_BEFORE, *_ARTICLES):
+            if not bare.startswith(prefix) or (not prefix and end == len(bare)):
                 continue
-            core = bare[len(before) : end]
-            least = 5 if before in _RARE_LETTERS_BEFORE else 4
-            if len(core) >= least or (core in _SHORT and before not in _RARE_LETTERS_BEFORE):
-                yield (len(before), end)
+            core = bare[len(prefix) : end]
+            minimum = 5 if prefix in _RARE_LETTERS_BEFORE else 4
+            if len(core) >= minimum or (core in _SHORT and prefix not in _RARE_LETTERS_BEFORE):
+                yield (len(prefix), end)
