@@ -78,7 +78,9 @@ SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def ledgers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    return iter(tmp_path_factory.mktemp("ledgers") / str(number) / "ledger.sqlite" for number in count())
+    # One numbered folder for all: to make another, pytest reads the names of those that are there.
+    folder = tmp_path_factory.mktemp("ledgers")
+    return (folder / str(number) / "ledger.sqlite" for number in count())
 
 
 @pytest.fixture(scope="module", autouse=True)
