@@ -19,7 +19,7 @@ from reticent.base.randomness import Randomness
 from reticent.definitions import DistinctLDiversity, KAnonymity
 from reticent.engine import count_table
 from reticent.errors import Infeasible, ParameterError, PolicyError
-from reticent.methods.mondrian import Mondrian, _kernels, local_search
+from reticent.methods.mondrian import Mondrian, _kernels, box_points, local_search
 from reticent.methods.mondrian.allowed_cuts import CutJudge
 from reticent.methods.mondrian.box_points import BoxPoints
 from reticent.table import Hierarchy, Table
@@ -161,6 +161,55 @@ def test_the_cost_in_the_loops_is_the_loss_of_the_release(seed, values):
     )
     always = sum(1 / (len(column.leaves) - 1) for column in columns if len(column.leaves) > 1)
     assert found == pytest.approx(lost / units.rows / len(columns) + always / len(columns))
+
+
+@examples(60)
+@given(st.integers(0, 10**9), st.sampled_from(["sets", "ranges", "hierarchy"]), st.booleans())
+def test_many_boxes_widened_at_once_cost_what_each_costs(seed, values, listed):
+    rng = random.Random(seed)
+    world = LocalWorld.draw(rng, missing=True)
+    units = count_table(world.table())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_points, "_MOST_PAIRS", 1 << 20 if listed else 0)
+        points = BoxPoints.of(units, values, KAnonymity(1), np.ones(len(units.codes)))
+    assert (points.pairs >= 0).any() == (listed and values == "hierarchy" and len(points.pairs) > 0)
+    groups = _kernels.empty_boxes(points, 3)
+    for unit in range(len(units)):
+        _kernels.join(points, groups, rng.randrange(3), unit)
+    boxes, costs = _kernels.box_columns(groups.low, groups.high, groups.bits, np.arange(3)), np.empty(3)
+    for unit in range(len(units)):
+        _kernels.costs_with(points, boxes, points.low[unit], points.high[unit], points.bits[unit], costs)
+        assert costs == pytest.approx([_kernels.cost_with(points, groups, own, unit, np.inf) for own in range(3)])
+
+
+@examples(40)
+@given(st.integers(0, 10**9), st.sampled_from(["sets", "ranges", "hierarchy"]))
+def test_after_the_exchange_no_unit_gains_by_another_group(seed, values):
+    """Pairs that are not examined again, and pairs that are ruled out by the costs of smaller boxes, would not have gained."""
+    rng = np.random.default_rng(seed)
+    frame = pl.DataFrame({name: rng.integers(0, 7, 40) for name in ("a", "b", "c")})
+    levels = Hierarchy.intervals(widths=[2, 4], origin=0, domain=(0, 7))
+    units = count_table(Table(frame, quasi=dict.fromkeys(frame.columns, levels)))
+    points = BoxPoints.of(units, values, KAnonymity(3), np.ones(3))
+    pool = np.arange(len(units))
+    label = np.zeros(len(pool), dtype=np.int64)
+    count = _kernels.gather(points, pool, 0, label)
+    reached = _kernels.exchange(points, pool, label, count)
+
+    def cost(own: np.ndarray) -> float:
+        enough = (np.bincount(own, units.sizes, count) >= 3).all()
+        return _kernels.partition_cost(points, pool, own, count) if enough else np.inf
+
+    assert reached == pytest.approx(cost(label))
+    for unit in pool:
+        for group in range(count):
+            moved = label.copy()
+            moved[unit] = group
+            assert cost(moved) > reached - 1e-6
+        for other in pool:
+            swapped = label.copy()
+            swapped[[unit, other]] = label[[other, unit]]
+            assert cost(swapped) > reached - 1e-6
 
 
 SHARES = {

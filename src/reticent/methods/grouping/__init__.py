@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reticent.methods.grouping.quasi_sets import Columns, JudgedSet, adversary_sets, judged_sets, seen_as
     from reticent.methods.grouping.recoding import Allocation
     from reticent.methods.grouping.refusal import rows_of_people
-    from reticent.methods.grouping.scales import CellStyle, Ids, order_of
+    from reticent.methods.grouping.scales import CellStyle, Ids, Scale, order_of
     from reticent.methods.grouping.shown_groups import ShownGroups, apart, narrowed
     from reticent.methods.grouping.stage import Cut, Mask, Stage
     from reticent.methods.grouping.suppression import (
@@ -45,6 +45,7 @@ _HOMES = {
     "JudgedSet": "quasi_sets",
     "Mask": "stage",
     "PublishedGroups": "suppression",
+    "Scale": "scales",
     "ShownGroups": "shown_groups",
     "Stage": "stage",
     "SuppressedGroups": "suppression",
@@ -77,6 +78,7 @@ __all__ = [
     "JudgedSet",
     "Mask",
     "PublishedGroups",
+    "Scale",
     "ShownGroups",
     "Stage",
     "SuppressedGroups",

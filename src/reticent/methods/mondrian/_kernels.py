@@ -30,6 +30,14 @@ class GroupBoxes(NamedTuple):
     costs: Any
 
 
+class BoxColumns(NamedTuple):
+    """Many boxes, column by column: row ``j`` of each array is column ``j`` of all boxes. Loops over boxes then run over adjacent numbers."""
+
+    low: Any
+    high: Any
+    bits: Any
+
+
 @compiled
 def ones(word: int) -> int:
     """The number of set bits of a word, whose highest two bits are never set."""
@@ -42,15 +50,30 @@ def ones(word: int) -> int:
 @compiled
 def empty_boxes(points: Any, count: int) -> Any:
     """``count`` empty groups."""
-    columns, words = points.low.shape[1], points.bits.shape[1]
-    return GroupBoxes(
-        np.full((count, columns), NOBODY_LOW, dtype=np.int32),
-        np.full((count, columns), -1, dtype=np.int32),
-        np.zeros((count, words), dtype=np.int64),
-        np.zeros(count, dtype=np.int64),
-        np.zeros((count, points.slack.shape[1]), dtype=np.int64),
-        np.zeros(count),
+    columns, words, shares = points.low.shape[1], points.bits.shape[1], points.slack.shape[1]
+    groups = GroupBoxes(
+        np.empty((count, columns), dtype=np.int32),
+        np.empty((count, columns), dtype=np.int32),
+        np.empty((count, words), dtype=np.int64),
+        np.empty(count, dtype=np.int64),
+        np.empty((count, shares), dtype=np.int64),
+        np.empty(count, dtype=np.float64),
     )
+    for group in range(count):
+        clear(groups, group)
+    return groups
+
+
+@compiled
+def clear(groups: Any, group: int) -> None:
+    """Empty a group."""
+    for j in range(groups.low.shape[1]):
+        groups.low[group, j], groups.high[group, j] = NOBODY_LOW, -1
+    for c in range(groups.bits.shape[1]):
+        groups.bits[group, c] = 0
+    for c in range(groups.slack.shape[1]):
+        groups.slack[group, c] = 0
+    groups.rows[group], groups.costs[group] = 0, 0.0
 
 
 @compiled
@@ -68,11 +91,7 @@ def cost_with(points: Any, groups: Any, group: int, unit: int, limit: float) -> 
         if first <= last:
             covered = last - first + 1
             if points.levels[j] < points.levels[j + 1]:
-                covered = points.leaves[j]
-                for level in range(points.levels[j], points.levels[j + 1]):
-                    if points.parts[level, first] == points.parts[level, last]:
-                        covered = points.covers[level, first]
-                        break
+                covered = node_leaves(points, j, first, last)
             cost += points.span_weights[j] * covered
     return np.inf if cost > limit else cost
 
@@ -118,50 +137,125 @@ def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
 
 
 @compiled
+def box_columns(low: Any, high: Any, bits: Any, chosen: Any) -> Any:
+    """The boxes of the ``chosen`` rows of three arrays."""
+    count = len(chosen)
+    boxes = BoxColumns(
+        np.empty((low.shape[1], count), dtype=np.int32),
+        np.empty((low.shape[1], count), dtype=np.int32),
+        np.empty((bits.shape[1], count), dtype=np.int64),
+    )
+    for box in range(count):
+        for j in range(low.shape[1]):
+            boxes.low[j, box], boxes.high[j, box] = low[chosen[box], j], high[chosen[box], j]
+        for c in range(bits.shape[1]):
+            boxes.bits[c, box] = bits[chosen[box], c]
+    return boxes
+
+
+@compiled
+def swap_boxes(boxes: Any, one: int, other: int) -> None:
+    """Exchange two boxes."""
+    for j in range(boxes.low.shape[0]):
+        boxes.low[j, one], boxes.low[j, other] = boxes.low[j, other], boxes.low[j, one]
+        boxes.high[j, one], boxes.high[j, other] = boxes.high[j, other], boxes.high[j, one]
+    for c in range(boxes.bits.shape[0]):
+        boxes.bits[c, one], boxes.bits[c, other] = boxes.bits[c, other], boxes.bits[c, one]
+
+
+@compiled
+def costs_with(points: Any, boxes: Any, low: Any, high: Any, bits: Any, costs: Any) -> None:
+    """Fill ``costs`` with the cost of each of the first ``len(costs)`` boxes when it is widened by one more box (a row of ``low``, ``high`` and ``bits``): that of :func:`cost_with`."""
+    count = len(costs)
+    costs[:] = 0.0
+    for c in range(len(points.bit_weights)):
+        weight, word, words = points.bit_weights[c], bits[c], boxes.bits[c]
+        if weight > 0:
+            for box in range(count):
+                costs[box] += weight * ones(words[box] | word)
+    for j in range(len(points.span_weights)):
+        weight, least, most = points.span_weights[j], low[j], high[j]
+        lows, highs = boxes.low[j], boxes.high[j]
+        if points.levels[j] == points.levels[j + 1]:
+            for box in range(count):
+                # An empty span is far below zero.
+                costs[box] += weight * max(max(highs[box], most) - min(lows[box], least) + 1, 0)
+        else:
+            for box in range(count):
+                first, last = min(lows[box], least), max(highs[box], most)
+                if first <= last:
+                    costs[box] += weight * node_leaves(points, j, first, last)
+
+
+@compiled
+def node_leaves(points: Any, column: int, first: int, last: int) -> int:
+    """The leaves of the lowest node of a column's hierarchy that covers the ranks from ``first`` to ``last``."""
+    listed, leaves = points.pairs[column], points.leaves[column]
+    if listed >= 0:
+        known: int = points.pair_leaves[listed + first * leaves + last]
+        return known
+    for level in range(points.levels[column], points.levels[column + 1]):
+        if points.parts[level, first] == points.parts[level, last]:
+            covered: int = points.covers[level, first]
+            return covered
+    every: int = leaves
+    return every
+
+
+@compiled
 def gather(points: Any, pool: Any, start: int, label: Any) -> int:
     """Group the units of a pool greedily: each group starts with the unit farthest from the previous group (the first with the unit at
     ``start``) and adds the unit that widens it least until it is large enough. Remaining units join the groups that they widen least.
 
     Fills ``label`` with the group of every unit of the pool. Returns the number of groups; 0 if not even one is possible.
     """
-    size = len(pool)
-    groups = empty_boxes(points, min(size, points.rows[pool].sum() // points.least) + 1)
-    # The indices of units that are in no group yet come first.
+    size, rows = len(pool), 0
+    for unit in pool:
+        rows += points.rows[unit]
+    groups = empty_boxes(points, min(size, rows // points.least) + 1)
+    # The units that are in no group yet come first, and their boxes with them.
     rest, left, group, place = np.arange(size), size, 0, start
+    boxes, costs = box_columns(points.low, points.high, points.bits, pool), np.empty(size)
     while left > 0:
         before = left
         while place >= 0:
             left -= 1
             rest[place], rest[left] = rest[left], rest[place]
+            swap_boxes(boxes, place, left)
             join(points, groups, group, pool[rest[left]])
+            costs_with(points, boxes, groups.low[group], groups.high[group], groups.bits[group], costs[:left])
             place, least, few = -1, np.inf, groups.rows[group] < points.least
             if not is_enough(points, groups, group, groups.rows[group], -1):
                 for other in range(left):
-                    if few or brings(points, groups, group, pool[rest[other]]):
-                        cost = cost_with(points, groups, group, pool[rest[other]], least)
-                        if cost < least:
-                            place, least = other, cost
+                    if costs[other] < least and (few or brings(points, groups, group, pool[rest[other]])):
+                        place, least = other, costs[other]
         if not is_enough(points, groups, group, groups.rows[group], -1):
             left = before
             break
         groups.costs[group] = cost_with(points, groups, group, -1, np.inf)
         farthest = -1.0
-        for other in range(before):
-            if other < left:
-                cost = cost_with(points, groups, group, pool[rest[other]], np.inf)
-                if cost > farthest:
-                    place, farthest = other, cost
-            else:
-                label[rest[other]] = group
+        for other in range(left):
+            if costs[other] > farthest:
+                place, farthest = other, costs[other]
+        for other in range(left, before):
+            label[rest[other]] = group
         group += 1
-    for other in range(left if group > 0 else 0):
+    if group == 0:
+        return 0
+    homes = box_columns(groups.low, groups.high, groups.bits, np.arange(group))
+    for other in range(left):
         unit, home, least = pool[rest[other]], -1, np.inf
+        costs_with(points, homes, points.low[unit], points.high[unit], points.bits[unit], costs[:group])
         for each in range(group):
-            rows, paid = groups.rows[each] + points.rows[unit], groups.rows[each] * groups.costs[each]
-            growth = rows * cost_with(points, groups, each, unit, (least + paid) / rows) - paid
+            growth = (groups.rows[each] + points.rows[unit]) * costs[each] - groups.rows[each] * groups.costs[each]
             if growth < least:
                 home, least = each, growth
         join(points, groups, home, unit)
+        homes.low[:, home], homes.high[:, home], homes.bits[:, home] = (
+            groups.low[home],
+            groups.high[home],
+            groups.bits[home],
+        )
         groups.costs[home] = cost_with(points, groups, home, -1, np.inf)
         label[rest[other]] = home
     return group
@@ -176,13 +270,6 @@ def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
     for group in range(count):
         total += groups.rows[group] * cost_with(points, groups, group, -1, np.inf)
     return total
-
-
-@compiled
-def clear(groups: Any, group: int) -> None:
-    """Empty a group."""
-    groups.low[group], groups.high[group], groups.bits[group] = NOBODY_LOW, -1, 0
-    groups.rows[group], groups.slack[group] = 0, 0
 
 
 @compiled
@@ -211,44 +298,80 @@ def exchange(points: Any, pool: Any, label: Any, count: int) -> float:
     groups, others = empty_boxes(points, count + 1), empty_boxes(points, size)
     for group in range(count):
         renew(points, pool, label, group, groups, others)
+    # A unit without a gain is examined again only with groups that have changed since.
+    clock, changed, examined = 0, np.zeros(count, dtype=np.int64), np.full(size, -1, dtype=np.int64)
     for _ in range(_MOST_SWEEPS):
         moved = False
         for place in range(size):
-            unit, here = pool[place], label[place]
-            rows, paid = points.rows[unit], groups.rows[here] * groups.costs[here]
-            saved, best, there, mate = paid - others.rows[place] * others.costs[place], -_LEAST_GAIN, -1, -1
-            if is_enough(points, others, place, others.rows[place], -1):
-                for group in range(count):
-                    if group != here:
-                        total, before = groups.rows[group] + rows, groups.rows[group] * groups.costs[group]
-                        cost = cost_with(points, groups, group, unit, (saved + before + best) / total)
-                        if total * cost - before - saved < best:
-                            best, there = total * cost - before - saved, group
-            for other in range(size):
-                if label[other] != here:
-                    group, partner = label[other], pool[other]
-                    mine, theirs = others.rows[place] + points.rows[partner], others.rows[other] + rows
-                    before = paid + groups.rows[group] * groups.costs[group]
-                    cost = cost_with(points, others, place, partner, (before + best) / mine)
-                    if cost < np.inf:
-                        back = cost_with(points, others, other, unit, (before + best - mine * cost) / theirs)
-                        if (
-                            mine * cost + theirs * back - before < best
-                            and is_enough(points, others, place, mine, partner)
-                            and is_enough(points, others, other, theirs, unit)
-                        ):
-                            best, there, mate = mine * cost + theirs * back - before, group, other
-            if there >= 0:
-                moved = True
-                label[place] = there
-                if mate >= 0:
-                    label[mate] = here
-                renew(points, pool, label, here, groups, others)
-                renew(points, pool, label, there, groups, others)
+            here = label[place]
+            since = -1 if changed[here] > examined[place] else examined[place]
+            there, mate = best_exchange(points, pool, label, count, groups, others, place, changed, since)
+            if there < 0:
+                examined[place] = clock
+                continue
+            moved = True
+            label[place] = there
+            if mate >= 0:
+                label[mate] = here
+            clock += 1
+            changed[here] = changed[there] = clock
+            renew(points, pool, label, here, groups, others)
+            renew(points, pool, label, there, groups, others)
         if not moved:
             break
     reached: float = (groups.rows[:count] * groups.costs[:count]).sum()
     return reached
+
+
+@compiled
+def best_exchange(
+    points: Any,
+    pool: Any,
+    label: Any,
+    count: int,
+    groups: Any,
+    others: Any,
+    place: int,
+    changed: Any,
+    since: int,
+) -> tuple[int, int]:
+    """Return the group that the unit at ``place`` should move to and the place of the unit to swap with (-1: a move), of groups ``changed`` after ``since``; -1 for both if nothing gains.
+
+    A box never costs less than a box inside it, so most pairs are ruled out without computing the cost of a new box.
+    """
+    unit, here = pool[place], label[place]
+    rows, paid = points.rows[unit], groups.rows[here] * groups.costs[here]
+    rest = others.rows[place] * others.costs[place]
+    best, there, mate = -_LEAST_GAIN, -1, -1
+    if is_enough(points, others, place, others.rows[place], -1):
+        saved = paid - rest
+        for group in range(count):
+            if group != here and changed[group] > since:
+                total, before = groups.rows[group] + rows, groups.rows[group] * groups.costs[group]
+                if total * groups.costs[group] - before - saved < best:
+                    cost = cost_with(points, groups, group, unit, (saved + before + best) / total)
+                    if total * cost - before - saved < best:
+                        best, there = total * cost - before - saved, group
+    for other in range(len(pool)):
+        group = label[other]
+        if group == here or changed[group] <= since:
+            continue
+        partner = pool[other]
+        mine, theirs = others.rows[place] + points.rows[partner], others.rows[other] + rows
+        before = paid + groups.rows[group] * groups.costs[group]
+        if mine * others.costs[place] + theirs * others.costs[other] - before >= best:
+            continue
+        cost = cost_with(points, others, place, partner, (before + best - theirs * others.costs[other]) / mine)
+        if cost == np.inf:
+            continue
+        back = cost_with(points, others, other, unit, (before + best - mine * cost) / theirs)
+        if (
+            mine * cost + theirs * back - before < best
+            and is_enough(points, others, place, mine, partner)
+            and is_enough(points, others, other, theirs, unit)
+        ):
+            best, there, mate = mine * cost + theirs * back - before, group, other
+    return there, mate
 
 
 @compiled
@@ -275,6 +398,7 @@ def rebuild(
         join(points, groups, group[unit], unit)
     for each in range(count):
         groups.costs[each] = cost_with(points, groups, each, -1, np.inf)
+    boxes, costs = box_columns(groups.low, groups.high, groups.bits, np.arange(count)), np.empty(count)
     near, growths = np.empty(widest + 1, dtype=np.int64), np.empty(widest + 1)
     pool, label = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     for number in range(len(seeds)):
@@ -283,11 +407,11 @@ def rebuild(
         if taken[home]:
             continue
         near[0], growths[0], found = home, -1.0, 1
+        costs_with(points, boxes, points.low[unit], points.high[unit], points.bits[unit], costs)
         for each in range(count):
             if not taken[each] and each != home:
                 limit = growths[width] if found > width else np.inf
-                rows, paid = groups.rows[each] + points.rows[unit], groups.rows[each] * groups.costs[each]
-                growth = rows * cost_with(points, groups, each, unit, (limit + paid) / rows) - paid
+                growth = (groups.rows[each] + points.rows[unit]) * costs[each] - groups.rows[each] * groups.costs[each]
                 if growth < limit:
                     place = found if found <= width else width
                     found = max(found, place + 1)

@@ -10,18 +10,22 @@ from numpy.typing import NDArray
 
 from reticent.core import FrequencySet
 from reticent.definitions import DistinctLDiversity, GroupDefinition, SetShares
-from reticent.methods.grouping import CellStyle, Ids, Stage
+from reticent.methods.grouping import CellStyle, Ids, Scale, Stage
 from reticent.methods.mondrian._kernels import NOBODY_LOW
 
 _BITS = 62
 """Number of bits used in a word; fewer than 64, so that words are never negative."""
+
+_MOST_PAIRS = 1 << 20
+"""Maximum pairs of ranks whose lowest common node is listed: beyond it the table no longer fits in the processor's cache."""
 
 
 class BoxPoints(NamedTuple):
     """One row per unit, followed by an empty unit that widens no box.
 
     In each ordered column a group covers all ranks from the minimum ``low`` of its units to the maximum ``high``, in the others the union of
-    their ``bits``; with hierarchy levels (``levels[j]`` to ``levels[j + 1]``) the lowest node that covers these. A column's cost is its weight times the covered leaves, so
+    their ``bits``; with hierarchy levels (``levels[j]`` to ``levels[j + 1]``) the lowest node that covers these, whose leaves are listed for each pair of ranks (``pair_leaves``
+    from ``pairs[j]`` on) unless there are too many pairs (-1). A column's cost is its weight times the covered leaves, so
     unordered columns with equal weights share words.
 
     Necessary conditions of a group that are checked here: ``least`` rows; at least ``needed`` set bits in the words of sensitive values, which cost nothing; and, for values with a limited share, a
@@ -39,6 +43,8 @@ class BoxPoints(NamedTuple):
     levels: Ids
     parts: Ids
     covers: Ids
+    pairs: Ids
+    pair_leaves: NDArray[np.int32]
     needed: Ids
     least_slack: Ids
     least: int
@@ -75,6 +81,7 @@ class BoxPoints(NamedTuple):
         for scale, start in zip(nodes, at.tolist(), strict=False):
             parts[start : start + len(scale.parts), : scale.size] = scale.parts
             covers[start : start + len(scale.parts), : scale.size] = scale.covers
+        pairs, pair_leaves = _pair_leaves(nodes)
         return cls(
             _rows(low, count, NOBODY_LOW).astype(np.int32),
             _rows(high, count, -1).astype(np.int32),
@@ -87,6 +94,8 @@ class BoxPoints(NamedTuple):
             at,
             parts,
             covers,
+            pairs,
+            pair_leaves,
             np.array([needed for _, needed, _ in packed], dtype=np.int64),
             np.array([least for _, least in shares], dtype=np.int64),
             max(definition.least_rows(), 1),
@@ -97,6 +106,19 @@ class BoxPoints(NamedTuple):
         places = np.append(chosen, len(self.rows) - 1)
         own = {name: getattr(self, name)[places] for name in ("low", "high", "bits", "rows", "slack")}
         return self._replace(**own)
+
+
+def _pair_leaves(scales: Sequence[Scale]) -> tuple[Ids, NDArray[np.int32]]:
+    """For each scale the position of its pairs of ranks (-1: not listed), and the leaves of the lowest node that covers each of these pairs, one row of pairs after the other."""
+    positions, tables, filled = np.full(len(scales), -1, dtype=np.int64), [np.empty(0, dtype=np.int32)], 0
+    for j, scale in enumerate(scales):
+        if len(scale.parts) and filled + scale.size**2 <= _MOST_PAIRS:
+            table = np.full((scale.size, scale.size), scale.size, dtype=np.int32)
+            for parts, covers in zip(reversed(scale.parts), reversed(scale.covers), strict=True):
+                table = np.where(parts[:, None] == parts[None, :], covers[:, None], table).astype(np.int32)
+            positions[j], filled = filled, filled + table.size
+            tables.append(table.ravel())
+    return positions, np.concatenate(tables)
 
 
 def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:

@@ -28,14 +28,14 @@ Effort = Literal["quick", "good", "best"]
 ROUNDS: Mapping[Effort, int] = {"good": 5, "best": 40}
 """Rounds of the search without a time limit. In a round nearly every group belongs to one neighbourhood."""
 
-_BLOCK = 10_000
+_BLOCK = 20_000
 """Approximate number of rows of a block, within which units are grouped: the time for a block grows with the square of its units."""
 
 _WIDEST = 4
 _MOST_UNITS = 120
 """Maximum groups (beside the first) and units of a neighbourhood: larger ones take longer without lowering the loss further."""
 
-_GREEDY_SECONDS = 2e-8
+_GREEDY_SECONDS = 2e-9
 """Approximate seconds of the greedy construction of groups, by the square of the units of a block."""
 
 _PATIENCE = 20

@@ -51,7 +51,7 @@ class Mondrian(GroupMethod):
     Definitions that are not monotone, or that the whole table fails, may hold for parts of a failing group: such groups are split further, and what still fails in the end is suppressed, at most
     ``suppression`` of all rows. Beside a population, groups cover its people as well as the rows.
 
-    Cost: about ``log2(rows / k)`` passes over the points; the local search of ``effort="best"`` grows with the square of a block of 10,000 rows. ``utility["loss_bound"]`` bounds the loss of every method of this kind from below.
+    Cost: about ``log2(rows / k)`` passes over the points; the local search of ``effort="best"`` grows with the square of a block of 20,000 rows. ``utility["loss_bound"]`` bounds the loss of every method of this kind from below.
 
     Parameters:
         split: criterion for the column of a split: the widest (``"span"``), or the one with the least loss afterwards (``"loss"``, slower).
