@@ -34,6 +34,7 @@ from reticent.table import (
 )
 
 _PAIRS_AT_ONCE = 1 << 22
+_WORD_BITS = 62
 _LISTED, _MOST_LISTED, _LONGEST = 3, 4, 48
 """Sets with more values, or with a longer label, are abbreviated to their first values; the meaning lists all."""
 
@@ -105,6 +106,8 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
     """The distinct sets of values as segments (ascending values, concatenated; start offsets), and the index of every group's set."""
     keys = rising(group * size + places, count * size)
     bounds = np.searchsorted(keys, size * np.arange(count + 1))
+    if size <= _WORD_BITS:
+        return _word_sets(keys % size, bounds, size)
     members = (keys % size).astype(np.min_scalar_type(size))
     raw, ends = members.tobytes(), (bounds * members.itemsize).tolist()
     numbers: dict[bytes, int] = {}
@@ -112,6 +115,19 @@ def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Id
     sets = np.frombuffer(b"".join(numbers), dtype=members.dtype)
     lengths = np.fromiter(map(len, numbers), dtype=np.int64, count=len(numbers)) // members.itemsize
     return sets.astype(np.int64), starts_of(lengths), np.array(of_group, dtype=np.int64)
+
+
+def _word_sets(members: Ids, bounds: Ids, size: int) -> tuple[Ids, Ids, Ids]:
+    """:func:`_value_sets` for at most 62 possible values: ``members`` are the values of all groups, those of group ``g`` from ``bounds[g]`` to ``bounds[g + 1]``.
+
+    A set is one word with a bit per value; sets are numbered in the order of the groups that have them first.
+    """
+    # Members of a group are distinct, so their bits add up to the word, and sums that overflow still differ by it.
+    sums = np.concatenate([[0], np.cumsum(np.int64(1) << members)])
+    words, firsts, of_group = np.unique(np.diff(sums[bounds]), return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    in_sets = (words[order, None] >> np.arange(size)) & 1
+    return np.nonzero(in_sets)[1], starts_of(in_sets.sum(axis=1)), np.argsort(order)[of_group.ravel()]
 
 
 @dataclass(frozen=True)
