@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -18,8 +19,13 @@ import reticent as rt
 from reticent.core import FrequencySet
 from reticent.definitions import GroupDefinition
 from reticent.engine import count_table
+from reticent.errors import Cancelled
 from reticent.release.group_demands import bound_under
 from reticent.utility import (
+    QUICK,
+    REPORTED,
+    THOROUGH,
+    BoundEffort,
     DemandedValues,
     GroupDemand,
     LabelSpace,
@@ -30,7 +36,8 @@ from reticent.utility import (
     loss_bound,
     lower_bound,
 )
-from reticent.utility._kernels import cheapest_boxes
+from reticent.utility._kernels import cheapest_boxes, nearest_records
+from reticent.utility.lower_bound import SortedPoints
 from tests.oracles.loss_optimum import group_loss, least_loss
 
 SEXES = ["f", "m", "x"]
@@ -92,9 +99,9 @@ def test_few_records_are_solved_exactly(
 
 
 @settings(max_examples=80, deadline=None)
-@given(small_tables(), st.booleans())
+@given(small_tables(), st.sampled_from([QUICK, REPORTED, THOROUGH]))
 def test_the_general_bound_is_never_above_the_optimum(
-    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], thorough: bool
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], effort: BoundEffort
 ) -> None:
     frame, quasi, _, k, diversity = drawn
     counted = count_table(table_of(frame, quasi))
@@ -102,7 +109,7 @@ def test_the_general_bound_is_never_above_the_optimum(
     for ranges in (False, True):
         if ranges and not all(frame[name].dtype.is_numeric() for name in quasi):
             continue
-        found = loss_bound(counted, [demand], ranges=ranges, thorough=thorough)
+        found = loss_bound(counted, [demand], ranges=ranges, effort=effort)
         assert Fraction(found.value) <= optimum(frame, quasi, k, diversity, ranges)
 
 
@@ -177,12 +184,82 @@ def test_what_cannot_be_published_costs_everything() -> None:
     assert loss_bound(count_table(table), [GroupDemand((0, 1, 2), 2, {"s": 4})]).value == pytest.approx(1)
 
 
-def test_compiled_loops_and_arrays_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_loops_and_arrays_agree() -> None:
     counted, demand = count_table(random_table(200)), GroupDemand((0, 1, 2), 5, {"s": 3})
-    by_arrays = [loss_bound(counted, [demand], ranges=ranges, thorough=False).value for ranges in (False, True)]
-    monkeypatch.setattr(lower_bound, "_MOST_BOXED", 0)
-    by_loops = [loss_bound(counted, [demand], ranges=ranges).value for ranges in (False, True)]
+    by_arrays, by_loops = (
+        [loss_bound(counted, [demand], ranges=ranges, effort=effort).value for ranges in (False, True)]
+        for effort in (QUICK, replace(QUICK, arrays=False))
+    )
     assert by_loops == pytest.approx(by_arrays)
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_tables(12), st.booleans(), st.integers(0, 2**32 - 1))
+def test_points_that_are_skipped_together_are_not_among_the_nearest(
+    drawn: tuple[pl.DataFrame, list[str], GroupDefinition, int, int], ranges: bool, seed: int
+) -> None:
+    """Shares and radii of the compiled loops are those of all pairs, whatever the prices."""
+    frame, quasi, _, k, diversity = drawn
+    if not demanded(frame, k, diversity) or (ranges and not all(frame[name].dtype.is_numeric() for name in quasi)):
+        return
+    counted = count_table(table_of(frame, quasi))
+    space = LabelSpace.of(counted, tuple(range(len(quasi))), ranges)
+    apart = space.all_distances
+    secrets = [set(counted.histograms.values[counted.histograms.owners == point]) for point in range(len(counted))]
+    chance = np.random.default_rng(seed)
+    for prices in (np.ones(len(counted)), chance.uniform(0.01, 1, len(counted))):
+        near = nearest_of(counted, space, k, diversity, prices)
+        for point, price in enumerate(prices):
+            shares = np.repeat(apart[point] * price / (price + prices), counted.sizes)
+            own = int(np.flatnonzero(np.repeat(np.arange(len(counted)), counted.sizes) == point)[0])
+            expected = np.sort(np.delete(shares, own))[: k - 1]
+            assert near[0][point] == pytest.approx(expected.sum())
+            assert near[1][point] == pytest.approx(expected[-1])
+            reached = [
+                distance
+                for distance in sorted(set(apart[point]))
+                if len(set().union(*(secrets[other] for other in np.flatnonzero(apart[point] <= distance))))
+                >= diversity
+            ]
+            assert near[2][point] == pytest.approx(reached[0])
+
+
+def nearest_of(counted: FrequencySet, space: LabelSpace, k: int, diversity: int, prices: Any) -> tuple[Any, Any, Any]:
+    """For every point the sum and the largest of its ``k - 1`` smallest shares, and the distance to ``diversity`` sensitive values, by the compiled loops."""
+    sorted_points = SortedPoints.of(space)
+    cells = counted.histograms
+    owners = sorted_points.ranks[cells.owners]
+    order = np.argsort(owners, kind="stable")
+    starts = np.searchsorted(owners[order], np.arange(len(counted) + 1))
+    own, needed = cells.values[order].astype(np.int64)[None, :], np.array([diversity])
+    ordered = prices[sorted_points.order]
+    tops, sizes = sorted_points.tops(ordered), counted.sizes[sorted_points.order]
+    points = (sorted_points.codes, sorted_points.weights, sorted_points.spanned, sorted_points.ends)
+    sums, last, radii = (np.empty(len(counted)) for _ in range(3))
+    nearest_records(*points, tops, sizes, ordered, sorted_points.ranks, k - 1, starts, own, needed, sums, last, radii)
+    return sums, last, radii
+
+
+def test_a_bound_tells_of_its_progress_and_stops_on_request() -> None:
+    counted, demand = count_table(random_table(400)), GroupDemand((0, 1, 2), 5, {"s": 2})
+    stages: list[str] = []
+    context = rt.Context(listen=lambda event: stages.append(event.stage))
+    found = loss_bound(counted, [demand], context=context)
+    assert set(stages) == {"bounding the loss: nearest records", "bounding the loss: cheapest labels"}
+    assert found == loss_bound(counted, [demand])
+    stages.clear()
+    stopping = replace(context, stop=lambda: len(set(stages)) == 2)
+    with pytest.raises(Cancelled, match="cheapest labels"):
+        loss_bound(counted, [demand], context=stopping)
+
+
+def test_a_report_computes_less_than_reading_the_bound() -> None:
+    counted, demand = count_table(random_table(800)), GroupDemand((0, 1, 2), 5, {"s": 2})
+    least, reported, best = (
+        loss_bound(counted, [demand], effort=effort).value
+        for effort in (replace(REPORTED, comparisons=1), REPORTED, THOROUGH)
+    )
+    assert 0 <= least < reported <= best
 
 
 def demanded(frame: pl.DataFrame, k: int, diversity: int) -> bool:
@@ -268,11 +345,10 @@ def test_some_dozens_of_records_are_bounded_by_linear_programming(monkeypatch: p
     assert bound_under(table, rt.KAnonymity(4), count_table(table)).value < priced.value < 1
 
 
-def test_a_sampled_bound_states_its_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sampled_bound_states_its_confidence() -> None:
     counted, demand = count_table(random_table(3000)), GroupDemand((0, 1, 2), 10, {})
     whole = loss_bound(counted, [demand])
-    monkeypatch.setattr(lower_bound, "_WHOLE", 3 * len(counted) * 400)
-    sampled = loss_bound(counted, [demand])
+    sampled = loss_bound(counted, [demand], effort=replace(THOROUGH, comparisons=3 * len(counted) * 400))
     assert whole.confidence == 1
     assert whole.sampled is None
     assert sampled.confidence == lower_bound.CONFIDENCE
@@ -305,6 +381,16 @@ def test_figures_of_a_mechanism_have_no_bound() -> None:
     assert bound_sentence(utility) is None
     with pytest.raises(KeyError):
         utility["loss_bound"]
+
+
+def test_a_report_says_that_more_can_be_proven_until_it_was() -> None:
+    utility = rt.publish(random_table(), rt.KAnonymity(4), method=rt.Mondrian()).utility
+    assert isinstance(utility, MeasuredUtility)
+    reported = utility.reported()
+    assert "read utility[" in str(bound_sentence(reported, final=utility.is_final))
+    assert utility["loss_bound"] >= reported["loss_bound"] > 0
+    assert "read utility[" not in str(bound_sentence(utility.reported(), final=utility.is_final))
+    assert utility.reported()["loss_bound"] == utility["loss_bound"]
 
 
 def test_the_sentence_names_a_sample() -> None:

@@ -8,10 +8,20 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.base.context import Context
 from reticent.core import WEIGHT, Draft, FrequencySet, Groups, Histograms
 from reticent.definitions import AnyColumns, Definition, DistinctLDiversity, GroupDefinition, all_of, by_set
 from reticent.table import Table
-from reticent.utility import GroupDemand, LowerBound, MeasuredUtility, is_quick, loss_bound, utility_of
+from reticent.utility import (
+    THOROUGH,
+    BoundEffort,
+    GroupDemand,
+    LowerBound,
+    MeasuredUtility,
+    is_quick,
+    loss_bound,
+    utility_of,
+)
 
 Ids = NDArray[np.int64]
 
@@ -33,18 +43,27 @@ def measured_utility(table: Table, definition: Definition, draft: Draft) -> tupl
 
 
 def bound_under(
-    table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False, thorough: bool = True
+    table: Table,
+    definition: GroupDefinition,
+    counted: FrequencySet,
+    ranges: bool = False,
+    effort: BoundEffort = THOROUGH,
+    context: Context | None = None,
 ) -> LowerBound:
-    """The lower bound on the loss of a release by groups of a table (as its frequency set ``counted``) under a definition; with ``ranges``, of a release that publishes numbers and dates as ranges; ``thorough`` as in :func:`loss_bound`."""
+    """The lower bound on the loss of a release by groups of a table (as its frequency set ``counted``) under a definition; with ``ranges``, of a release that publishes numbers and dates as ranges; ``effort`` and ``context`` as in :func:`loss_bound`."""
     judged = _judged_alone(table, definition, counted)
     failing = None if judged is None else partial(_failing, judged)
-    return loss_bound(
-        counted, list(_demands(table, definition, counted)), ranges=ranges, failing=failing, thorough=thorough
-    )
+    demands = list(_demands(table, definition, counted))
+    return loss_bound(counted, demands, ranges=ranges, failing=failing, effort=effort, context=context)
 
 
 def _nothing_lost(
-    table: Table, definition: GroupDefinition, counted: FrequencySet, ranges: bool = False, thorough: bool = True
+    table: Table,
+    definition: GroupDefinition,
+    counted: FrequencySet,
+    ranges: bool = False,
+    effort: BoundEffort = THOROUGH,
+    context: Context | None = None,
 ) -> LowerBound:
     return LowerBound(0.0, exact=True)
 

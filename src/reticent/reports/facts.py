@@ -42,6 +42,7 @@ from reticent.release.format import Words
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.table import Table
+from reticent.utility import MeasuredUtility
 
 Counts = Mapping[str, int]
 
@@ -68,7 +69,8 @@ class Promise:
 class PrivateFacts:
     """Confidential facts about a release, known to the steward only.
 
-    ``whole`` counts the values of each sensitive column in the whole table; ``losses`` is the information loss per quasi-identifier, if known.
+    ``whole`` counts the values of each sensitive column in the whole table; ``losses`` is the information loss per quasi-identifier, if known;
+    ``final_bound`` is false where a longer computation may prove a higher bound on the loss.
     """
 
     suppressed: int
@@ -76,19 +78,22 @@ class PrivateFacts:
     search: Mapping[str, Any]
     whole: Mapping[str, Counts] = field(default_factory=dict)
     losses: Mapping[str, float] = field(default_factory=dict)
+    final_bound: bool = True
 
     @classmethod
-    def of(cls, release: Release) -> PrivateFacts:
-        """Collect the facts of a release in memory; computes the lower bound on its loss if it is not known yet."""
+    def of(cls, release: Release, context: Context | None = None) -> PrivateFacts:
+        """Collect the facts of a release in memory; computes a lower bound on its loss in a second or two if none was read before."""
         private = release.private
-        private.utility.get("loss_bound")
+        measured, final = private.utility, True
+        if isinstance(private.utility, MeasuredUtility):
+            measured, final = private.utility.reported(context), private.utility.is_final
         groups = private.evidence.published if private.evidence.groups else None
         columns = () if groups is None else groups.domain.columns
         whole = {
             column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
             for column in columns
         }
-        return cls(private.suppressed, private.utility, private.search, whole, private.loss_by_column)
+        return cls(private.suppressed, measured, private.search, whole, private.loss_by_column, final)
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:

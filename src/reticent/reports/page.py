@@ -90,7 +90,9 @@ def _price(facts: ReportFacts) -> str:
         return ""
     gone = [name for name, lost in facts.private.losses.items() if lost >= 1] if facts.private is not None else []
     nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
-    told = bound_sentence(facts.private.utility) if facts.private is not None else None
+    told = None
+    if facts.private is not None:
+        told = bound_sentence(facts.private.utility, final=facts.private.final_bound)
     least = "" if told is None else f" {told}"
     return f"It costs {loss:.0%} of the detail of the columns that others may know.{nothing}{least}"
 

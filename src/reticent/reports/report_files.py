@@ -184,4 +184,6 @@ def _sides(release: Release | str | Path, public: bool, context: Context) -> tup
     side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
     if public:
         return side, None
-    return side, PrivateFacts.read(Path(release)) if isinstance(release, str | Path) else PrivateFacts.of(release)
+    return side, PrivateFacts.read(Path(release)) if isinstance(release, str | Path) else PrivateFacts.of(
+        release, context
+    )

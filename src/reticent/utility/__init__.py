@@ -25,7 +25,17 @@ from reticent.utility.flows import (
     query_errors,
     total_variation,
 )
-from reticent.utility.lower_bound import GroupDemand, LabelSpace, LowerBound, is_quick, loss_bound
+from reticent.utility.lower_bound import (
+    QUICK,
+    REPORTED,
+    THOROUGH,
+    BoundEffort,
+    GroupDemand,
+    LabelSpace,
+    LowerBound,
+    is_quick,
+    loss_bound,
+)
 from reticent.utility.measurements import (
     MeasuredUtility,
     UtilityMeasures,
@@ -63,6 +73,10 @@ from reticent.utility.summary import ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, log_ratio, workload_error
 
 __all__ = [
+    "QUICK",
+    "REPORTED",
+    "THOROUGH",
+    "BoundEffort",
     "Cells",
     "CodedFlows",
     "ConclusionChange",

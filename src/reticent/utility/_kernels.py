@@ -1,4 +1,4 @@
-"""Compiled loops of the lower bound on loss: nearest records of many points, and nearest points with other sensitive values."""
+"""Compiled loops of the lower bound on loss: nearest records of many points with the demanded sensitive values, and cheapest boxes around points."""
 
 from __future__ import annotations
 
@@ -21,51 +21,91 @@ def column_difference(mine: int, other: int, spanned: bool) -> int:
 
 
 @compiled
-def nearest_shares(
-    codes: Any, weights: Any, spanned: Any, sizes: Any, prices: Any, chosen: Any, others: int, sums: Any, last: Any
-) -> None:
-    """For each chosen point compute the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), and the largest of these shares (``last``)."""
-    nearest = np.empty(others)
+def nearest_records(
+    codes: Any,
+    weights: Any,
+    spanned: Any,
+    ends: Any,
+    tops: Any,
+    sizes: Any,
+    prices: Any,
+    chosen: Any,
+    others: int,
+    starts: Any,
+    own: Any,
+    needed: Any,
+    sums: Any,
+    last: Any,
+    radii: Any,
+) -> int:
+    """For each chosen point compute the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), the largest of these shares (``last``), and the distance within which the demanded
+    sensitive values occur (``radii``); return the number of columns that were compared.
+
+    Point ``p`` has the values ``own[:, starts[p]:starts[p + 1]]``, one row for each sensitive column, of which ``needed`` different ones are demanded. Points are sorted by their codes: ``ends[p, c]`` is the first point after
+    ``p`` that differs from it in one of the columns up to ``c``, and ``tops[p, c]`` the highest price of the points that do not differ in these. So points that are too far by these columns alone are skipped together.
+    """
+    points, columns, depth, demands = len(sizes), len(weights), ends.shape[1], len(needed)
+    nearest, compared, width = np.empty(others), 0, 1
+    for demand in range(demands):
+        width = max(width, needed[demand])
+    near, value = np.empty((demands, width)), np.empty((demands, width), dtype=np.int64)
     for number in range(len(chosen)):
         point = chosen[number]
-        nearest[:] = np.inf
+        nearest[:], near[:], value[:] = np.inf, np.inf, -1
         nearest[: min(sizes[point] - 1, others)] = 0.0
-        for other in range(len(sizes)):
-            if other == point:
-                continue
-            share, limit = prices[point] / (prices[point] + prices[other]), nearest[others - 1]
-            cost = 0.0
-            for c in range(len(weights)):
-                cost += share * weights[c] * column_difference(codes[point, c], codes[other, c], spanned[c])
-                if cost >= limit:
-                    break
-            for _ in range(min(sizes[other], others)):
-                if cost >= nearest[others - 1]:
-                    break
-                place = others - 1
-                while place > 0 and nearest[place - 1] > cost:
-                    nearest[place] = nearest[place - 1]
-                    place -= 1
-                nearest[place] = cost
-        sums[number], last[number] = nearest.sum(), nearest[others - 1]
+        farthest = 0.0
+        for demand in range(demands):
+            for cell in range(starts[point], starts[point + 1]):
+                insert_value(near[demand], value[demand], needed[demand], own[demand, cell], 0.0)
+            farthest = max(farthest, near[demand, needed[demand] - 1])
+        price = prices[point]
+        for part in range(2):
+            other, end = (point + 1, points) if part == 0 else (0, point)
+            while other < end and max(nearest[others - 1], farthest) > 0:
+                following, cost, is_near, top = other + 1, 0.0, True, prices[other]
+                for c in range(columns):
+                    cost += weights[c] * column_difference(codes[point, c], codes[other, c], spanned[c])
+                    compared += 1
+                    # The point's share in a pair is smallest beside the highest price.
+                    if c < depth:
+                        top = tops[other, c]
+                    if cost >= farthest and cost * price >= nearest[others - 1] * (price + top):
+                        following, is_near = ends[other, c] if c < depth else other + 1, False
+                        break
+                if is_near:
+                    share = cost * price / (price + prices[other])
+                    for _ in range(min(sizes[other], others)):
+                        if share >= nearest[others - 1]:
+                            break
+                        place = others - 1
+                        while place > 0 and nearest[place - 1] > share:
+                            nearest[place] = nearest[place - 1]
+                            place -= 1
+                        nearest[place] = share
+                    farthest = 0.0
+                    for demand in range(demands):
+                        if cost < near[demand, needed[demand] - 1]:
+                            for cell in range(starts[other], starts[other + 1]):
+                                insert_value(near[demand], value[demand], needed[demand], own[demand, cell], cost)
+                        farthest = max(farthest, near[demand, needed[demand] - 1])
+                other = following
+        sums[number], last[number], radii[number] = nearest.sum(), nearest[others - 1], farthest
+    return compared
 
 
 @compiled
-def value_distances(
-    codes: Any, weights: Any, spanned: Any, owners: Any, values: Any, chosen: Any, needed: int, size: int, radius: Any
-) -> None:
-    """For each chosen point fill ``radius`` with the distance within which ``needed`` different sensitive values occur: entry ``i`` is value ``values[i]`` of point ``owners[i]``."""
-    for number in range(len(chosen)):
-        point, nearest = chosen[number], np.full(size, np.inf)
-        for cell in range(len(owners)):
-            other, limit, cost = owners[cell], nearest[values[cell]], 0.0
-            for c in range(len(weights)):
-                cost += weights[c] * column_difference(codes[point, c], codes[other, c], spanned[c])
-                if cost >= limit:
-                    break
-            if cost < limit:
-                nearest[values[cell]] = cost
-        radius[number] = np.sort(nearest)[needed - 1]
+def insert_value(near: Any, values: Any, needed: int, value: int, cost: float) -> None:
+    """Keep ``needed`` different values with their least costs, in ascending order of cost: add a value, or lower its cost."""
+    place = needed - 1
+    for earlier in range(needed):
+        if values[earlier] == value:
+            place = earlier
+    if cost >= near[place]:
+        return
+    while place > 0 and near[place - 1] > cost:
+        near[place], values[place] = near[place - 1], values[place - 1]
+        place -= 1
+    near[place], values[place] = cost, value
 
 
 @compiled

@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.base.context import Context
 from reticent.core import FrequencySet, leaves_in_order
 from reticent.utility import _kernels
 from reticent.utility.dual_bound import DemandedValues, dual_certificate, is_affordable
@@ -57,6 +58,10 @@ _ARRAYS = 20_000_000
 """Maximum pairs of points times columns for which numpy is as fast as compiled loops including their loading time."""
 _WHOLE = 4_000_000_000
 """Maximum pairs of points times columns for an exhaustive comparison; above it records are sampled."""
+_DEPTH = 8
+"""Leading columns by which points are skipped together."""
+_PILOT = 50
+"""Points whose comparisons are counted to foresee the work for all."""
 _BOXES, _MOST_BOXES, _ALL_BOXES = 20_000, 200_000, 20_000_000
 """Boxes that branch and bound may visit in one search for a record, at least and at most, and in all searches together (one for the
 number of records, one for each sensitive column); then the minimum over the open nodes is used."""
@@ -64,8 +69,9 @@ _SEARCHED_FOR_VALUES = 100_000_000
 """Maximum pairs of points times columns for a search of boxes with enough sensitive values; above it values are bounded by distances."""
 _MOST_BOXED = 50
 """Maximum group size for branch and bound; larger groups are bounded by distances."""
-_SWEEPS = 3
 _BLOCK = 1 << 21
+_COMPARED_AT_ONCE, _BOXED_AT_ONCE = 1 << 25, 64
+"""Pairs of points, and searches for boxes, between two looks at whether the run is to stop."""
 _LEAST_SAMPLE = 200
 
 
@@ -76,6 +82,28 @@ class GroupDemand:
     columns: tuple[int, ...]
     rows: int
     values: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class BoundEffort:
+    """How much is computed for a lower bound on loss. More effort gives a sharper bound; every bound holds, and the same table always gets the same one.
+
+    ``comparisons`` is the number of columns of pairs of points that may be compared; above it records are sampled. ``sweeps`` is how often prices of records are set. Without ``boxes`` distances alone are used.
+    With ``arrays`` small tables are compared without compiled loops, which take a while to load.
+    """
+
+    comparisons: int
+    sweeps: int
+    boxes: bool = False
+    arrays: bool = False
+
+
+QUICK = BoundEffort(_WHOLE, 3, arrays=True)
+"""What a screen waits for, where :func:`is_quick` says so."""
+REPORTED = BoundEffort(200_000_000, 2)
+"""What a report waits for: a second or two of distances."""
+THOROUGH = BoundEffort(_WHOLE, 3, boxes=True)
+"""What reading ``utility["loss_bound"]`` waits for: seconds to minutes."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +127,12 @@ def loss_bound(
     *,
     ranges: bool = False,
     failing: Failing | None = None,
-    thorough: bool = True,
+    effort: BoundEffort = THOROUGH,
+    context: Context | None = None,
 ) -> LowerBound:
     """The best of the lower bounds on the loss of a release by groups that meet the ``demands``; with ``ranges``, of a release that publishes numbers and dates as ranges.
 
-    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly. Without ``thorough`` distances replace boxes, which gives a weaker bound and needs no
-    compiled loop.
+    ``failing`` judges groups of records by the definition itself: with it, tables of few records are solved exactly. ``context`` hears of progress and can stop the computation.
     """
     if not counted.rows or not counted.hierarchies:
         return LowerBound(0.0)
@@ -114,7 +142,7 @@ def loss_bound(
         return LowerBound(_rounded_down(least_loss(points, spaces[0], failing), 0), exact=True)
     size = len(points.hierarchies)
     bounds = [
-        _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size, thorough)
+        _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size, effort, context or Context())
         for demand in _disjoint(demands)
     ]
     confidence = 1 - sum(1 - each.confidence for each in bounds)
@@ -182,35 +210,86 @@ def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
 
 
 def _set_bound(
-    points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, thorough: bool
+    points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, effort: BoundEffort, context: Context
 ) -> LowerBound:
     """The bound for the groups in the view of an adversary who knows some columns; ``columns`` is the number of all columns."""
     most, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
     if points.rows < demand.rows:
         return LowerBound(_rounded_down(most, 0), exact=True)
-    search = _Nearest(points, demand, space, compiled=thorough or work > _ARRAYS)
+    search = _Nearest(points, demand, space, effort, context, compiled=not effort.arrays or work > _ARRAYS)
     every = np.arange(len(points))
-    if work <= _WHOLE:
-        best, prices = 0.0, np.ones(len(points))
-        for sweep in range(_SWEEPS if work * _SWEEPS <= _WHOLE else 1):
-            shares, radii = search.of(every, prices)
-            best = max(best, _mean(points, np.minimum(shares, most)))
-            if sweep == 0:
-                boxes = np.maximum(search.boxes(every, radii), search.value_radii(every))
-                best = max(best, _mean(points, np.minimum(boxes, most)))
-            prices = np.maximum(shares, 1e-9)
-        needed = [count for count in demand.values.values() if count > 1]
-        if is_affordable(points.rows, demand.rows, needed):
-            cells = points.histograms
-            record = np.repeat(cells.owners, cells.counts) if needed else np.repeat(every, points.sizes)
-            values = [DemandedValues(count, np.repeat(own, cells.counts)) for count, own, _ in search.demanded]
-            best = max(best, float(dual_certificate(space, record, demand.rows, values).value))
-        return LowerBound(_rounded_down(best, len(points)))
-    return _sampled(points, search, most)
+    if search.compared > effort.comparisons:
+        return _sampled(points, search, most)
+    best, prices = 0.0, np.ones(len(points))
+    for sweep in range(effort.sweeps):
+        if search.compared * (sweep + 1) > effort.comparisons:
+            break
+        near = search.of(every, prices)
+        best = max(best, _mean(points, np.minimum(near.shares, most)))
+        if sweep == 0:
+            boxes = np.maximum(search.boxes(every, near.radii), near.value_radii)
+            best = max(best, _mean(points, np.minimum(boxes, most)))
+        prices = np.maximum(near.shares, 1e-9)
+    needed = [count for count in demand.values.values() if count > 1]
+    if is_affordable(points.rows, demand.rows, needed):
+        cells = points.histograms
+        record = np.repeat(cells.owners, cells.counts) if needed else np.repeat(every, points.sizes)
+        values = [DemandedValues(count, np.repeat(own, cells.counts)) for count, own, _ in search.demanded]
+        best = max(best, float(dual_certificate(space, record, demand.rows, values).value))
+    return LowerBound(_rounded_down(best, len(points)))
 
 
 def _mean(points: FrequencySet, by_record: Floats) -> float:
     return float(points.sizes @ by_record) / points.rows
+
+
+@dataclass(frozen=True)
+class _Near:
+    """What is near chosen points: for each its part of the cost of its group by the pair bound (``shares``), and, with equal prices, the distances of its farthest required record (``radii``) and within which
+    the demanded sensitive values occur (``value_radii``)."""
+
+    shares: Floats
+    radii: Floats
+    value_radii: Floats
+
+
+@dataclass(frozen=True)
+class SortedPoints:
+    """Points sorted by their codes, the costliest column first, so that compiled loops skip points that are alike in what is too far. ``order`` has the points in sorted order, ``ranks`` the sorted place of each point."""
+
+    order: Ids
+    ranks: Ids
+    codes: NDArray[np.int32]
+    weights: Floats
+    spanned: NDArray[np.bool_]
+    ends: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, space: LabelSpace) -> SortedPoints:
+        """The points of a space, sorted."""
+        columns = np.argsort(-space.weights, kind="stable")
+        codes = space.codes[:, columns]
+        order = np.lexsort(codes.T[::-1])
+        codes = np.ascontiguousarray(codes[order])
+        count, every = len(codes), np.arange(len(codes))
+        ends = np.empty((count, min(_DEPTH, len(columns))), dtype=np.int32)
+        differs = np.zeros(max(count - 1, 0), dtype=bool)
+        for column in range(ends.shape[1]):
+            differs |= codes[1:, column] != codes[:-1, column]
+            borders = np.append(np.flatnonzero(differs) + 1, count)
+            ends[:, column] = borders[np.searchsorted(borders, every, side="right")]
+        ranks = np.empty(count, dtype=np.int64)
+        ranks[order] = every
+        return cls(order, ranks, codes, space.weights[columns], space.spanned[columns], ends)
+
+    def tops(self, prices: Floats) -> Floats:
+        """For each point and leading column the highest of the ``prices`` (of the sorted points) of points that are alike up to this column."""
+        found = np.empty(self.ends.shape)
+        for column, ends in enumerate(self.ends.T):
+            firsts = np.flatnonzero(np.diff(ends, prepend=-1))
+            highest = np.maximum.reduceat(prices, firsts)
+            found[:, column] = np.repeat(highest, np.diff(firsts, append=len(prices)))
+        return found
 
 
 @dataclass(frozen=True)
@@ -220,23 +299,71 @@ class _Nearest:
     points: FrequencySet
     demand: GroupDemand
     space: LabelSpace
+    effort: BoundEffort
+    context: Context
     compiled: bool
 
     @property
     def _factor(self) -> float:
         return self.demand.rows / (self.demand.rows**2 // 4)
 
-    def of(self, chosen: Ids, prices: Floats) -> tuple[Floats, Floats]:
-        """For each chosen point its part of the cost of its group by the pair bound, and the distance of its farthest required record (only with equal prices)."""
+    @cached_property
+    def compared(self) -> int:
+        """The columns of pairs that are compared for all points: all of them for boxes, otherwise as foreseen from some points."""
+        count = len(self.points)
+        if self.effort.boxes or not self.compiled:
+            return count**2 * len(self.space.weights)
+        some = np.unique(np.linspace(0, count - 1, min(_PILOT, count)).astype(np.int64))
+        return self._compared(some, np.ones(count))[1] * count // len(some)
+
+    def of(self, chosen: Ids, prices: Floats) -> _Near:
+        """What is near the chosen points at these prices of all points."""
+        if self.compiled:
+            return self._compared(chosen, prices)[0]
         others = self.demand.rows - 1
         sums, last = np.empty(len(chosen)), np.empty(len(chosen))
-        if self.compiled:
-            given = (self.space.codes, self.space.weights, self.space.spanned, self.points.sizes, prices, chosen)
-            _kernels.nearest_shares(*given, others, sums, last)
-        else:
-            for block in self._blocks(chosen):
-                sums[block], last[block] = self._shares(chosen[block], prices, others)
-        return self._factor * sums, 2 * last
+        for block in self._blocks(chosen):
+            sums[block], last[block] = self._shares(chosen[block], prices, others)
+        return _Near(self._factor * sums, 2 * last, self._value_radii(chosen))
+
+    def _compared(self, chosen: Ids, prices: Floats) -> tuple[_Near, int]:
+        """What is near the chosen points, by compiled loops, and the number of columns that were compared."""
+        near, others = self._sorted, self.demand.rows - 1
+        starts, own, needed = self._cells
+        if not (prices == 1).all():
+            own, needed = own[:0], needed[:0]
+        sums, last, radii = np.empty(len(chosen)), np.empty(len(chosen)), np.empty(len(chosen))
+        width, compared = max(_COMPARED_AT_ONCE // len(self.points), 1), 0
+        own_prices, sizes = prices[near.order], self.points.sizes[near.order]
+        shared = (near.codes, near.weights, near.spanned, near.ends, near.tops(own_prices), sizes, own_prices)
+        for start in range(0, len(chosen), width):
+            self.context.step("bounding the loss: nearest records", start, len(chosen))
+            block = slice(start, start + width)
+            given = (*shared, near.ranks[chosen[block]], others)
+            compared += _kernels.nearest_records(*given, starts, own, needed, sums[block], last[block], radii[block])
+        if not self._is_diverse:
+            radii[:] = np.inf
+        return _Near(self._factor * sums, 2 * last, radii), compared
+
+    @cached_property
+    def _sorted(self) -> SortedPoints:
+        return SortedPoints.of(self.space)
+
+    @cached_property
+    def _is_diverse(self) -> bool:
+        """Whether the table has the demanded number of different values of every sensitive column."""
+        return all(len(np.unique(own)) >= needed for needed, own, _ in self.demanded)
+
+    @cached_property
+    def _cells(self) -> tuple[Ids, Ids, Ids]:
+        """For the sorted points: where the cells of each begin, the sensitive values of all cells by demanded column, and how many different ones are demanded."""
+        demanded = self.demanded if self._is_diverse else []
+        cells = self.points.histograms
+        owners = self._sorted.ranks[cells.owners]
+        order = np.argsort(owners, kind="stable")
+        starts = np.searchsorted(owners[order], np.arange(len(self.points) + 1))
+        own = np.array([each[order] for _, each, _ in demanded], dtype=np.int64).reshape(len(demanded), len(order))
+        return starts, own, np.array([needed for needed, _, _ in demanded], dtype=np.int64)
 
     @cached_property
     def demanded(self) -> list[tuple[int, Ids, int]]:
@@ -251,41 +378,42 @@ class _Nearest:
     def boxes(self, chosen: Ids, radii: Floats) -> Floats:
         """For each chosen point a lower bound on the cost of labels that cover it, the demanded number of records and of different sensitive values; at least its radius."""
         found = radii.copy()
-        if self.compiled and self.demand.rows <= _MOST_BOXED:
-            space, nobody = self.space, np.zeros(len(self.points) + 1, dtype=np.int64)
-            given = (space.codes, space.weights, space.spanned, self.points.sizes, chosen, self.demand.rows)
+        if self.effort.boxes and self.compiled and self.demand.rows <= _MOST_BOXED:
             searches = max(len(chosen), 1) * (1 + len(self.demanded))
             effort = min(max(_ALL_BOXES // searches, _BOXES), _MOST_BOXES)
-            boxes = np.empty(len(chosen))
-            _kernels.cheapest_boxes(*given, nobody, nobody[:0], 1, 1, effort, boxes)
-            found = np.maximum(found, boxes)
-            cells = self.points.histograms
+            nobody, cells = np.zeros(len(self.points) + 1, dtype=np.int64), self.points.histograms
+            found = np.maximum(found, self._cheapest(chosen, nobody, nobody[:0], 1, 1, effort))
             order = np.argsort(cells.owners, kind="stable")
             starts = np.searchsorted(cells.owners[order], np.arange(len(self.points) + 1))
-            pairs = len(chosen) * len(self.points) * len(space.weights)
+            pairs = len(chosen) * len(self.points) * len(self.space.weights)
             for needed, own, size in self.demanded if pairs <= _SEARCHED_FOR_VALUES else ():
                 if needed <= _MOST_BOXED:
-                    _kernels.cheapest_boxes(*given, starts, own[order], needed, size, effort, boxes)
-                    found = np.maximum(found, boxes)
+                    found = np.maximum(found, self._cheapest(chosen, starts, own[order], needed, size, effort))
         return found
 
-    def value_radii(self, chosen: Ids) -> Floats:
-        """For each chosen point the distance within which the demanded number of sensitive values occurs."""
+    def _cheapest(self, chosen: Ids, starts: Ids, own: Ids, needed: int, values: int, effort: int) -> Floats:
+        """For each chosen point a lower bound on the cost of labels that cover it, the demanded records and ``needed`` different values."""
+        space, boxes = self.space, np.empty(len(chosen))
+        for start in range(0, len(chosen), _BOXED_AT_ONCE):
+            self.context.step("bounding the loss: cheapest labels", start, len(chosen))
+            block = slice(start, start + _BOXED_AT_ONCE)
+            given = (space.codes, space.weights, space.spanned, self.points.sizes, chosen[block], self.demand.rows)
+            _kernels.cheapest_boxes(*given, starts, own, needed, values, effort, boxes[block])
+        return boxes
+
+    def _value_radii(self, chosen: Ids) -> Floats:
+        """For each chosen point the distance within which the demanded number of sensitive values occurs, by arrays."""
         radii = np.zeros(len(chosen))
-        cells = self.points.histograms
-        for needed, own, size in self.demanded:
+        if not self._is_diverse:
+            return np.full(len(chosen), np.inf)
+        owners = self.points.histograms.owners
+        for needed, own, _ in self.demanded:
             found = np.empty(len(chosen))
-            if len(np.unique(own)) < needed:
-                return np.full(len(chosen), np.inf)
-            if self.compiled:
-                given = (self.space.codes, self.space.weights, self.space.spanned, cells.owners, own, chosen)
-                _kernels.value_distances(*given, needed, size, found)
-            else:
-                order = np.argsort(own, kind="stable")
-                firsts = np.flatnonzero(np.diff(own[order], prepend=-1))
-                for block in self._blocks(chosen):
-                    near = np.minimum.reduceat(self._distances(chosen[block])[:, cells.owners[order]], firsts, axis=1)
-                    found[block] = np.partition(near, needed - 1, axis=1)[:, needed - 1]
+            order = np.argsort(own, kind="stable")
+            firsts = np.flatnonzero(np.diff(own[order], prepend=-1))
+            for block in self._blocks(chosen):
+                near = np.minimum.reduceat(self._distances(chosen[block])[:, owners[order]], firsts, axis=1)
+                found[block] = np.partition(near, needed - 1, axis=1)[:, needed - 1]
             radii = np.maximum(radii, found)
         return radii
 
@@ -314,16 +442,16 @@ class _Nearest:
 
 def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
     """A bound that holds with :data:`CONFIDENCE`, from sampled records that are compared with all points."""
-    count = max(_WHOLE // (len(points) * len(search.space.weights)), _LEAST_SAMPLE)
+    count = max(search.effort.comparisons * len(points) // max(search.compared, 1), _LEAST_SAMPLE)
     # This randomness protects no record, so it is seeded: the same table gets the same bound.
     chance = np.random.default_rng(0)
     prices, upto = np.ones(len(points)), np.cumsum(points.sizes)
 
     def drawn(size: int) -> tuple[Floats, Floats]:
         chosen = np.searchsorted(upto, chance.integers(0, points.rows, size), side="right").astype(np.int64)
-        shares, radii = search.of(chosen, prices)
-        boxes = np.maximum(search.boxes(chosen, radii), search.value_radii(chosen))
-        return np.minimum(shares, most), np.minimum(boxes, most)
+        near = search.of(chosen, prices)
+        boxes = np.maximum(search.boxes(chosen, near.radii), near.value_radii)
+        return np.minimum(near.shares, most), np.minimum(boxes, most)
 
     pilot = drawn(count // 4)
     better = int(pilot[1].mean() > pilot[0].mean())

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from functools import cached_property
 
+from reticent.base.context import Context
 from reticent.core import Draft
 from reticent.utility import measures
-from reticent.utility.lower_bound import LowerBound
+from reticent.utility.lower_bound import QUICK, REPORTED, THOROUGH, BoundEffort, LowerBound
 from reticent.utility.measures import Weights
 from reticent.utility.summary import ReleaseSummary
 from reticent.utility.workload import Workload, WorkloadError, workload_error
 
 Measure = Callable[[ReleaseSummary, Weights | None], float]
-Bounded = Callable[[bool, bool], LowerBound]
-"""A lower bound on loss: whether for ranges, and whether thorough."""
+Bounded = Callable[[bool, BoundEffort, Context], LowerBound]
+"""A lower bound on loss: whether for ranges, how much is computed for it, and the context of the run."""
 
 _ALWAYS: dict[str, Measure] = {
     "loss": measures.loss,
@@ -112,7 +113,7 @@ class MeasuredUtility(Mapping[str, float]):
     """The measures of a release as numbers, with lower bounds on the loss of every release by groups under its definition.
 
     ``loss_bound`` holds whatever the labels are; ``loss_bound_ranges`` for releases that publish numbers and dates as ranges; ``loss_bound_confidence`` is there where records were
-    sampled. They are computed when first read, and listed from then on: listing and saving figures does not wait for them. :meth:`with_bound` lists a weaker bound where that is ``quick``.
+    sampled. The best ones are computed when first read, and listed from then on: listing and saving figures does not wait for them. :meth:`with_bound` and :meth:`reported` list weaker ones, computed with less effort.
     Never public: a bound is computed from the confidential table. Mutable: it remembers what it has computed.
     """
 
@@ -121,7 +122,7 @@ class MeasuredUtility(Mapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         if name in _BOUNDS and self._bounded is not None:
-            self._bound(self._bounded, thorough=True)
+            self._bound(self._bounded, THOROUGH)
             self._bounded = None
         return self._figures[name]
 
@@ -144,18 +145,35 @@ class MeasuredUtility(Mapping[str, float]):
     def with_bound(self) -> dict[str, float]:
         """The figures, with a bound where one was read before or is quickly computed."""
         if self._quick and self._bounded is not None and "loss_bound" not in self._figures:
-            self._bound(self._bounded, thorough=False)
+            self._bound(self._bounded, QUICK)
         return dict(self._figures)
 
-    def _bound(self, bounded: Bounded, thorough: bool) -> None:
-        any_labels, by_ranges = bounded(False, thorough), bounded(True, thorough)
+    @property
+    def is_final(self) -> bool:
+        """Whether no better bound is left to compute."""
+        return self._bounded is None
+
+    def reported(self, context: Context | None = None) -> dict[str, float]:
+        """The figures for a report, with the best bound where it was read before, otherwise with one that takes a second or two. ``context`` hears of progress and can stop the computation."""
+        if self._bounded is not None:
+            self._bound(self._bounded, QUICK if self._quick else REPORTED, context)
+        return dict(self._figures)
+
+    def _bound(self, bounded: Bounded, effort: BoundEffort, context: Context | None = None) -> None:
+        context = context or Context()
+        any_labels, by_ranges = bounded(False, effort, context), bounded(True, effort, context)
         # What holds whatever the labels are holds for ranges too.
-        self._figures |= {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
+        found = {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
         confidence = min(any_labels.confidence, by_ranges.confidence)
         if confidence < 1:
-            self._figures["loss_bound_confidence"] = confidence
+            found["loss_bound_confidence"] = confidence
+        self._figures = {name: value for name, value in self._figures.items() if name not in _BOUNDS} | found
 
 
+_MORE_CAN_BE_PROVEN = (
+    'The bound was computed in a second or two, from distances between records; read utility["loss_bound"] before the report for a longer computation, '
+    "which often proves more."
+)
 _BOUNDS = ("loss_bound", "loss_bound_ranges", "loss_bound_confidence")
 
 
@@ -164,8 +182,8 @@ def listed_utility(utility: Mapping[str, float]) -> dict[str, float]:
     return utility.with_bound() if isinstance(utility, MeasuredUtility) else dict(utility)
 
 
-def bound_sentence(utility: Mapping[str, float]) -> str | None:
-    """The loss of a release beside the least that is possible, for the steward; None where no bound is listed."""
+def bound_sentence(utility: Mapping[str, float], *, final: bool = True) -> str | None:
+    """The loss of a release beside the least that is possible, for the steward; None where no bound is listed. Unless the bound is ``final``, it says that more can be proven."""
     listed = listed_utility(utility)
     if "loss_bound" not in listed:
         return None
@@ -176,7 +194,10 @@ def bound_sentence(utility: Mapping[str, float]) -> str | None:
         else ""
     )
     by_ranges = f", and none that publishes numbers as ranges below {ranges:.4f}" if bound < ranges <= loss else ""
-    return f"Loss {loss:.4f}; no release by groups under this definition can be below {bound:.4f}{by_ranges}{sure}."
+    more = "" if final else f" {_MORE_CAN_BE_PROVEN}"
+    return (
+        f"Loss {loss:.4f}; no release by groups under this definition can be below {bound:.4f}{by_ranges}{sure}.{more}"
+    )
 
 
 def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:
