@@ -227,11 +227,8 @@ def test_points_that_are_skipped_together_are_not_among_the_nearest(
 def nearest_of(counted: FrequencySet, space: LabelSpace, k: int, diversity: int, prices: Any) -> tuple[Any, Any, Any]:
     """For every point the sum and the largest of its ``k - 1`` smallest shares, and the distance to ``diversity`` sensitive values, by the compiled loops."""
     sorted_points = SortedPoints.of(space)
-    cells = counted.histograms
-    owners = sorted_points.ranks[cells.owners]
-    order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(len(counted) + 1))
-    own, needed = cells.values[order].astype(np.int64)[None, :], np.array([diversity])
+    starts, values = sorted_cells(counted, sorted_points.ranks)
+    own, needed = values[None, :], np.array([diversity])
     ordered = prices[sorted_points.order]
     tops, sizes = sorted_points.tops(ordered), counted.sizes[sorted_points.order]
     points = (sorted_points.codes, sorted_points.weights, sorted_points.spanned, sorted_points.ends)
@@ -267,14 +264,19 @@ def demanded(frame: pl.DataFrame, k: int, diversity: int) -> bool:
     return frame.height >= k and frame["s"].n_unique() >= diversity
 
 
+def sorted_cells(counted: FrequencySet, ranks: Any) -> tuple[Any, Any]:
+    """Where the cells of each point begin and the sensitive values of all cells, with the points in the order of their ``ranks``."""
+    owners = ranks[counted.histograms.owners]
+    order = np.argsort(owners, kind="stable")
+    starts = np.searchsorted(owners[order], np.arange(len(counted) + 1))
+    return starts, counted.histograms.values[order].astype(np.int64)
+
+
 def boxes_of(counted: FrequencySet, space: LabelSpace, k: int, diversity: int, effort: int) -> Any:
     """The cheapest box of every point with ``k`` records and ``diversity`` sensitive values, by the compiled loops."""
-    cells = counted.histograms
-    order = np.argsort(cells.owners, kind="stable")
-    starts = np.searchsorted(cells.owners[order], np.arange(len(counted) + 1))
+    starts, values = sorted_cells(counted, np.arange(len(counted)))
     boxes, every = np.empty(len(counted)), np.arange(len(counted))
     given = (space.codes, space.weights, space.spanned, counted.sizes, every, k)
-    values = cells.values[order].astype(np.int64)
     cheapest_boxes(*given, starts, values, diversity, counted.domain.size, effort, boxes)
     return boxes
 

@@ -10,16 +10,22 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from reticent.workbench.desk import Desk
+from reticent.workbench.jobs import Job, _finish, _Worker
+from reticent.workbench.project import Project
 from reticent.workbench.security import COOKIE, Doorkeeper, own_hosts
 from reticent.workbench.server import LOOPBACK, create_app
+from reticent.workbench.worker import Reporter, _answer
 
 START = 60.0
 HOST = "127.0.0.1:8731"
@@ -184,32 +190,111 @@ def door(tmp_path: Path) -> Doorkeeper:
     return Doorkeeper(tmp_path / "sessions.json", own_hosts(LOOPBACK, 8731))
 
 
+class Client:
+    """Requests to the application as a browser of its own pages sends them, without a socket."""
+
+    def __init__(self, desk: Desk, door: Doorkeeper) -> None:
+        self.desk, self.door, self.app = desk, door, create_app(desk, door)
+        self.cookies: dict[str, str] = {}
+
+    def __call__(self, method: str, path: str, host: str = HOST, **options: Any) -> Any:
+        httpx = pytest.importorskip("httpx")
+
+        async def sent() -> Any:
+            carried = httpx.ASGITransport(app=self.app)
+            async with httpx.AsyncClient(
+                transport=carried, base_url=f"http://{host}", cookies=self.cookies
+            ) as open_client:
+                return await open_client.request(method, path, **options)
+
+        return asyncio.run(sent())
+
+    def enter(self) -> None:
+        answered = self("GET", f"/?token={self.door.token}")
+        assert answered.status_code == 303
+        self.cookies = {COOKIE: answered.cookies[COOKIE]}
+
+    def post(self, path: str, /, **fields: str) -> Any:
+        """The answer to a form of one of our own pages."""
+        return self("POST", path, data=fields, headers={"origin": f"http://{HOST}"})
+
+
 @pytest.fixture
 def client(tmp_path: Path, door: Doorkeeper) -> Any:
-    httpx = pytest.importorskip("httpx")
-    app = create_app(Desk(tmp_path / "home"), door)
+    return Client(Desk(tmp_path / "home"), door)
 
-    class Client:
-        """Requests to the application, without its processes and without a socket."""
 
-        cookies: dict[str, str]
+class _Wire:
+    """A worker at hand: what is sent to it is done at once, by the code of the worker processes."""
 
-        def __init__(self) -> None:
-            self.cookies = {}
+    def __init__(self, stopped: Any) -> None:
+        self._stopped = stopped
+        self._answers: deque[Any] = deque()
 
-        def __call__(self, method: str, path: str, host: str = HOST, **options: Any) -> Any:
-            async def sent() -> Any:
-                carried = httpx.ASGITransport(app=app)
-                async with httpx.AsyncClient(
-                    transport=carried, base_url=f"http://{host}", cookies=self.cookies
-                ) as open_client:
-                    return await open_client.request(method, path, **options)
+    def send(self, asked: tuple[str, dict[str, Any]]) -> None:
+        self._answers.append(_answer(*asked, Reporter(SimpleNamespace(send=self._answers.append), self._stopped)))  # type: ignore[arg-type]
 
-            return asyncio.run(sent())
+    def recv(self) -> Any:
+        return self._answers.popleft()
 
-        def enter(self) -> None:
-            answered = self("GET", f"/?token={door.token}")
-            assert answered.status_code == 303
-            self.cookies = {COOKIE: answered.cookies[COOKIE]}
 
-    return Client()
+class Shop:
+    """A workbench without processes: pages answer as ever, and every task is done where it is asked for, unless it is held."""
+
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.held: set[str] = set()
+        self.waiting: list[tuple[_Worker, Job]] = []
+        patch.setattr(_Worker, "add", lambda worker, job: self._add(worker, job))
+        self.client = Client(Desk(home), Doorkeeper(home.parent / "sessions.json", own_hosts(LOOPBACK, 8731)))
+        self.client.enter()
+
+    def _add(self, worker: _Worker, job: Job) -> None:
+        self.waiting.append((worker, job))
+        if job.task not in self.held:
+            self.work(job.task)
+
+    def work(self, task: str) -> None:
+        """Do what waits of a task."""
+        for worker, job in [each for each in self.waiting if each[1].task == task]:
+            self.waiting.remove((worker, job))
+            worker._process, worker._ours = SimpleNamespace(is_alive=lambda: True), _Wire(worker._stopped)  # type: ignore[assignment]
+            if not job.over:
+                worker._run(job)
+
+    def stop(self, job: Job) -> None:
+        """Stop a job that waits, as a click on Stop does."""
+        _finish(job, "stopped")
+
+    def opened(self, path: Path) -> Project:
+        """The project of a file or a policy that was opened, once it was read."""
+        answered = self.client.post("/open", path=str(path))
+        assert answered.status_code == 303, answered.text
+        where = answered.headers["location"]
+        project = self.client.desk.projects.find(re.findall(r"/p/([0-9a-f]+)/", where)[0])
+        self.client("GET", f"/p/{project.id}/pending")
+        return project
+
+    def page(self, project: Project, name: str) -> str:
+        """The HTML of a page at the current version."""
+        answered = self.client("GET", f"/p/{project.id}/v/{project.head}/{name}")
+        assert answered.status_code == 200, answered.text
+        return str(answered.text)
+
+    def part(self, project: Project, name: str, page: str = "data", **asked: Any) -> str:
+        """The HTML of a part of a page at the current version."""
+        more = "".join(f"&{key}={value}" for key, value in asked.items())
+        return str(self.client("GET", f"/p/{project.id}/part/{name}?v={project.head}&page={page}{more}").text)
+
+    def rail(self, project: Project) -> dict[str, str]:
+        """What the rail says, by term; a first look starts what it shows."""
+        for _ in range(2):
+            html = self.client("GET", f"/p/{project.id}/rail?v={project.head}&page=data").text
+        told = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", html, re.DOTALL)
+        return {term: " ".join(unescape(re.sub(r"<[^>]+>", " ", words)).split()) for term, words in told}
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    monkeypatch.setenv("RETICENT_LEDGER", str(tmp_path / "ledger.sqlite"))
+    return Shop(tmp_path / "home", monkeypatch)

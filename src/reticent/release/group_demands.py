@@ -38,7 +38,7 @@ def measured_utility(table: Table, definition: Definition, draft: Draft) -> tupl
         return MeasuredUtility(figures), losses
     summary = utility.summary
     is_lossless = summary is not None and summary.exact
-    lower_bound = partial(_nothing_lost if is_lossless else bound_under, table, definition, frequencies)
+    lower_bound = _nothing_lost if is_lossless else partial(bound_under, table, definition, frequencies)
     return MeasuredUtility(figures, lower_bound, is_quick(frequencies)), losses
 
 
@@ -57,14 +57,7 @@ def bound_under(
     return loss_bound(counted, demands, ranges=ranges, failing=failing, effort=effort, context=context)
 
 
-def _nothing_lost(
-    table: Table,
-    definition: GroupDefinition,
-    counted: FrequencySet,
-    ranges: bool = False,
-    effort: BoundEffort = THOROUGH,
-    context: Context | None = None,
-) -> LowerBound:
+def _nothing_lost(ranges: bool, effort: BoundEffort, context: Context) -> LowerBound:
     return LowerBound(0.0, exact=True)
 
 

@@ -10,7 +10,7 @@ from reticent.workbench import edits
 from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.desk import Desk, ProjectView
 from reticent.workbench.pages.data import FIRST_ROWS
-from reticent.workbench.pages.publish import history_of, release_words
+from reticent.workbench.pages.publish import history_of, record_release, release_words
 
 _QUICK_ROWS = 60_000
 """Up to this number of rows the candidate is computed in the background on any page; for larger tables when the page Explore is opened."""
@@ -18,6 +18,7 @@ _QUICK_ROWS = 60_000
 
 def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
     """Return the content of the sidebar: rows, columns by role, exposure, guarantee, the current candidate, and earlier releases."""
+    record_release(desk, view.project)
     content = view.content
     roles = edits.roles_of(content)
     drawn: dict[str, Any] = {

@@ -25,6 +25,8 @@ TASKS = {
     "methods": "reticent.workbench.tasks.explore",
     "prices": "reticent.workbench.tasks.explore",
     "publish": "reticent.workbench.tasks.release_task",
+    "released": "reticent.workbench.tasks.release_task",
+    "report": "reticent.workbench.tasks.release_task",
     "verification": "reticent.workbench.tasks.release_task",
     "history": "reticent.workbench.tasks.release_task",
     "series_plan": "reticent.workbench.tasks.verticals",

@@ -25,6 +25,7 @@ from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
 from reticent.workbench.pages.explore import MADE
 from reticent.workbench.pages.guarantee import sentences
+from reticent.workbench.project import Project
 from reticent.workbench.scripts import command_for, script_for
 
 FILES = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
@@ -76,18 +77,19 @@ def add(app: FastAPI, desk: Desk) -> None:
         version = project.change(change, f"published to {output}")
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         asked = {"folder": str(project.folder), "policy": project.text(version), "moment": moment}
-        project.remember(publishing={"settings": asked, "version": version})
+        project.remember(publishing={"settings": asked, "version": version, "path": str(target.absolute())})
         desk.jobs.ask("publish", asked, lane="search", folder=project.cache)
         return desk.sent_on(request, ProjectView(project, version, "publish").url())
 
     @app.get("/p/{number}/publishing")
     async def publishing(request: Request, number: str, v: int) -> Response:
         view = desk.view(number, v, "publish")
-        job = _publishing(desk, view)
+        job = _publishing(desk, view.project)
         if job is not None:
             await settled(job)
-            if _record(view, job):
-                return desk.sent_on(request, view.url(version=view.project.head))
+        # Another page may have recorded it meanwhile.
+        if record_release(desk, view.project) or view.project.fact("publishing") is None:
+            return desk.sent_on(request, view.url(version=view.project.head))
         return HTMLResponse(desk.html("parts/publishing.html", view=view, job=job, lost=job is None))
 
     @app.post("/p/{number}/publishing/dismiss")
@@ -96,17 +98,37 @@ def add(app: FastAPI, desk: Desk) -> None:
         project.remember(publishing=None)
         return desk.sent_on(request, ProjectView(project, project.head, "publish").url())
 
+    @app.post("/p/{number}/release/{place}/report")
+    async def ask_report(request: Request, number: str, place: int) -> Response:
+        """Write the report of a release that has none, or whose report was stopped."""
+        project = desk.projects.find(number)
+        each = _released(project, place)
+        known = _report_job(desk, project, each)
+        if known is not None:
+            desk.jobs.again(known.key)
+        _ask_report(desk, project, each)
+        return desk.sent_on(request, ProjectView(project, project.head, "publish").url())
+
+    @app.get("/p/{number}/release/{place}/writing")
+    async def writing(request: Request, number: str, place: int, v: int) -> Response:
+        """Show the progress of a report, or the way to it."""
+        view = desk.view(number, v, "publish")
+        each = _released(view.project, place)
+        job = _report_job(desk, view.project, each)
+        if job is not None:
+            await settled(job)
+        return HTMLResponse(desk.html("parts/report.html", view=view, each=each, place=place, job=job))
+
     @app.get("/p/{number}/release/{place}/{name}")
     async def download(number: str, place: int, name: str) -> Response:
         """Download a file of a release: its folder as ZIP, report, policy or script."""
         project = desk.projects.find(number)
-        released = list(reversed(project.releases))
-        if not 0 <= place < len(released):
-            raise DataError("There is no such release.")
-        each = released[place]
+        each = _released(project, place)
         view = ProjectView(project, each["version"], "publish")
         if name == "report.html":
-            return _report(Path(str(each["report"])))
+            if not report_path(each).exists():
+                raise DataError("This release has no report yet. Its page offers to write one.")
+            return _report(report_path(each))
         if name not in _DOWNLOADS:
             raise DataError("There is no such file.")
         content: bytes
@@ -175,9 +197,7 @@ def _dropped_folder(desk: Desk, token: str) -> Path:
 def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
     content = view.content
     release = content.get("release", {})
-    job = _publishing(desk, view)
-    if job is not None:
-        _record(view, job)
+    record_release(desk, view.project)
     sign = release.get("sign", [])
     return {
         "release": release,
@@ -186,7 +206,7 @@ def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
         "output": _new_name(view.project.releases),
         "files": FILES,
         "publishing": view.project.fact("publishing"),
-        "releases": _numbered(view.project.releases),
+        "releases": [_shown(desk, view.project, place) for place in reversed(range(len(view.project.releases)))],
         "command": command_for(view),
         "script": script_for(view),
         "verify": view.project.fact("verify"),
@@ -209,23 +229,74 @@ def history_of(desk: Desk, view: ProjectView) -> Any:
     return job.result if job.state == "done" else None
 
 
-def _numbered(releases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**each, "place": len(releases) - 1 - number} for number, each in enumerate(releases)]
+def _released(project: Project, place: int) -> dict[str, Any]:
+    """Return a release of the project by its place, the oldest first."""
+    released: list[dict[str, Any]] = project.releases[::-1]
+    if not 0 <= place < len(released):
+        raise DataError("There is no such release.")
+    return released[place]
 
 
-def _publishing(desk: Desk, view: ProjectView) -> Job | None:
-    """Return the running or completed publication job; None if there is none, or if the server was stopped while it ran."""
-    asked = view.project.fact("publishing")
-    return None if asked is None else desk.jobs.peek("publish", asked["settings"], view.project.cache)
+def _shown(desk: Desk, project: Project, place: int) -> dict[str, Any]:
+    each = _released(project, place)
+    return {
+        **each,
+        "place": place,
+        "has_report": report_path(each).exists(),
+        "writing": _report_job(desk, project, each),
+    }
 
 
-def _record(view: ProjectView, job: Job) -> bool:
-    """Record a completed publication in the project; return True if there was one to record."""
-    asked = view.project.fact("publishing")
-    if asked is None or job.state != "done":
+def report_path(release: Mapping[str, Any]) -> Path:
+    """Return the path of the report of a release, whether it was written or not."""
+    return Path(str(release["path"])) / "private" / "report.html"
+
+
+def _report_settings(project: Project, release: Mapping[str, Any]) -> dict[str, Any]:
+    return {"folder": str(project.folder), "policy": project.text(release["version"]), "path": release["path"]}
+
+
+def _report_job(desk: Desk, project: Project, release: Mapping[str, Any]) -> Job | None:
+    """Return the job that writes the report of a release, or None if there is none."""
+    job = desk.jobs.peek("report", _report_settings(project, release), project.cache)
+    if job is not None and job.state == "done" and not report_path(release).exists():
+        # The report was removed.
+        desk.jobs.drop(job.key)
+        (project.cache / f"report-{job.key}.json").unlink(missing_ok=True)
+        return None
+    return job
+
+
+def _ask_report(desk: Desk, project: Project, release: Mapping[str, Any]) -> None:
+    if not report_path(release).exists():
+        desk.jobs.ask("report", _report_settings(project, release), lane="search", folder=project.cache)
+
+
+def _publishing(desk: Desk, project: Project) -> Job | None:
+    """Return the running or completed publication; None if there is none, or if the server was stopped before the release was there.
+
+    Once the folder of the release exists, it is out, whatever became of the process: then this is the job that describes it.
+    """
+    asked = project.fact("publishing")
+    if asked is None:
+        return None
+    job = desk.jobs.peek("publish", asked["settings"], project.cache)
+    ended = job is None or job.state in ("failed", "stopped")
+    if ended and "path" in asked and (Path(asked["path"]) / "public" / "certificate.json").exists():
+        found = {"path": asked["path"], "moment": asked["settings"]["moment"]}
+        return desk.jobs.ask("released", found, folder=project.cache)
+    return job
+
+
+def record_release(desk: Desk, project: Project) -> bool:
+    """Record a completed publication in the project and begin its report, if the policy wants one; return True if there was one to record."""
+    asked, job = project.fact("publishing"), _publishing(desk, project)
+    if asked is None or job is None or job.state != "done":
         return False
     made = {**job.result, "version": asked["version"]}
-    view.project.remember(releases=[*reversed(view.project.releases), made], publishing=None)
+    project.remember(releases=[*reversed(project.releases), made], publishing=None)
+    if project.content(asked["version"]).get("release", {}).get("report"):
+        _ask_report(desk, project, made)
     return True
 
 

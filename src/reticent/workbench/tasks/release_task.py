@@ -1,32 +1,55 @@
-"""Tasks of the page Publish: publication, verification, and the history from the ledger."""
+"""Tasks of the page Publish: publication, its report, verification, and the history from the ledger."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from reticent.base.context import Context
 from reticent.ledger import Ledger, LedgerLocation
 from reticent.policy import publish_policy
 from reticent.release import certificate_hash, verify
-from reticent.workbench.tasks.opened import policy_of
+from reticent.reports import write_stewards_report
+from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
+
+_made: dict[str, Any] = {}
+"""The last release that this process made, by its path: a report on it has more figures than one on its folder."""
 
 
 def publish(reporter: Reporter, folder: str, policy: str, moment: str, stamp: str = "") -> dict[str, Any]:
-    """Publish the policy exactly as ``reticent publish`` does, and verify the folder as a recipient would."""
-    made = publish_policy(policy_of(folder, policy), context=reporter.context())
-    certificate = made.release.certificate
-    reporter.context().step("verifying as a recipient would")
+    """Publish the policy as ``reticent publish`` does, and verify the folder as a recipient would. The report is a task of its own: nobody waits for it to have the release."""
+    made = publish_policy(policy_of(folder, policy), report=False, context=reporter.context())
+    _made.clear()
+    _made[str(made.path.absolute())] = made.release
+    return released(reporter, str(made.path), moment)
+
+
+def released(reporter: Reporter, path: str, moment: str) -> dict[str, Any]:
+    """Describe and verify the folder of a release that was published from this project."""
+    # The release is out. To stop its verification would make it look as if it were not.
+    context = Context(listen=reporter.context().listen)
+    context.step("verifying as a recipient would")
+    folder = Path(path).absolute()
+    certificate = json.loads((folder / "public" / "certificate.json").read_bytes())
     return {
-        "path": str(made.path.absolute()),
-        "report": None if made.report is None else str(made.report.absolute()),
+        "path": str(folder),
         "hash": certificate_hash(certificate),
-        "definition": str(made.definition),
-        "made": certificate.get("created") or certificate.get("made") or moment,
-        "dataset": certificate.get("dataset"),
-        "rows": made.release.public.height if hasattr(made.release, "public") else None,
-        "verified": checked(made.path),
+        "made": certificate.get("created") or moment,
+        "dataset": certificate["ledger"]["dataset"],
+        "verified": checked(folder, context),
     }
+
+
+def report(reporter: Reporter, folder: str, policy: str, path: str) -> dict[str, Any]:
+    """Write the steward's report into the private folder of a release, as ``reticent publish`` does."""
+    said = policy_of(folder, policy)
+    target = Path(path) / "private" / "report.html"
+    context, table = reporter.context(), table_of(folder, policy)
+    context.step("writing the steward's report")
+    models = said.sections.analysis.models
+    return {"path": str(write_stewards_report(_made.get(path, path), target, table, models=models, context=context))}
 
 
 def verification(reporter: Reporter, path: str, moment: str = "") -> dict[str, Any]:
@@ -34,9 +57,9 @@ def verification(reporter: Reporter, path: str, moment: str = "") -> dict[str, A
     return checked(Path(path))
 
 
-def checked(path: Path) -> dict[str, Any]:
+def checked(path: Path, context: Context | None = None) -> dict[str, Any]:
     """Verify a release folder and return the result as JSON-compatible data."""
-    found = verify(path)
+    found = verify(path, context=context)
     return {
         "path": str(path),
         "holds": found.holds,
