@@ -21,6 +21,7 @@ _Array = np.ndarray[Any, Any]
 _MOST_LABELS = 60
 _SETS = 12
 _EDITABLE = 1000
+_MOST_EXPOSED = 50
 
 
 def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
@@ -156,7 +157,7 @@ def exposed(reporter: Reporter, folder: str, policy: str, count: int = 8, stamp:
                     {"quasi": one.quasi, "people": one.people, "histogram": one.histogram} for one in each.exposed
                 ],
             }
-            for each in exposures(table, (), count, context=reporter.context())
+            for each in exposures(table, (), min(count, _MOST_EXPOSED), context=reporter.context())
         ]
     }
 

@@ -11,6 +11,8 @@ from reticent.workbench.tasks.opened import frame_of, is_whole, policy_of
 from reticent.workbench.worker import Reporter
 
 _CELL = 120
+_MOST_ROWS = 100
+"""A large table never crosses the wire, whatever an address asks for."""
 
 
 def look(
@@ -71,10 +73,10 @@ def _inspected(
 
 
 def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, stamp: str = "") -> dict[str, Any]:
-    """Return a page of rows as read, with the detected properties of the file."""
+    """Return a page of at most 100 rows as read, with the detected properties of the file."""
     frame = frame_of(folder, policy)
     source = policy_of(folder, policy).source
-    shown = frame.slice(start, count)
+    shown = frame.slice(max(start, 0), min(count, _MOST_ROWS))
     return {
         "columns": [{"name": name, "type": type_name(dtype)} for name, dtype in frame.schema.items()],
         "rows": [[cell_text(value) for value in row] for row in shown.rows()],
