@@ -105,6 +105,16 @@ def test_the_command_tells_people_what_happens_and_what_to_try(tmp_path: Path) -
         assert words in result.stdout
 
 
+def test_the_tour_ends_by_offering_the_workbench(tmp_path: Path) -> None:
+    """``make demo`` runs this command."""
+    folder = tmp_path / "x"
+    result = CliRunner().invoke(app_for(["demo"]), ["demo", "-o", str(folder), "--patients", "400", "--fast"])
+    told = " ".join(result.stdout.split())
+    last = told[told.rindex("reticent ") :]
+    assert last.replace(" ", "").startswith(f"reticentworkbench{folder}/policy.toml")
+    assert (folder / "policy.toml").exists()
+
+
 def test_the_numbers_in_the_document_are_those_of_the_tour(tmp_path: Path) -> None:
     document = (Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "demo.md").read_text("utf-8")
     found = facts(list(Tour(tmp_path / "tour").walk()))

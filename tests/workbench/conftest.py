@@ -18,6 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from reticent.workbench.desk import Desk
@@ -26,6 +27,38 @@ from reticent.workbench.project import Project
 from reticent.workbench.security import COOKIE, Doorkeeper, own_hosts
 from reticent.workbench.server import LOOPBACK, create_app
 from reticent.workbench.worker import Reporter, _answer
+
+TOWN_POLICY = """
+dataset = "people of the town"
+
+[data]
+source = "people.csv"
+
+[roles]
+identifiers = ["name"]
+quasi = ["age", "sex", "town"]
+sensitive = ["illness"]
+
+[hierarchies.age]
+kind = "intervals"
+widths = [5, 10, 20]
+
+[hierarchies.town]
+kind = "masking"
+digits = 4
+
+[[definition]]
+name = "KAnonymity"
+k = 5
+
+[[definition]]
+name = "DistinctLDiversity"
+l = 2
+
+[method]
+name = "Lattice"
+suppression = "0.05"
+"""
 
 START = 60.0
 HOST = "127.0.0.1:8731"
@@ -298,3 +331,26 @@ class Shop:
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     monkeypatch.setenv("RETICENT_LEDGER", str(tmp_path / "ledger.sqlite"))
     return Shop(tmp_path / "home", monkeypatch)
+
+
+@pytest.fixture
+def people() -> pl.DataFrame:
+    """Rows of which many are alone with what others know of them."""
+    rows = range(300)
+    return pl.DataFrame(
+        {
+            "name": [f"person {n}" for n in rows],
+            "age": [20 + n * n % 43 for n in rows],
+            "sex": ["fm"[n % 2] for n in rows],
+            "town": [str(1000 + n * 7 % 13) for n in rows],
+            "illness": [("flu", "cold", "asthma", "gout")[n // 3 % 4] for n in rows],
+        }
+    )
+
+
+@pytest.fixture
+def policy(tmp_path: Path, people: pl.DataFrame) -> Path:
+    """A policy for these rows, beside their file."""
+    people.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(TOWN_POLICY)
+    return tmp_path / "policy.toml"

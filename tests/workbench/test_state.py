@@ -11,8 +11,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import reticent as rt
+from reticent.cli.app import app_for
 from reticent.errors import DataError
 from reticent.ledger import Ledger
 from reticent.policy import Policy
@@ -20,58 +22,6 @@ from reticent.workbench.figures import many, percent_text
 from tests.workbench.conftest import HOST, Shop
 
 QUASI = ["age", "sex", "town"]
-POLICY = """
-dataset = "people of the town"
-
-[data]
-source = "people.csv"
-
-[roles]
-identifiers = ["name"]
-quasi = ["age", "sex", "town"]
-sensitive = ["illness"]
-
-[hierarchies.age]
-kind = "intervals"
-widths = [5, 10, 20]
-
-[hierarchies.town]
-kind = "masking"
-digits = 4
-
-[[definition]]
-name = "KAnonymity"
-k = 5
-
-[[definition]]
-name = "DistinctLDiversity"
-l = 2
-
-[method]
-name = "Lattice"
-suppression = "0.05"
-"""
-
-
-@pytest.fixture
-def people() -> pl.DataFrame:
-    rows = range(300)
-    return pl.DataFrame(
-        {
-            "name": [f"person {n}" for n in rows],
-            "age": [20 + n * n % 43 for n in rows],
-            "sex": ["fm"[n % 2] for n in rows],
-            "town": [str(1000 + n * 7 % 13) for n in rows],
-            "illness": [("flu", "cold", "asthma", "gout")[n // 3 % 4] for n in rows],
-        }
-    )
-
-
-@pytest.fixture
-def policy(tmp_path: Path, people: pl.DataFrame) -> Path:
-    people.write_csv(tmp_path / "people.csv")
-    (tmp_path / "policy.toml").write_text(POLICY)
-    return tmp_path / "policy.toml"
 
 
 def test_the_rail_has_the_figures_of_the_public_calls(shop: Shop, policy: Path, people: pl.DataFrame) -> None:
@@ -283,3 +233,77 @@ def test_forgetting_removes_uploads_results_and_releases(shop: Shop, policy: Pat
     with pytest.raises(DataError, match="no such project"):
         shop.client.desk.projects.find(project.id)
     assert (policy.parent / "people.csv").exists(), "a file that was opened where it lies stays"
+
+
+@pytest.mark.parametrize(
+    ("files", "changed"),
+    [
+        ("csv", {}),
+        ("parquet", {}),
+        ("csv", {'name = "DistinctLDiversity"\nl = 2': 'name = "TCloseness"\nt = "0.4"'}),
+        ("parquet", {'sensitive = ["illness"]': 'sensitive = ["illness"]\nnulls = "category"'}),
+        ("csv", {'name = "Lattice"': 'name = "Mondrian"', 'suppression = "0.05"': 'values = "ranges"'}),
+    ],
+    ids=["csv", "parquet", "t-closeness", "missing values", "Mondrian"],
+)
+def test_what_is_published_is_what_the_command_publishes(
+    shop: Shop, policy: Path, people: pl.DataFrame, files: str, changed: dict[str, str]
+) -> None:
+    """Byte for byte; in the certificate all but its time and the ledger, which has one release more."""
+    text = policy.read_text()
+    for before, after in changed.items():
+        assert before in text
+        text = text.replace(before, after)
+    policy.write_text(text)
+    if "nulls" in text:
+        holes = pl.when(pl.col("name").str.ends_with("7")).then(None)
+        people.with_columns(holes.otherwise(pl.col(each)).alias(each) for each in QUASI).write_csv(
+            policy.parent / "people.csv"
+        )
+    project = shop.opened(policy)
+    published(shop, project, files=files)
+    ours = Path(project.releases[0]["path"]) / "public"
+    again, ledger = policy.parent / "again", policy.parent / "other.sqlite"
+    command = ["publish", str(project.policy_path), "-o", str(again), "--ledger", str(ledger)]
+    result = CliRunner().invoke(app_for(command), command)
+    assert result.exit_code == 0, result.output
+    names = sorted(each.name for each in ours.iterdir())
+    assert f"data.{files}" in names
+    assert names == sorted(each.name for each in (again / "public").iterdir())
+    for name in set(names) - {"certificate.json", "STATEMENT.txt"}:
+        assert (ours / name).read_bytes() == (again / "public" / name).read_bytes(), name
+    mine, theirs = (json.loads((each / "certificate.json").read_text()) for each in (ours, again / "public"))
+    assert {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)} <= {"created", "ledger"}
+
+
+def test_an_address_that_asks_for_the_whole_table_gets_a_page_of_it(shop: Shop, policy: Path) -> None:
+    html = shop.part(shop.opened(policy), "rows", start=0, count=1_000_000)
+    assert html.count("person ") == 100
+
+
+MOST_BYTES = 300_000
+"""No answer about a table may be larger, however many rows it has."""
+
+
+@pytest.mark.slow
+def test_no_answer_on_a_large_table_is_large(shop: Shop, shared_data: Path) -> None:
+    project = shop.opened(shared_data / "ihis_synth" / "ihis_synth.parquet")
+    answers = {
+        name: shop.page(project, name) for name in ("data", "columns", "columns/1", "guarantee", "explore", "publish")
+    }
+    answers["rows"] = shop.part(project, "rows", start=1_000_000, count=12)
+    answers["many rows"] = shop.part(project, "rows", start=0, count=1_000_000)
+    for name, page in (
+        ("columns", "columns"),
+        ("exposure", "columns"),
+        ("exposed", "columns"),
+        ("solutions", "explore"),
+        ("candidate", "explore"),
+    ):
+        answers[name] = shop.part(project, name, page)
+    answers["levels"] = shop.part(project, "levels", "columns/1", place=1)
+    answers["many exposed"] = shop.part(project, "exposed", "columns", count=1_000_000)
+    answers["rail"] = shop.client("GET", f"/p/{project.id}/rail?v=1&page=data").text
+    assert "1,193,504" in answers["rail"]
+    assert "verdict" in answers["candidate"]
+    assert {name: len(html.encode()) for name, html in answers.items() if len(html.encode()) > MOST_BYTES} == {}
