@@ -372,3 +372,12 @@ def test_the_steward_is_told_what_only_its_neighbours_call_sensitive() -> None:
         for note in many.notes
     )
     assert not any(note.startswith("Only neighbouring columns") for note in propose(_people(**ill)).notes)
+
+
+def test_rows_that_a_column_named_after_people_numbers_are_people_although_a_serial_repeats() -> None:
+    serial = pl.Series("finalSerialId", [100 + n // 15 for n in range(ROWS)])
+    numbered = _people(income=[100, 200, 300]).with_columns(serial, person_id=pl.int_range(5000, 5000 + ROWS))
+    found = propose(numbered)
+    assert (found.key, found.unit) == ("person_id", None)
+    without = propose(numbered.drop("person_id"))
+    assert (without.key, without.unit) == ("finalSerialId", "person")

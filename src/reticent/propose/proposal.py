@@ -308,12 +308,18 @@ def _is_weight(column: ColumnProfile) -> bool:
 
 
 def _person_key(columns: Sequence[ColumnProposal]) -> ColumnProposal | None:
-    """Return the column that identifies people: among those that repeat, the one with most values; else one that is unique in every row."""
+    """Return the column that identifies people: among those that repeat, the one with most values; else one that is unique in every row.
+
+    A unique column named after people, as person_id is, comes before repeating ones that are not: each row is then another person.
+    """
     keys = [column for column in columns if _numbers_people(column) and not column.profile.nulls]
     repeated = [column for column in keys if 2 * _K <= column.profile.distinct < column.profile.rows]
     unique = [column for column in keys if column.profile.distinct == column.profile.rows]
+    if any(map(_named_after_people, unique)) and not any(map(_named_after_people, repeated)):
+        repeated = []
     # Without a key, the people of a table are counted by an identifier that repeats.
     repeating = [column for column in columns if _repeats(column) and column.profile.distinct >= 2 * _K]
+    unique.sort(key=lambda column: not _named_after_people(column))
     candidates = repeated or unique[:1] or [column for column in repeating if not _numbers_others(column)]
     return max(candidates, key=lambda column: column.profile.distinct, default=None)
 
@@ -343,11 +349,16 @@ def _numbers_others(column: ColumnProposal) -> bool:
     return bool(_OF_OTHERS & set(words_of(column.name)))
 
 
+def _named_after_people(column: ColumnProposal) -> bool:
+    """True if the name indicates that people are numbered."""
+    return bool(_OF_PEOPLE & set(words_of(column.name)))
+
+
 def _numbers_people(column: ColumnProposal) -> bool:
     """True if a column looks like person numbers: not names, which several people share, and not numbers of schools, firms or visits."""
     if column.role != "identifier" or _numbers_others(column):
         return False
-    named = meaning_in(column.profile) == "key" or bool(_OF_PEOPLE & set(words_of(column.name)))
+    named = meaning_in(column.profile) == "key" or _named_after_people(column)
     return named or _waves(column.profile) > 1 or column.reason.startswith("its values identify people")
 
 
