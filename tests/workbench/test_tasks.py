@@ -318,3 +318,53 @@ def test_a_method_that_is_added_to_the_registry_is_tried(
     found = {each["name"]: each for each in explore.methods(Told(), str(folder), policy)["methods"]}  # type: ignore[arg-type]
     assert found["Another"]["problem"] is None
     assert found["Another"]["loss"] == found["Mondrian"]["loss"]
+
+
+def test_a_histogram_names_the_values_that_it_holds() -> None:
+    months = columns.bins_of(pl.Series(list(range(1, 13)) * 20), "integer")
+    assert months["ends"] == ["1", "12"]
+    assert months["labels"] == [str(month) for month in range(1, 13)]
+    tailed = pl.Series([*range(100)] * 10 + [90_000, -5])
+    found = columns.bins_of(tailed, "integer")
+    first, last = found["ends"]
+    assert first.endswith(" or less")
+    assert last.endswith(" or more")
+    assert sum(found["counts"]) == len(tailed)
+    assert columns.bins_of(pl.Series(list(range(1974, 2019))), "integer")["ends"] == ["1974", "2018"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12.300000000001, "12.3"), (1234567.5, "1234567.5"), (0.000123456789, "0.000123457"), (0.0, "0")],
+)
+def test_fractions_are_shown_short_and_without_an_exponent(value: float, text: str) -> None:
+    assert data.cell_text(value) == text
+
+
+def test_labels_of_long_fractions_are_shortened_and_others_kept() -> None:
+    assert [data.label_text(each) for each in ("0.30000000000000004", "[1.25, 3)", "80331", "1.5")] == [
+        "0.3",
+        "[1.25, 3)",
+        "80331",
+        "1.5",
+    ]
+
+
+def test_people_in_groups_add_up_to_everybody_although_they_have_several_rows(tmp_path: Path) -> None:
+    rows = [f"P{n // 3},{20 + n // 3 % 4 * 10},{('flu', 'cold', 'gout')[n % 3]}" for n in range(180)]
+    (tmp_path / "visits.csv").write_text("patient_id,age,illness\n" + "\n".join(rows))
+    text = str(data.look(Told(), str(tmp_path), "visits.csv", {})["text"])  # type: ignore[arg-type]
+    found = explore.candidate(Told(), str(tmp_path), text)  # type: ignore[arg-type]
+    assert sum(each["people"] for each in found["sizes"]) == 60
+    exposure = columns.exposure(Told(), str(tmp_path), text)  # type: ignore[arg-type]
+    assert exposure["several_rows"]
+
+
+def test_what_one_definition_leaves_open_and_another_rules_out_does_not_remain(folder: Path, policy: str) -> None:
+    found = explore.candidate(Told(), str(folder), policy)  # type: ignore[arg-type]
+    assert {each["name"] for each in Policy.parse(policy, "policy", folder).sections.definition} >= {
+        "KAnonymity",
+        "DistinctLDiversity",
+    }
+    assert found["not_covered"]
+    assert not any("all matching records share" in each for each in found["not_covered"])

@@ -99,6 +99,13 @@ class Preview(ShownAsCard):
         return tuple(covers(*each) for each in promised_by(side.certificate, side.manifest))
 
     @property
+    def not_covered(self) -> tuple[str, ...]:
+        """Sentences that state what the claims together leave open; what one claim leaves open and another rules out is not among them."""
+        side = self._made.side
+        claims = promised_by(side.certificate, side.manifest)
+        return tuple(dict.fromkeys(each.definition.not_covered(each.scope) for each in claims))
+
+    @property
     def rows(self) -> int:
         """Number of rows that would be published."""
         return self._made.side.height
@@ -213,6 +220,11 @@ class MechanismPreview(ShownAsCard):
     def sentences(self) -> tuple[str, ...]:
         """Sentences that state the certified guarantee, one per claim."""
         return tuple(part.meaning() for part in self.definition.parts())
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """Sentences that state what each claim leaves open."""
+        return tuple(dict.fromkeys(part.not_covered() for part in self.definition.parts()))
 
     @property
     def frame(self) -> pl.DataFrame:

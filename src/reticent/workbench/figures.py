@@ -45,21 +45,21 @@ def distribution(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
 
 
 def _bins(chart: Mapping[str, Any], label: str) -> Markup:
-    counts, labels = chart["counts"], chart["labels"]
+    counts, labels, (first, last) = chart["counts"], chart["labels"], chart["ends"]
     width, height, top = 300.0, 84.0, max([*counts, 1])
     step = width / len(counts)
     bars = []
     for place, count in enumerate(counts):
         high = (height - 2) * count / top
-        tip = f"{labels[place]} to {labels[place + 1]}: {count:,}"
+        tip = f"{labels[place]}: {count:,}"
         bars.append(
             f'<rect class="bar" x="{place * step + 0.6:.1f}" y="{height - high:.1f}" width="{max(step - 1.2, 0.8):.1f}" '
             f'height="{high:.1f}" rx="1"><title>{escape(tip)}</title></rect>'
         )
     axis = (
         f'<line class="axis" x1="0" x2="{width}" y1="{height}" y2="{height}"/>'
-        f'<text class="tick" x="0" y="{height + 14}">{escape(labels[0])}</text>'
-        f'<text class="tick" x="{width}" y="{height + 14}" text-anchor="end">{escape(labels[-1])}</text>'
+        f'<text class="tick" x="0" y="{height + 14}">{escape(first)}</text>'
+        f'<text class="tick" x="{width}" y="{height + 14}" text-anchor="end">{escape(last)}</text>'
     )
     return _svg(width, height + 18, "".join(bars) + axis, f"Distribution of {label}", "chart")
 

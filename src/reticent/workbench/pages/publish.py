@@ -24,21 +24,19 @@ from reticent.workbench import edits
 from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
 from reticent.workbench.pages.explore import MADE
-from reticent.workbench.pages.guarantee import sentences
 from reticent.workbench.project import Project
 from reticent.workbench.scripts import command_for, script_for
 
 FILES = ("csv", "parquet", "xlsx", "sav", "dta", "xpt")
 _DOWNLOADS = {"policy.toml": "text/plain", "publish.py": "text/x-python", "release.zip": "application/zip"}
 _LARGEST_DROPPED = 2_000
+_STATUS_WORDS = {"reserved": "being written", "given out": "released"}
+"""What the ledger calls the states of a release, in words of the page."""
 
 
 def add(app: FastAPI, desk: Desk) -> None:
     """Add the routes of the page."""
-    desk.add_part(
-        PagePart("words", "candidate", MADE, "search", "Judging the candidate"),
-        lambda view, found, asked: {"uncovered": list(dict.fromkeys(each["open"] for each in sentences(view)))},
-    )
+    desk.add_part(PagePart("words", "candidate", MADE, "search", "Judging the candidate"))
 
     @app.get("/p/{number}/v/{version}/publish")
     async def publish(number: str, version: int) -> Response:
@@ -205,6 +203,7 @@ def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
         "sign": ", ".join([sign] if isinstance(sign, str) else sign),
         "output": _new_name(view.project.releases),
         "files": FILES,
+        "status_words": _STATUS_WORDS,
         "publishing": view.project.fact("publishing"),
         "releases": [_shown(desk, view.project, place) for place in reversed(range(len(view.project.releases)))],
         "command": command_for(view),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 from reticent.engine import count_table
 from reticent.propose import ColumnProfile, exposures, profile, risk_views
 from reticent.table import BoundHierarchy, Level, hierarchy_from
-from reticent.workbench.tasks.data import cell_text
+from reticent.workbench.tasks.data import cell_text, label_text
 from reticent.workbench.tasks.opened import frame_of, table_of
 from reticent.workbench.worker import Reporter
 
@@ -22,6 +23,7 @@ _MOST_LABELS = 60
 _SETS = 12
 _EDITABLE = 1000
 _MOST_EXPOSED = 50
+_GROUPED = 10_000
 
 
 def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
@@ -79,12 +81,34 @@ def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
     else:
         edges = np.linspace(low, high if high > low else low + 1, count + 1)
     held = np.histogram(np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
+    lowest, highest = float(values.min()), float(values.max())
+    ends = (
+        f"{_edge(low, kind)} or less" if lowest < low else _edge(low, kind),
+        f"{_edge(high, kind)} or more" if highest > high else _edge(highest, kind),
+    )
     return {
         "kind": "bins",
         "edges": [float(each) for each in edges],
-        "labels": [_edge(each, kind) for each in edges],
+        "labels": _bin_labels(edges, whole, kind, *ends),
+        "ends": list(ends),
         "counts": [int(each) for each in held],
     }
+
+
+def _bin_labels(edges: _Array, whole: bool, kind: str, first: str, last: str) -> list[str]:
+    """Return the values that each bin holds, in words: ``5 to 8``; outliers count in the first and the last bin."""
+    pairs = pairwise(edges)
+    labels = [
+        _edge(low, kind)
+        if whole and high - low == 1
+        else f"{_edge(low, kind)} to {_edge(high - 1 if whole else high, kind)}"
+        for low, high in pairs
+    ]
+    if first.endswith(" or less"):
+        labels[0] = f"{_edge(edges[1] - 1 if whole else edges[1], kind)} or less"
+    if last.endswith(" or more"):
+        labels[-1] = f"{_edge(edges[-2], kind)} or more"
+    return labels
 
 
 def _edge(value: float, kind: str) -> str:
@@ -92,7 +116,10 @@ def _edge(value: float, kind: str) -> str:
         return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(value)))
     if kind == "timestamp":
         return str(datetime.datetime.fromtimestamp(value / 1000, datetime.UTC).date())
-    return f"{value:,.0f}" if kind == "integer" or abs(value) >= 1000 else f"{value:.4g}"
+    if abs(value) < _GROUPED:
+        # Years and codes read better without separators.
+        return f"{value:.0f}" if kind == "integer" else f"{value:.4g}"
+    return f"{value:,.0f}"
 
 
 def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
@@ -110,7 +137,7 @@ def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
     risks = risk_views(table, _SETS, context=context)
     return {
         "rows": table.rows,
-        "counts": "people" if table.several_rows else "rows",
+        "several_rows": bool(table.several_rows),
         "sets": [
             {
                 "columns": list(each.columns),
@@ -154,7 +181,12 @@ def exposed(reporter: Reporter, folder: str, policy: str, count: int = 8, stamp:
             {
                 "columns": list(each.columns),
                 "groups": [
-                    {"quasi": one.quasi, "people": one.people, "histogram": one.histogram} for one in each.exposed
+                    {
+                        "quasi": {name: label_text(label) for name, label in one.quasi.items()},
+                        "people": one.people,
+                        "histogram": [[label_text(label), times] for label, times in one.histogram.items()],
+                    }
+                    for one in each.exposed
                 ],
             }
             for each in exposures(table, (), min(count, _MOST_EXPOSED), context=reporter.context())
@@ -222,7 +254,7 @@ def _level(number: int, level: Level, leaf: _Array, others: _Array, count: int, 
         "level": number,
         "size": len(used),
         "combinations": len(np.unique(level.parts[leaf].astype(np.int64) * count + others)),
-        "values": [{"label": str(level.labels[int(each)]), "rows": int(rows[each])} for each in order],
+        "values": [{"label": label_text(str(level.labels[int(each)])), "rows": int(rows[each])} for each in order],
         "more": len(used) - len(order),
     }
 

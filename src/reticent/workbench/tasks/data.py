@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from reticent.workbench.worker import Reporter
 _CELL = 120
 _MOST_ROWS = 100
 """A large table never crosses the wire, whatever an address asks for."""
+_LONG_FRACTION = re.compile(r"-?\d+\.\d{5,}")
 
 
 def look(
@@ -44,7 +48,7 @@ def _inspected(
     reporter: Reporter, folder: str, location: str, options: Mapping[str, Any], template: str | None, *, prices: bool
 ) -> dict[str, Any]:
     home = Path(folder)
-    address = location if "://" in location or location.startswith("env:") else str(home / location)
+    address = location if "://" in location or location.startswith("env:") else os.path.normpath(home / location)
     found = inspect(
         address, output=home / "policy.toml", **options, template=template, prices=prices, context=reporter.context()
     )
@@ -93,8 +97,19 @@ def cell_text(value: Any) -> str | None:
     """Format a cell for display; long text is truncated, a missing value is None."""
     if value is None:
         return None
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = number_text(value) if isinstance(value, float) else str(value)
     return text if len(text) <= _CELL else text[:_CELL] + " …"
+
+
+def number_text(value: float) -> str:
+    """Format a fraction with six significant digits, or with all digits before the decimal point and one after it."""
+    whole_digits = math.floor(math.log10(abs(value))) + 1 if value and math.isfinite(value) else 0
+    return f"{value:.{min(max(whole_digits + 1, 6), 15)}g}"
+
+
+def label_text(label: str) -> str:
+    """Shorten the label of a single fraction, such as ``12.300000000001``, for display."""
+    return number_text(float(label)) if _LONG_FRACTION.fullmatch(label) else label
 
 
 def type_name(dtype: Any) -> str:

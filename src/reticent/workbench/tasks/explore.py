@@ -20,7 +20,7 @@ from reticent.policy import Policy
 from reticent.registry import METHODS, load
 from reticent.release import Cheapest, default_method, method_from
 from reticent.reports import MechanismPreview, Preview, compare, preview
-from reticent.table import Table
+from reticent.table import NULL_LABEL, Table
 from reticent.utility import WorkloadError, utility_of
 from reticent.workbench.tasks.data import cell_text
 from reticent.workbench.tasks.opened import policy_of, table_of
@@ -127,6 +127,7 @@ def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]
         "verdict": made.headline.title,
         "reasons": list(made.headline.reasons),
         "sentences": list(made.sentences),
+        "not_covered": list(made.not_covered),
         "rows": made.rows,
         "of": table.rows,
         "suppressed": made.suppressed,
@@ -239,8 +240,10 @@ def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
         if not kept[number]:
             after.append(None)
             continue
-        shown = labels.row(int(places[number]), named=True)
-        after.append([cell_text(shown.get(name, row[name])) for name in columns])
+        shown = {**row, **labels.row(int(places[number]), named=True)}
+        after.append(
+            [None if row[name] is None and shown[name] == NULL_LABEL else cell_text(shown[name]) for name in columns]
+        )
     roles = [
         "quasi" if name in table.quasi else "sensitive" if name in table.sensitive else "declared" for name in columns
     ]
