@@ -25,7 +25,7 @@ def test_candidates_are_pinned_compared_and_used(page: Any, bench: Bench) -> Non
     page.wait_for_selector(".pin >> nth=0")
     page.click("#tab-list")
     page.click("#view-list a:has-text('Look') >> nth=1")
-    page.wait_for_selector("text=A candidate that you look at")
+    page.wait_for_selector("text=Another candidate than the policy’s")
     page.wait_for_selector("#candidate .verdict")
     page.click("#candidate button:has-text('Pin')")
     page.wait_for_selector(".pin >> nth=1")

@@ -10,8 +10,12 @@ import polars as pl
 import pytest
 
 import reticent as rt
+from reticent.errors import DataError
 from reticent.io import source
+from reticent.workbench.definition_words import guarantees_words
 from reticent.workbench.pages import start
+from reticent.workbench.pages.data import page_words
+from reticent.workbench.pages.guarantee import FIRST_VALUES, first_meaning
 from reticent.workbench.project import Project, Projects
 from tests.workbench.conftest import HOST
 
@@ -107,3 +111,31 @@ def test_recent_projects_are_listed_by_name(client: Any, tmp_path: Path, people:
     listed = client("GET", "/").text
     assert "Patients &lt;2026&gt;" in listed
     assert f"/p/{project.id}" in listed
+
+
+def test_a_file_that_cannot_be_read_is_explained_by_the_fields_of_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_text("age,age\n" + "1,2\n" * 20)
+    with pytest.raises(DataError) as told:
+        rt.read(path)
+    words = page_words(str(told.value), tmp_path)
+    assert "enter 1 as “Lines above the table”" in words
+    assert "choose “a row” as “First line” below" in words
+    assert "--no-header" not in words
+
+
+def test_equal_guarantees_of_several_columns_share_a_line() -> None:
+    alike = [{"name": "DistinctLDiversity", "l": 2, "column": name} for name in ("illness", "income")]
+    lines = guarantees_words([{"name": "KAnonymity", "k": 5}, *alike, {**alike[0], "l": 3}])
+    assert [each.replace("\u00a0", " ") for each in lines] == [
+        "k-anonymity, k = 5",
+        "distinct l-diversity of illness and income, l = 2",
+        "distinct l-diversity of illness, l = 3",
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST_VALUES if name != "InTurn"])
+def test_every_guarantee_that_can_be_added_says_what_it_promises_at_first(name: str) -> None:
+    words = first_meaning(name)
+    assert all(f"{parameter} = {value}" in words for parameter, value in FIRST_VALUES[name].items())
+    assert ": an attacker " in words

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+
+from reticent.workbench.figures import columns_words
 
 _PARAMETERS = {
     "k": "Matching records, at least (k)",
@@ -56,6 +59,22 @@ def guarantee_words(definition: Mapping[str, Any]) -> str:
     about = f" of {definition['column']}" if definition.get("column") else ""
     given = "".join(f", {name}\u00a0=\u00a0{value}" for name, value in shown.items())
     return f"{model_name(str(definition.get('name')))}{about}{given}"
+
+
+def guarantees_words(definitions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Describe several definitions; those that differ only in their column share a line."""
+    columns_by_rest: dict[str, list[str]] = {}
+    first_by_rest: dict[str, Mapping[str, Any]] = {}
+    for each in definitions:
+        rest = json.dumps(
+            {name: value for name, value in each.items() if name != "column"}, sort_keys=True, default=str
+        )
+        first_by_rest.setdefault(rest, each)
+        columns_by_rest.setdefault(rest, []).extend([str(each["column"])] if each.get("column") else [])
+    return [
+        guarantee_words({**first, "column": columns_words(columns_by_rest[rest])})
+        for rest, first in first_by_rest.items()
+    ]
 
 
 def parameter_words(name: str, parameter: str) -> str:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from reticent.workbench import edits
-from reticent.workbench.definition_words import guarantee_words
+from reticent.workbench.definition_words import guarantees_words
 from reticent.workbench.desk import Desk, ProjectView
 from reticent.workbench.pages.data import FIRST_ROWS
 from reticent.workbench.pages.publish import history_of, record_release, release_words
@@ -23,7 +23,7 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
     roles = edits.roles_of(content)
     drawn: dict[str, Any] = {
         "roles": {name: len(columns) for name, columns in roles.items() if columns},
-        "guarantee": [guarantee_words(each) for each in edits.definitions_of(content)],
+        "guarantee": guarantees_words(edits.definitions_of(content)),
         "method": content.get("method", {}).get("name"),
         "dataset": content.get("dataset"),
         "undo": view.project.can_undo,

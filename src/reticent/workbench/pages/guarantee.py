@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -15,6 +16,9 @@ from reticent.workbench.definition_words import choice_words, guarantee_words, m
 from reticent.workbench.desk import Desk, PagePart, ProjectView
 from reticent.workbench.pages.columns import TABLE
 from reticent.workbench.pages.start import begin_look
+
+if TYPE_CHECKING:
+    from reticent.belief import Advice
 
 JUDGED = (*TABLE, "definition", "method")
 """Policy sections that a search depends on."""
@@ -255,10 +259,27 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
             "leaves": each.leaves,
             "covers": list(each.covers),
             "chosen": each.definition in chosen,
-            "simple": each.available and each.definition in FIRST_VALUES and each.definition != "InTurn",
+            "simple": is_simple(each),
+            "meaning": first_meaning(str(each.definition)) if is_simple(each) else "",
         }
         for each in advise(concerns, chosen)  # type: ignore[arg-type]  # names of concerns are checked
     ]
+
+
+def is_simple(advice: Advice) -> bool:
+    """True if the page can add the definition with initial parameters."""
+    return advice.available and advice.definition in FIRST_VALUES and advice.definition != "InTurn"
+
+
+@cache
+def first_meaning(name: str) -> str:
+    """Return what a definition with its initial parameters promises, in a short sentence that names no column."""
+    from reticent.definitions import GENERAL, definition_from
+
+    known = f" who knows {GENERAL.known()}, and that the person is in the table,"
+    sentence = definition_from(name, FIRST_VALUES[name]).meaning(GENERAL).replace(known, "")
+    values = ", ".join(f"{parameter} = {value}" for parameter, value in FIRST_VALUES[name].items())
+    return f"With {values}: {sentence[0].lower()}{sentence[1:]}"
 
 
 def _uncovered(view: ProjectView) -> list[str]:
