@@ -17,7 +17,7 @@ from reticent.cli.app import app
 from reticent.policy import Inspection, Policy, inspect
 from reticent.propose import afford, prices, propose
 from reticent.propose.column_selection import LeftOut
-from reticent.propose.tradeoff import OTHER_DOORS, announced_losses, without_computed
+from reticent.propose.tradeoff import OTHER_DOORS, announced_losses, unpriced, without_computed
 from reticent.registry import DEFINITIONS, METHODS
 from reticent.utility import utility_of
 
@@ -278,6 +278,17 @@ def test_a_sensitive_column_that_anybody_computes_is_not_published() -> None:
     kept, computed = without_computed(priced, ["age", "sex"], promised)
     assert kept == promised[:1]
     assert "3 times 'age' plus 7" in computed["hiv"].how
+
+
+def test_a_first_proposal_does_not_publish_what_anybody_computes() -> None:
+    found = propose(people(300, hiv=lambda draw: draw.randrange(2)))
+    assert {each.name: each.role for each in found.columns}["hiv"] == "sensitive"
+    ages = pl.Series([20 + number % 40 for number in range(300)])
+    first = unpriced(found, people(300).with_columns(age=ages, hiv=3 * ages + 7)).proposal
+    hiv = next(each for each in first.columns if each.name == "hiv")
+    assert hiv.role is None
+    assert "3 times 'age' plus 7" in hiv.reason
+    assert all(part.get("column") != "hiv" for part in first.definition)
 
 
 def test_few_values_under_the_name_of_an_identifier_tell_nobody_apart() -> None:

@@ -89,7 +89,7 @@ def afford(
 
 def unpriced(proposal: Proposal, frame: pl.DataFrame) -> Tradeoff:
     """Return the proposal before anything was drafted: the minimum guarantee of each sensitive column, which is also
-    the starting point of :func:`afford`.
+    the starting point of :func:`afford`. Sensitive columns that can be computed from the others are not published.
 
     Publishing chooses the cheapest of the fast methods if the columns are few, with up to 5 % of the records
     suppressed; otherwise local recoding.
@@ -98,9 +98,16 @@ def unpriced(proposal: Proposal, frame: pl.DataFrame) -> Tradeoff:
     if proposal.refusal is not None or not quasi_count:
         return Tradeoff(proposal, {}, (), None)
     floors = {name: each.floors[0] for name, each in column_guarantees(proposal.columns, frame).items()}
-    minimum = [floors[column.name] for column in proposal.columns if column.name in floors]
+    promised = (proposal.definition[0], *(floors[column.name] for column in proposal.columns if column.name in floors))
+    quasi = [column.name for column in proposal.columns if column.role == "quasi"]
+    try:
+        promised, computed_columns = without_computed(Pricing(proposal, frame, Context()), quasi, promised)
+    except ReticentError:
+        # A draft of this proposal fails, too, and says why.
+        computed_columns = {}
+    columns = _without_role(proposal.columns, _computed_reasons(computed_columns))
     method = {"suppression": "0.05"} if quasi_count <= _SEARCHED_COLUMNS else {"name": LOCAL[0], **LOCAL[1]}
-    return Tradeoff(replace(proposal, definition=(proposal.definition[0], *minimum)), method, (), None)
+    return Tradeoff(replace(proposal, columns=columns, definition=promised), method, (), None)
 
 
 def _afforded(
@@ -220,10 +227,20 @@ def _published(
     columns: Sequence[ColumnProposal], selection: ColumnSelection, computed: Mapping[str, ColumnRelation]
 ) -> tuple[ColumnProposal, ...]:
     """Return the columns; dropped ones without a role, with their cost or with what they can be computed from."""
-    reasons = {each.column: each.words for each in selection.left_out}
-    reasons |= {
+    return _without_role(
+        columns, {each.column: each.words for each in selection.left_out} | _computed_reasons(computed)
+    )
+
+
+def _computed_reasons(computed: Mapping[str, ColumnRelation]) -> dict[str, str]:
+    """Return why columns that can be computed from published ones are not published."""
+    return {
         name: f"{relation.how}, so it cannot be protected if these are published" for name, relation in computed.items()
     }
+
+
+def _without_role(columns: Sequence[ColumnProposal], reasons: Mapping[str, str]) -> tuple[ColumnProposal, ...]:
+    """Return the columns; those with a reason have no role."""
     return tuple(
         replace(column, role=None, reason=reasons[column.name], hierarchy=None, levels=1, coarsen=None)
         if column.name in reasons
