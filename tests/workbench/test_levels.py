@@ -115,3 +115,11 @@ def test_order_weight_and_limits_go_into_the_policy(page: Any, bench: Bench) -> 
     assert found["values"][1] == first
     assert found["min_level"] == 1
     assert found["weight"] == 3
+
+
+@pytest.mark.parametrize(("place", "kind"), [(0, "masking"), (1, "priority")])
+def test_a_kind_of_levels_begins_with_levels_that_fit(page: Any, place: int, kind: str) -> None:
+    edited(page, place, kind)
+    page.wait_for_timeout(600)
+    page.wait_for_selector("#levels-effect .ladder, #levels-effect .failed")
+    assert page.locator("#levels-effect .failed").count() == 0, page.inner_text("#levels-effect")

@@ -227,7 +227,7 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
         (lambda: Hierarchy.masking(digits=0), "masking: digits must be at least 1, but it is 0."),
         (
             lambda: Hierarchy.masking(digits=5, keep=[]),
-            "masking: keep must be descending, below 5 and at least 0, but it is [].",
+            "masking: keep must begin with the 5 characters of a code and descend to at least 0, but it is [].",
         ),
         (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must be descending"),
         (lambda: Hierarchy.dates(levels=["eon"]), "dates: 'eon' is not one of hour, day, week, month,"),

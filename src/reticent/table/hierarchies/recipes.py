@@ -124,7 +124,7 @@ class Masking(Hierarchy):
         lengths = [whole(length, "masking: keep", low=0) for length in self.kept]
         if lengths != sorted(set(lengths), reverse=True) or not lengths or lengths[0] != self.digits:
             raise PolicyError(
-                f"masking: keep must be descending, below {self.digits} and at least 0, but it is {lengths}.",
+                f"masking: keep must begin with the {self.digits} characters of a code and descend to at least 0, but it is {lengths}.",
                 setting=("keep",),
             )
 

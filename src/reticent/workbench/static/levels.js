@@ -66,13 +66,13 @@
       if (kind === "cuts") return { borders: this.borders(own.levels, low, high), domain: own.domain };
       if (kind === "masking") {
         const longest = Math.max(...this.start.values.map((one) => String(one.value ?? "").length), 1);
-        return { digits: own.digits || longest, keep: own.keep || Array.from({ length: longest - 1 }, (_, place) => longest - 1 - place), domain: own.domain };
+        return { digits: own.digits || longest, keep: own.keep || Array.from({ length: longest }, (_, place) => longest - place), domain: own.domain };
       }
       if (kind === "dates") return { levels: own.levels || ["month", "quarter", "year"], domain: own.domain, timezone: own.timezone };
       if (kind === "order") return { sizes: own.sizes || [2, 4], values: own.values || this.start.values.map((one) => one.value), labels: own.labels, from_data: own.values ? own.from_data : true };
       if (kind === "priority") {
         const sorted = [...this.start.values].sort((one, other) => other.rows - one.rows).map((one) => one.value);
-        return { keep: own.keep || [Math.min(5, sorted.length)], values: own.values || sorted, other: own.other || "Other", from_data: own.values ? own.from_data : true };
+        return { keep: own.keep || [Math.max(1, Math.min(5, sorted.length - 1))], values: own.values || sorted, other: own.other || "Other", from_data: own.values ? own.from_data : true };
       }
       if (kind === "taxonomy") return { tree: this.tree(), from_data: own.kind ? own.from_data : true };
       return {};
@@ -180,9 +180,13 @@
     }
 
     draw_masking() {
-      return make("div", { class: "fields" },
-        this.field("Characters of a code", this.state.digits, (text) => { this.state.digits = Number(text) || 1; }, { type: "number", min: 1 }),
-        this.field("How many stay, level by level", this.state.keep.join(", "), (text) => { this.state.keep = numbers(text); }));
+      const keep = this.field("How many stay, level by level; first all of them", this.state.keep.join(", "), (text) => { this.state.keep = numbers(text); });
+      const digits = this.field("Characters of a code", this.state.digits, (text) => {
+        this.state.digits = Number(text) || 1;
+        this.state.keep = [this.state.digits, ...this.state.keep.filter((one) => one < this.state.digits)];
+        keep.querySelector("input").value = this.state.keep.join(", ");
+      }, { type: "number", min: 1 });
+      return make("div", { class: "fields" }, digits, keep);
     }
 
     draw_dates() {
