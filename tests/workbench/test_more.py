@@ -76,7 +76,7 @@ def test_a_series_is_rehearsed(page: Any) -> None:
     page.goto(versioned(page, "columns"))
     page.wait_for_selector(".column-card")
     page.click("#column-0 summary")
-    page.click("#column-0 button:has-text('people (key)')")
+    page.click("#column-0 button:has-text('Number of the person')")
     page.wait_for_url("**/v/2/columns")
     assert "counterfeit" in answered(page, "series", releases=3, domain=", ".join(DOMAIN)).lower()
 

@@ -15,6 +15,7 @@ from reticent.errors import DataError, PolicyError
 from reticent.workbench import edits
 from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
+from reticent.workbench.pages.data import FIRST_ROWS
 from reticent.workbench.pages.explore import MADE
 
 
@@ -31,6 +32,8 @@ class FormField:
     high: float = 1
     step: float = 1
     needed: bool = True
+    example: str = ""
+    """Shown in the empty field."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,12 @@ VERTICALS: tuple[Vertical, ...] = (
             FormField("leave", "Share of people who leave each time", "slider", 0.05, high=0.5, step=0.01),
             FormField("arrive", "Share of people who arrive", "slider", 0.05, high=0.5, step=0.01),
             FormField("change", "Share of people whose value changes", "slider", 0.05, high=0.5, step=0.01),
+            FormField("column", "Sensitive column", "column"),
             FormField(
-                "domain", "Every sensitive value that can ever occur, from public knowledge, with commas", "long"
+                "domain",
+                "Every sensitive value that can ever occur, from public knowledge, with commas (empty: for this rehearsal, those that occur now)",
+                "long",
+                needed=False,
             ),
         ),
         about_table=True,
@@ -80,7 +87,10 @@ VERTICALS: tuple[Vertical, ...] = (
         "The next release of a history",
         "Compare a new snapshot with the last release, person by person, before it is published.",
         "series_next",
-        (FormField("history", "Folder of the history"), FormField("data", "File of the new snapshot")),
+        (
+            FormField("history", "Folder of the history", example="/path/of/a/history"),
+            FormField("data", "File of the new snapshot", example="/path/of/february.csv"),
+        ),
         first="Look first",
         acts="Publish the next release",
     ),
@@ -169,7 +179,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "what_if",
         (
             FormField("know", "Facts, such as P0001=flu or P0001=flu -> P0002=flu", "long", needed=False),
-            FormField("ask", "Asked, such as P0002=flu"),
+            FormField("ask", "Asked, such as P0002=flu", example="P0002=flu"),
             FormField("column", "Sensitive column", "column"),
         ),
         about_table=True,
@@ -190,7 +200,10 @@ VERTICALS: tuple[Vertical, ...] = (
         "Audited SQL",
         "Ask an audited table. Refusals are the same whatever the protected values are.",
         "audited_question",
-        (FormField("path", "Policy of the audited table (audit.toml)"), FormField("sql", "Question", "long")),
+        (
+            FormField("path", "Policy of the audited table (audit.toml)", example="/path/of/audit.toml"),
+            FormField("sql", "Question", "long", example="SELECT AVG(salary) FROM staff WHERE department = 'sales'"),
+        ),
         first="Look first",
         acts="Ask, and put it on record",
     ),
@@ -200,7 +213,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "Whose values do all answered questions together disclose?",
         "log_check",
         (
-            FormField("path", "The log, one JSON object per line"),
+            FormField("path", "The log, one JSON object per line", example="/path/of/answers.jsonl"),
             FormField("lower", "Public lower bound of all values", needed=False),
             FormField("upper", "Public upper bound", needed=False),
         ),
@@ -211,7 +224,7 @@ VERTICALS: tuple[Vertical, ...] = (
         "Run the adversaries against a release folder, against an unprotected file, or against synthetic rows from any tool.",
         "file_attack",
         (
-            FormField("path", "A release folder, a policy, or a file"),
+            FormField("path", "A release folder, a policy, or a file", example="/path/of/a/release"),
             FormField("original", "For synthetic rows: the file of the original rows", needed=False),
             FormField("quasi", "Columns that an attacker knows (empty: as proposed)", needed=False),
             FormField("sensitive", "Columns to guess", needed=False),
@@ -236,7 +249,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             view,
             vertical=_named(name),
             sensitive=edits.roles_of(view.content)["sensitive"],
-            filled={"domain": public_values(view.content)} if name == "choose" else {},
+            filled=_filled(desk, view, name),
         )
 
     @app.post("/p/{number}/v/{version}/more/{name}")
@@ -258,6 +271,33 @@ def add(app: FastAPI, desk: Desk) -> None:
         if job is None:
             raise DataError("This result belongs to an earlier run of the workbench. Submit the form again.")
         return await _shown(desk, ProjectView(project, project.head, "more"), job)
+
+
+def _filled(desk: Desk, view: ProjectView, name: str) -> dict[str, str]:
+    """Return what the fields of a page contain at first, about this project: facts about two people, or what it published last."""
+    if name == "choose":
+        return {"domain": public_values(view.content)}
+    if name == "attack":
+        released = [str(each["path"]) for each in view.project.releases]
+        source = view.project.source
+        return {"path": released[-1] if released else source if source.startswith("/") else ""}
+    first_rows = desk.peek(view, "rows", FIRST_ROWS) if name == "what-if" and view.version else None
+    return {} if first_rows is None or first_rows.state != "done" else _first_facts(view.content, first_rows.result)
+
+
+def _first_facts(content: Mapping[str, Any], page: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first sensitive value of the first person as a fact, and that of the second as the question; none without a key."""
+    names = [each["name"] for each in page["columns"]]
+    key, sensitive = content.get("roles", {}).get("key"), edits.roles_of(content)["sensitive"]
+    if key not in names or not sensitive or sensitive[0] not in names:
+        return {}
+    value_by_person: dict[str, str] = {}
+    for row in page["rows"]:
+        person, value = row[names.index(key)], row[names.index(sensitive[0])]
+        if person is not None and value is not None:
+            value_by_person.setdefault(person, value)
+    facts = [f"{person}={value}" for person, value in value_by_person.items()]
+    return {"know": facts[0], "ask": facts[1]} if len(facts) > 1 else {}
 
 
 def public_values(content: Mapping[str, Any]) -> str:

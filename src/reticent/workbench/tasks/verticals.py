@@ -11,7 +11,7 @@ from typing import Any
 import reticent as rt
 from reticent.base.cards import Card, CardTable, Tone
 from reticent.definitions import Method, is_random
-from reticent.errors import PolicyError
+from reticent.errors import DataError, PolicyError
 from reticent.io import Source
 from reticent.policy import Policy, inspect
 from reticent.workbench.tasks.data import cell_text
@@ -106,6 +106,9 @@ def randomized_plan(reporter: Reporter, n: int, domain: str, k: str, gamma: str)
     columns = [part.partition("=") for part in domain.split(",") if "=" in part]
     if not columns:
         raise PolicyError("Name every column with its number of values, such as age=100, sex=2.")
+    wrong = [name.strip() for name, _, count in columns if not count.strip().isdigit()]
+    if wrong:
+        raise PolicyError(f"Give {', '.join(wrong)} a whole number of values, such as {wrong[0]}=100.")
     sizes = {name.strip(): int(count) for name, _, count in columns}
     return {"cards": [plain_card(rt.randomize.plan(n, sizes, k, gamma).card())]}
 
@@ -148,11 +151,17 @@ def dp_comparison(
 def _declared(text: str) -> dict[str, Any]:
     """Parse public values of columns, written as lines of TOML."""
     try:
-        return tomllib.loads(text)
+        declared = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(
             f'Public values of the columns: {error}. Write one column on a line, such as sex = ["f", "m"].'
         ) from None
+    empty = [name for name, values in declared.items() if values == []]
+    if empty:
+        raise PolicyError(
+            f'List the public values of {", ".join(empty)}, such as {empty[0]} = ["a", "b"]. They come from public knowledge and not from the rows, so the page cannot fill them in.'
+        )
+    return declared
 
 
 def knowledge_curve(
@@ -286,15 +295,21 @@ def series_plan(
     arrive: str,
     change: str,
     domain: str,
+    column: str = "",
     stamp: str = "",
 ) -> dict[str, Any]:
-    """Simulate a series of releases of the table and return its cost; nothing is published."""
-    read = policy_of(folder, policy)
+    """Simulate a series of releases of the table with one sensitive ``column`` and return its cost; nothing is published. Without a ``domain``, the values that occur stand for those that can."""
+    table = table_of(folder, policy)
+    if column:
+        table = table.with_roles_for(table.quasi, [column])
+    values = _names(domain)
+    if not values and column and not table.streamed:
+        values = table.frame[column].drop_nulls().unique().sort().to_list()
     rates = rt.republish.UpdateRates(float(leave), float(arrive), float(change), 0.0)
     found = rt.republish.plan(
-        read.table(),
+        table,
         rt.TauSafety(m),
-        rt.Republish(domain=_names(domain)),
+        rt.Republish(domain=values),
         rates,
         releases,
         2,
@@ -305,6 +320,10 @@ def series_plan(
 
 def series_next(reporter: Reporter, history: str, data: str, really: str, moment: str = "") -> dict[str, Any]:
     """Preview the next release of a history (changes since the last one, and their cost), or publish it."""
+    if not Path(history).is_dir():
+        raise DataError(
+            f"There is no folder {history!r}. A history begins with 'reticent republish POLICY --history FOLDER'."
+        )
     opened = rt.republish.History.open(Path(history))
     rows, context = Source(data).read(), reporter.context()
     if really != "yes":
