@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.errors import DataError
+from reticent.errors import DataError, PolicyError
 from reticent.io import source
+from reticent.policy import Policy
 from reticent.workbench.definition_words import guarantees_words
 from reticent.workbench.pages import start
-from reticent.workbench.pages.data import page_words
 from reticent.workbench.pages.guarantee import FIRST_VALUES, first_meaning
+from reticent.workbench.problem_words import policy_words, reading_words
 from reticent.workbench.project import Project, Projects
 from tests.workbench.conftest import HOST
 
@@ -118,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_explained_by_the_fields_of_the_page(tmp_p
     path.write_text("age,age\n" + "1,2\n" * 20)
     with pytest.raises(DataError) as told:
         rt.read(path)
-    words = page_words(str(told.value), tmp_path)
+    words = reading_words(str(told.value), tmp_path)
     assert "enter 1 as “Lines above the table”" in words
     assert "choose “a row” as “First line” below" in words
     assert "--no-header" not in words
@@ -139,3 +140,13 @@ def test_every_guarantee_that_can_be_added_says_what_it_promises_at_first(name: 
     words = first_meaning(name)
     assert all(f"{parameter} = {value}" in words for parameter, value in FIRST_VALUES[name].items())
     assert ": an attacker " in words
+
+
+def test_a_refused_policy_is_explained_without_its_lines(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError) as told:
+        Policy.parse(POLICY.replace("k = 2", "k = 0"), "the policy", tmp_path)
+    assert re.match(r"the policy:\d+:\d+: ", str(told.value))
+    words = policy_words(str(told.value))
+    assert not words.startswith("the policy")
+    assert "|" not in words
+    assert "k" in words

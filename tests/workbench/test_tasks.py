@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.errors import PolicyError
+from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy, publish_policy
 from reticent.registry import METHODS
 from reticent.utility import WorkloadError
-from reticent.workbench.pages.more import public_values
+from reticent.workbench.pages.more import _first_facts, public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.worker import TASKS, Reporter
 
@@ -368,3 +368,42 @@ def test_what_one_definition_leaves_open_and_another_rules_out_does_not_remain(f
     }
     assert found["not_covered"]
     assert not any("all matching records share" in each for each in found["not_covered"])
+
+
+def test_a_series_is_rehearsed_for_one_of_several_sensitive_columns(tmp_path: Path) -> None:
+    rows = [
+        f"P{n},{20 + n % 40},{('flu', 'cold', 'gout', 'asthma', 'burn', 'cough')[n % 6]},{'ab'[n % 2]}"
+        for n in range(240)
+    ]
+    (tmp_path / "patients.csv").write_text("patient_id,age,diagnosis,disease\n" + "\n".join(rows))
+    text = str(data.look(Told(), str(tmp_path), "patients.csv", {})["text"])  # type: ignore[arg-type]
+    assert set(Policy.parse(text, "policy", tmp_path).table().sensitive) == {"diagnosis", "disease"}
+    found = verticals.series_plan(Told(), str(tmp_path), text, 2, 3, "0.05", "0.05", "0.05", "", "diagnosis")  # type: ignore[arg-type]
+    assert found["cards"][0]["title"] == "Counterfeits planned"
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments", "told"),
+    [
+        ("randomized_plan", (1000, "age=x, sex=2", "10", "0.2"), "Give age a whole number"),
+        ("series_next", ("/no/such/history", "/no/such/file.csv", ""), "reticent republish"),
+    ],
+)
+def test_forms_say_what_to_fill_in(task: str, arguments: tuple[Any, ...], told: str) -> None:
+    with pytest.raises((DataError, PolicyError), match=told):
+        getattr(verticals, task)(Told(), *arguments)
+
+
+def test_public_values_that_are_missing_are_all_named() -> None:
+    with pytest.raises(PolicyError, match="List the public values of sex, town"):
+        verticals._declared("age = { level = 1 }\nsex = []\ntown = []")
+
+
+def test_the_first_facts_of_a_form_are_those_of_two_people() -> None:
+    content = {"roles": {"key": "id", "sensitive": ["illness"]}}
+    page = {
+        "columns": [{"name": "id"}, {"name": "illness"}],
+        "rows": [["P1", "flu"], ["P1", "cold"], ["P2", None], ["P3", "gout"]],
+    }
+    assert _first_facts(content, page) == {"know": "P1=flu", "ask": "P3=gout"}
+    assert _first_facts({"roles": {"sensitive": ["illness"]}}, page) == {}

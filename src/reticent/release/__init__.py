@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         read_details,
     )
     from reticent.release.headline import Headline
+    from reticent.release.joint_claims import beside_each_other
     from reticent.release.later_rows import apply
     from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
     from reticent.release.method_lookup import default_method, method_from, methods_compared, named_method
@@ -90,6 +91,7 @@ _HOMES = {
     "any_columns_offer": "fewer_known_columns",
     "apply": "later_rows",
     "assess": "assessment",
+    "beside_each_other": "joint_claims",
     "certificate_hash": "certificate",
     "check_claims": "claims",
     "cost_of": "cheapest_method",
@@ -163,6 +165,7 @@ __all__ = [
     "any_columns_offer",
     "apply",
     "assess",
+    "beside_each_other",
     "certificate_hash",
     "check_claims",
     "cost_of",

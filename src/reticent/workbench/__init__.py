@@ -4,7 +4,7 @@
 ``project``   one folder per project with all versions of its policy; ``edits`` changes of the policy that pages make
 ``jobs``      background jobs; ``worker`` a worker process, ``tasks`` the functions it runs, ``stamps`` detection of changed source files
 ``desk``      state and rendering shared by all pages; ``pages`` one module per page, ``rail`` the sidebar, ``scripts`` the equivalent command and script;
-              ``definition_words`` readable names of definitions and their parameters
+              ``definition_words`` readable names of definitions and their parameters, ``problem_words`` error messages in words of the pages
 ``figures``   SVG charts; ``templates`` and ``static`` HTML templates, style sheets and scripts (``static/vendor``: htmx, with licence and hash)
 """
 

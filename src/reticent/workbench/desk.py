@@ -20,6 +20,7 @@ from reticent import __version__
 from reticent.errors import ReticentError
 from reticent.workbench import figures
 from reticent.workbench.jobs import Job, Jobs, Lane
+from reticent.workbench.problem_words import policy_words
 from reticent.workbench.project import Project, Projects
 
 _HERE = Path(__file__).parent
@@ -117,6 +118,7 @@ class Desk:
             percent=figures.percent_text,
             many=figures.many,
             asset=asset_url,
+            policy_words=policy_words,
         )
 
     def view(self, number: str, version: int, page: str) -> ProjectView:

@@ -207,12 +207,35 @@ def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: s
             if own and named
             else f'<a href="{escape(url, quote=True)}?{parameter}={escape(str(each["key"]), quote=True)}" class="node-link" aria-label="{escape(tip, quote=True)}">{circle}</a>'
         )
-        if named:
-            end = x > width - 120
-            parts.append(
-                f'<text class="name" x="{x - 10 if end else x + 10:.1f}" y="{y + 4:.1f}" text-anchor="{"end" if end else "start"}">{escape(str(each["key"]))}</text>'
-            )
+    if named:
+        parts += _names([(*at(each), str(each["key"])) for each in drawn], width)
     return _group(width, height, "".join(parts), "Risk against utility", "chart scatter")
+
+
+def _names(points: Sequence[tuple[float, float, str]], width: float) -> list[str]:
+    """Return the names of points, each beside, above or below its own; where none of these is free there is no name but that of the point when it is pointed at."""
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y, _ in points]
+    parts = []
+    for x, y, name in points:
+        wide = 6.4 * len(name)
+        places = (
+            (x + 10, y + 4, "start", x + 10),
+            (x - 10, y + 4, "end", x - 10 - wide),
+            (x, y - 11, "middle", x - wide / 2),
+            (x, y + 19, "middle", x - wide / 2),
+        )
+        for at_x, at_y, anchor, left in places:
+            box = (left, at_y - 10, left + wide, at_y + 3)
+            inside = box[0] > 0 and box[2] < width and box[1] > 0
+            if inside and not any(
+                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in taken
+            ):
+                taken.append(box)
+                parts.append(
+                    f'<text class="name" x="{at_x:.1f}" y="{at_y:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
+                )
+                break
+    return parts
 
 
 def curve(shares: Sequence[float], label: str) -> Markup:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,19 +13,10 @@ from reticent.workbench import edits
 from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
 from reticent.workbench.pages.start import begin_look
+from reticent.workbench.problem_words import reading_words
 
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
-_FORM_WORDS = (
-    (
-        r"(line (\d+): two columns are called .+?\. Give every column its own name)\. If",
-        r"\1 in the file, or have the columns numbered: choose “a row” as “First line” and enter \2 as “Lines above the table” below. If",
-    ),
-    (r"(?:pass|set) header ?= ?(?:False|false) \(--no-header\)", "choose “a row” as “First line” below"),
-    (r"Set header = true \(--header\)", "Choose “names of columns” as “First line” below"),
-    (r"(?:pass|set) skip_rows ?= ?(\d+) \(--skip-rows \d+\)", r"enter \1 as “Lines above the table” below"),
-)
-"""Options of the command line and of Python, and the fields of the form that set them."""
 _ROWS_SHOWN = 12
 FIRST_ROWS = {"start": 0, "count": _ROWS_SHOWN}
 _DATA = ("data", "spark")
@@ -61,7 +50,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             await desk.settled_parts(adopted, "rows", **FIRST_ROWS)
             desk.job(adopted, "columns")
             return desk.sent_on(request, adopted.url())
-        told = page_words(job.problem or (job.result or {}).get("refusal") or "", project.folder)
+        told = reading_words(job.problem or (job.result or {}).get("refusal") or "", project.folder)
         return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, problem=told, encodings=ENCODINGS))
 
     @app.post("/p/{number}/read")
@@ -97,14 +86,6 @@ def add(app: FastAPI, desk: Desk) -> None:
         what = "set the words for missing values" if "missing" in form else "set the type of a column"
         number_now = project.change(change, what)
         return desk.sent_on(request, ProjectView(project, number_now, "data").url())
-
-
-def page_words(problem: str, folder: Path) -> str:
-    """Return why a file cannot be read, with options named as in the form below it instead of as in Python and on the command line."""
-    told = problem.replace(f"{folder}/uploads/", "")
-    for pattern, words in _FORM_WORDS:
-        told = re.sub(pattern, words, told)
-    return told
 
 
 def look_job(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> Job:

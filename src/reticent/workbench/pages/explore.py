@@ -16,6 +16,14 @@ from reticent.workbench.pages.guarantee import JUDGED
 MADE = (*JUDGED, "analysis")
 """Policy sections that the published rows depend on."""
 _LISTED = 40
+_MEASURE_WORDS = {
+    "loss": "Detail lost, from 0 to 1",
+    "ncp": "Normalized certainty penalty (NCP)",
+    "discernibility": "Discernibility: sum of the squared sizes of the groups",
+    "average_group_size": "Average size of a group",
+    "kl": "Kullback–Leibler divergence from the original table",
+    "standard_error": "Standard error of a count",
+}
 _POOR_LOSS, _LOSSY, _POOR_ERROR = 0.5, 0.2, 0.5
 
 
@@ -29,6 +37,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             "own": not asked,
             "help": method_help(found["name"]),
             "poor": poor_words(found),
+            "measure_words": _MEASURE_WORDS,
         },
     )
     desk.add_part(

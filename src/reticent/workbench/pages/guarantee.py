@@ -185,7 +185,8 @@ def _share(text: str) -> str:
 
 def sentences(view: ProjectView) -> list[dict[str, Any]]:
     """Return every definition with its parameters, its meaning at these values, and what it does not cover."""
-    from reticent.definitions import ClaimScope, definition_from
+    from reticent.definitions import ClaimScope, Definition, definition_from
+    from reticent.release import beside_each_other
 
     roles = edits.roles_of(view.content)
     sets = view.content.get("roles", {}).get("quasi_sets")
@@ -196,6 +197,13 @@ def sentences(view: ProjectView) -> list[dict[str, Any]]:
         tuple(roles["sensitive"]),
         tuple(roles["declared"]),
     )
+    definitions: dict[int, Definition | str] = {}
+    for place, each in enumerate(edits.definitions_of(view.content)):
+        try:
+            definitions[place] = definition_from(str(each.get("name")), {k: v for k, v in each.items() if k != "name"})
+        except ReticentError as error:
+            definitions[place] = str(error)
+    together = beside_each_other([each for each in definitions.values() if isinstance(each, Definition)], scope)
     found = []
     for place, each in enumerate(edits.definitions_of(view.content)):
         given = {name: value for name, value in each.items() if name != "name"}
@@ -215,11 +223,11 @@ def sentences(view: ProjectView) -> list[dict[str, Any]]:
             ],
             "help": _help(each.get("name")),
         }
-        try:
-            made = definition_from(str(each.get("name")), given)
-            told |= {"meaning": made.meaning(scope), "open": made.not_covered(scope), "problem": None}
-        except ReticentError as error:
-            told |= {"meaning": "", "open": "", "problem": str(error)}
+        made = definitions[place]
+        if isinstance(made, Definition):
+            told |= {"meaning": made.meaning(scope), "open": made.not_covered(together), "problem": None}
+        else:
+            told |= {"meaning": "", "open": "", "problem": made}
         found.append(told)
     return found
 
@@ -246,10 +254,12 @@ def _concerns() -> dict[str, str]:
 
 
 def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
-    """Return the privacy models that cover the concerns, those that the page can add first."""
+    """Return the privacy models that cover the concerns. Of several that are one definition, only the first can be added."""
     from reticent.belief import advise
 
     chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
+    advised = advise(concerns, chosen)  # type: ignore[arg-type]  # names of concerns are checked
+    first_by_definition = {each.definition: each for each in reversed(advised)}
     return [
         {
             "model": each.model,
@@ -262,7 +272,8 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
             "simple": is_simple(each),
             "meaning": first_meaning(str(each.definition)) if is_simple(each) else "",
         }
-        for each in advise(concerns, chosen)  # type: ignore[arg-type]  # names of concerns are checked
+        for each in advised
+        if not is_simple(each) or first_by_definition[each.definition] == each
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -81,45 +81,50 @@ def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
     else:
         edges = np.linspace(low, high if high > low else low + 1, count + 1)
     held = np.histogram(np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
-    lowest, highest = float(values.min()), float(values.max())
-    ends = (
-        f"{_edge(low, kind)} or less" if lowest < low else _edge(low, kind),
-        f"{_edge(high, kind)} or more" if highest > high else _edge(highest, kind),
-    )
+    outside = bool(values.min() < low), bool(values.max() > high)
     return {
         "kind": "bins",
         "edges": [float(each) for each in edges],
-        "labels": _bin_labels(edges, whole, kind, *ends),
-        "ends": list(ends),
+        "labels": _bin_labels(edges, kind, outside),
+        "ends": _end_labels(low, high, kind, outside),
         "counts": [int(each) for each in held],
     }
 
 
-def _bin_labels(edges: _Array, whole: bool, kind: str, first: str, last: str) -> list[str]:
-    """Return the values that each bin holds, in words: ``5 to 8``; outliers count in the first and the last bin."""
-    pairs = pairwise(edges)
-    labels = [
-        _edge(low, kind)
-        if whole and high - low == 1
-        else f"{_edge(low, kind)} to {_edge(high - 1 if whole else high, kind)}"
-        for low, high in pairs
-    ]
-    if first.endswith(" or less"):
-        labels[0] = f"{_edge(edges[1] - 1 if whole else edges[1], kind)} or less"
-    if last.endswith(" or more"):
-        labels[-1] = f"{_edge(edges[-2], kind)} or more"
+def _bin_labels(edges: _Array, kind: str, outside: tuple[bool, bool]) -> list[str]:
+    """Return the values that each bin holds, in words: ``5 to 8``. The first and the last bin hold the values ``outside`` the edges, too."""
+    last = 1 if kind in ("integer", "date") else 0
+    labels = []
+    for low, high in pairwise(edges):
+        first_text, last_text = _edge_labels((low, high - last), kind)
+        labels.append(first_text if first_text == last_text else f"{first_text} to {last_text}")
+    less, more = _beyond(kind)
+    if outside[0]:
+        labels[0] = f"{_edge_labels((edges[1] - last,), kind)[0]} {less}"
+    if outside[1]:
+        labels[-1] = f"{_edge_labels((edges[-2],), kind)[0]} {more}"
     return labels
 
 
-def _edge(value: float, kind: str) -> str:
+def _end_labels(low: float, high: float, kind: str, outside: tuple[bool, bool]) -> list[str]:
+    """Return the labels of both ends of a histogram."""
+    texts, words = _edge_labels((low, high), kind), _beyond(kind)
+    return [f"{text} {word}" if beyond else text for text, word, beyond in zip(texts, words, outside, strict=True)]
+
+
+def _beyond(kind: str) -> tuple[str, str]:
+    return ("or earlier", "or later") if kind in ("date", "timestamp") else ("or less", "or more")
+
+
+def _edge_labels(values: Sequence[float], kind: str) -> list[str]:
+    """Format values of a histogram alike. Years and codes read better without separators."""
     if kind == "date":
-        return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(value)))
+        return [str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(each))) for each in values]
     if kind == "timestamp":
-        return str(datetime.datetime.fromtimestamp(value / 1000, datetime.UTC).date())
-    if abs(value) < _GROUPED:
-        # Years and codes read better without separators.
-        return f"{value:.0f}" if kind == "integer" else f"{value:.4g}"
-    return f"{value:,.0f}"
+        return [str(datetime.datetime.fromtimestamp(each / 1000, datetime.UTC).date()) for each in values]
+    if max(abs(each) for each in values) >= _GROUPED:
+        return [f"{each:,.0f}" for each in values]
+    return [f"{each:.0f}" if kind == "integer" else f"{each:.4g}" for each in values]
 
 
 def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:

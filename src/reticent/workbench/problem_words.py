@@ -1,0 +1,32 @@
+"""Error messages of the library in words of the pages: fields of a form instead of options, and no lines of a policy file that nobody wrote by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_FORM_WORDS = (
+    (
+        r"(line (\d+): two columns are called .+?\. Give every column its own name)\. If",
+        r"\1 in the file, or have the columns numbered: choose “a row” as “First line” and enter \2 as “Lines above the table” below. If",
+    ),
+    (r"(?:pass|set) header ?= ?(?:False|false) \(--no-header\)", "choose “a row” as “First line” below"),
+    (r"Set header = true \(--header\)", "Choose “names of columns” as “First line” below"),
+    (r"(?:pass|set) skip_rows ?= ?(\d+) \(--skip-rows \d+\)", r"enter \1 as “Lines above the table” below"),
+)
+"""Options of the command line and of Python, and the fields of the form that set them."""
+_IN_POLICY = re.compile(r"^the policy:\d+:\d+: |\n +\d+ \|.*\n +\|[ ^]*$", re.MULTILINE)
+"""The line of the policy that a message points to, and its excerpt."""
+
+
+def reading_words(problem: str, folder: Path) -> str:
+    """Return why a file cannot be read, with options named as in the form below it instead of as in Python and on the command line."""
+    told = problem.replace(f"{folder}/uploads/", "")
+    for pattern, words in _FORM_WORDS:
+        told = re.sub(pattern, words, told)
+    return told
+
+
+def policy_words(problem: str) -> str:
+    """Return a message about a setting without the place in the policy file that it points to."""
+    return _IN_POLICY.sub("", problem)
