@@ -117,9 +117,14 @@ def test_order_weight_and_limits_go_into_the_policy(page: Any, bench: Bench) -> 
     assert found["weight"] == 3
 
 
-@pytest.mark.parametrize(("place", "kind"), [(0, "masking"), (1, "priority")])
-def test_a_kind_of_levels_begins_with_levels_that_fit(page: Any, place: int, kind: str) -> None:
-    edited(page, place, kind)
+@pytest.mark.parametrize("kind", ["masking", "priority"])
+def test_a_kind_of_levels_begins_with_levels_that_fit(
+    kind: str, visitor: Visitor, bench: Bench, tmp_path: Path
+) -> None:
+    path = tmp_path / "towns.csv"
+    path.write_text(ROWS.replace("Ulm", "Rom2"))
+    page = opened(visitor, bench, path)
+    edited(page, 1, kind)
     page.wait_for_timeout(600)
     page.wait_for_selector("#levels-effect .ladder, #levels-effect .failed")
     assert page.locator("#levels-effect .failed").count() == 0, page.inner_text("#levels-effect")
