@@ -15,9 +15,11 @@ import reticent as rt
 from reticent.errors import DataError, PolicyError
 from reticent.policy import Policy, publish_policy
 from reticent.registry import METHODS
+from reticent.table import Anything
 from reticent.utility import WorkloadError
 from reticent.workbench.pages.more import _first_facts, public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
+from reticent.workbench.tasks.distributions import distributions, spread
 from reticent.workbench.worker import TASKS, Reporter
 
 
@@ -407,3 +409,28 @@ def test_the_first_facts_of_a_form_are_those_of_two_people() -> None:
     }
     assert _first_facts(content, page) == {"know": "P1=flu", "ask": "P3=gout"}
     assert _first_facts({"roles": {"sensitive": ["illness"]}}, page) == {}
+
+
+def test_a_published_label_counts_in_equal_parts_for_its_values() -> None:
+    frame = pl.DataFrame({"age": [20, 21, 30, 31, None] * 20, "sex": ["f", "m", "f", "m", "f"] * 20})
+    age = rt.Hierarchy.intervals([10], domain=(20, 39))
+    table = rt.Table(frame, quasi={"age": age, "sex": None}, nulls="category")
+    made = rt.preview(table, rt.KAnonymity(2), rt.Lattice(node={"age": 1, "sex": 0}))
+    drawn = {each["column"]: each for each in distributions(table, made)}
+    counts = dict(
+        zip(drawn["age"]["labels"], zip(drawn["age"]["counts"], drawn["age"]["after"], strict=True), strict=True)
+    )
+    assert counts == dict.fromkeys(("20", "21", "30", "31", "missing"), (20, 20.0))
+    assert dict(zip(drawn["sex"]["labels"], drawn["sex"]["after"], strict=True)) == {"f": 60.0, "m": 40.0}
+    everything = spread(pl.Series("age", [20, 21, 30]), pl.Series("age", ["*"] * 9), {"*": Anything()})
+    assert everything.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_facts_are_weighed_by_someone_who_sees_the_candidate(tmp_path: Path) -> None:
+    rows = [f"P{n},{20 + n},{('flu', 'cold', 'gout')[n % 3]}" for n in range(60)]
+    (tmp_path / "patients.csv").write_text("patient_id,age,illness\n" + "\n".join(rows))
+    text = str(data.look(Told(), str(tmp_path), "patients.csv", {})["text"])  # type: ignore[arg-type]
+    found = verticals.what_if(Told(), str(tmp_path), text, "P0=flu", "P1=cold", "illness")  # type: ignore[arg-type]
+    # Nobody shares an age, so only the groups of the candidate leave anything open.
+    assert "P1=cold has probability 1 " not in found["cards"][0]["title"]
+    assert "P1=cold has probability" in found["cards"][0]["title"]

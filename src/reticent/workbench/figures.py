@@ -99,24 +99,53 @@ def columns_words(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def shares(counted: Mapping[str, Any], label: str, kind: str) -> Markup:
-    """Return a bar chart of the shares of the most frequent values."""
-    listed = [(each["label"], each["count"]) for each in counted["values"][:8]]
-    rest = counted["others"] + sum(each["count"] for each in counted["values"][8:])
-    if rest:
-        listed.append(("all others", rest))
-    rows, line, names, width = max(counted["rows"], 1), 16.0, 116.0, 280.0
+def before_and_after(chart: Mapping[str, Any], label: str) -> Markup:
+    """Return one chart of a column's distribution as it is (light bars) and as published (dark bars, or a line over a histogram)."""
+    befores, afters = list(chart["counts"]), list(chart["after"])
+    if chart["kind"] == "bins":
+        return _histograms(chart, befores, afters, label)
+    labels = list(chart["labels"])
+    if any(chart["others"]):
+        labels, befores, afters = [*labels, "all others"], [*befores, chart["others"][0]], [*afters, chart["others"][1]]
+    rows, published = max(sum(befores), 1), max(sum(afters), 1)
+    line, names, width = 25.0, 116.0, 320.0
+    top = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
     parts = []
-    for place, (name, count) in enumerate(listed):
-        wide, y = max((width - names - 40) * count / rows, 0.8), place * line
-        shown = name if len(name) <= 18 else name[:17] + "…"
+    for place, (name, before, after) in enumerate(zip(labels, befores, afters, strict=True)):
+        y, shown = place * line, name if len(name) <= 18 else name[:17] + "…"
+        shares = before / rows, after / published
+        wide = [max((width - names - 96) * share / top, 0.8) for share in shares]
         parts.append(
-            f"<g><title>{escape(name)}: {count:,}</title>"
-            f'<text class="name" x="{names - 6}" y="{y + 11.5}" text-anchor="end">{escape(shown)}</text>'
-            f'<rect class="bar {kind}" x="{names}" y="{y + 2}" width="{wide:.1f}" height="11" rx="2"/>'
-            f'<text class="tick" x="{names + wide + 5:.1f}" y="{y + 11.5}">{percent_text(count / rows, 0)}</text></g>'
+            f"<g><title>{escape(name)}: {percent_text(shares[0])} as it is, {percent_text(shares[1])} as published</title>"
+            f'<text class="name" x="{names - 6}" y="{y + 14}" text-anchor="end">{escape(shown)}</text>'
+            f'<rect class="bar before" x="{names}" y="{y + 2}" width="{wide[0]:.1f}" height="8" rx="2"/>'
+            f'<rect class="bar after" x="{names}" y="{y + 11}" width="{wide[1]:.1f}" height="8" rx="2"/>'
+            f'<text class="tick" x="{names + max(wide) + 6:.1f}" y="{y + 14}">{percent_text(shares[0], 0)} → {percent_text(shares[1], 0)}</text></g>'
         )
-    return _svg(width, line * max(len(listed), 1), "".join(parts), label, "chart")
+    return _svg(width, line * max(len(labels), 1), "".join(parts), f"{label} before and after", "chart")
+
+
+def _histograms(chart: Mapping[str, Any], befores: Sequence[float], afters: Sequence[float], label: str) -> Markup:
+    """Return a histogram as it is, with a stepped line for what is published."""
+    width, height = 320.0, 96.0
+    rows, published = max(sum(befores), 1), max(sum(afters), 1)
+    top = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
+    step, bars, path = width / len(befores), [], []
+    for place, (before, after) in enumerate(zip(befores, afters, strict=True)):
+        shares = before / rows, after / published
+        high, up = (height - 4) * shares[0] / top, height - (height - 4) * shares[1] / top
+        bars.append(
+            f'<rect class="bar before" x="{place * step + 0.6:.1f}" y="{height - high:.1f}" width="{max(step - 1.2, 0.8):.1f}" height="{high:.1f}">'
+            f"<title>{escape(chart['labels'][place])}: {percent_text(shares[0])} as it is, {percent_text(shares[1])} as published</title></rect>"
+        )
+        path += [f"{place * step:.1f},{up:.1f}", f"{(place + 1) * step:.1f},{up:.1f}"]
+    first, last = chart["ends"]
+    axis = (
+        f'<line class="axis" x1="0" x2="{width}" y1="{height}" y2="{height}"/><text class="tick" x="0" y="{height + 14}">{escape(first)}</text>'
+        f'<text class="tick" x="{width}" y="{height + 14}" text-anchor="end">{escape(last)}</text>'
+    )
+    content = f'{"".join(bars)}<polyline class="stepped" points="{" ".join(path)}"/>{axis}'
+    return _svg(width, height + 18, content, f"{label} before and after", "chart")
 
 
 def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
@@ -208,11 +237,11 @@ def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: s
             else f'<a href="{escape(url, quote=True)}?{parameter}={escape(str(each["key"]), quote=True)}" class="node-link" aria-label="{escape(tip, quote=True)}">{circle}</a>'
         )
     if named:
-        parts += _names([(*at(each), str(each["key"])) for each in drawn], width)
+        parts += _names([(*at(each), str(each["key"])) for each in drawn], left, width)
     return _group(width, height, "".join(parts), "Risk against utility", "chart scatter")
 
 
-def _names(points: Sequence[tuple[float, float, str]], width: float) -> list[str]:
+def _names(points: Sequence[tuple[float, float, str]], low: float, high: float) -> list[str]:
     """Return the names of points, each beside, above or below its own; where none of these is free there is no name but that of the point when it is pointed at."""
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y, _ in points]
     parts = []
@@ -226,7 +255,7 @@ def _names(points: Sequence[tuple[float, float, str]], width: float) -> list[str
         )
         for at_x, at_y, anchor, left in places:
             box = (left, at_y - 10, left + wide, at_y + 3)
-            inside = box[0] > 0 and box[2] < width and box[1] > 0
+            inside = box[0] > low and box[2] < high and box[1] > 0
             if inside and not any(
                 box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in taken
             ):

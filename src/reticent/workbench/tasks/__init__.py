@@ -4,6 +4,7 @@
 ``data``     first proposal for a file, pages of its rows, and a full proposal with measured information loss
 ``columns``  distributions, exposure, and the levels of a hierarchy
 ``explore``  the solution space, candidates before and after, attacks, other methods, cost of other parameters
+``distributions``  each column before and after publication, over the same values
 ``release_task``  publication, verification, the ledger; ``verticals`` the calls behind the pages under More
 ``warmth``   imports and compilation before the first task
 """

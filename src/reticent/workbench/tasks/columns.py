@@ -64,12 +64,7 @@ def chart_of(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
 
 def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
     """Return counts in equal-width bins between the 0.5 % and 99.5 % quantiles; outliers count in the first and last bin."""
-    filled = series.drop_nulls()
-    if kind == "timestamp":
-        filled = filled.dt.epoch("ms")
-    elif kind == "date":
-        filled = filled.dt.epoch("d")
-    values = filled.cast(pl.Float64, strict=False).drop_nulls().drop_nans().to_numpy()
+    values = on_line(series, kind)
     values = values[np.isfinite(values)]
     if not len(values):
         return {"kind": "none"}
@@ -89,6 +84,15 @@ def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
         "ends": _end_labels(low, high, kind, outside),
         "counts": [int(each) for each in held],
     }
+
+
+def on_line(series: pl.Series, kind: str) -> _Array:
+    """Return values as numbers: dates as days and timestamps as milliseconds since 1970, missing values as NaN."""
+    if kind == "timestamp":
+        series = series.dt.epoch("ms")
+    elif kind == "date":
+        series = series.dt.epoch("d")
+    return series.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
 
 def _bin_labels(edges: _Array, kind: str, outside: tuple[bool, bool]) -> list[str]:

@@ -23,13 +23,13 @@ from reticent.reports import MechanismPreview, Preview, compare, preview
 from reticent.table import NULL_LABEL, Table
 from reticent.utility import WorkloadError, utility_of
 from reticent.workbench.tasks.data import cell_text
+from reticent.workbench.tasks.distributions import distributions
 from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
 
 _MOST_NODES = 6_000
 _QUICK_NODES = 40_000
 _ROWS_SHOWN = 40
-_BARS = 10
 _SAMPLED = 20_000
 _SLOW_ROWS = 60_000
 _PATIENCE = 15.0
@@ -151,7 +151,7 @@ def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]
     asked = made.query_error()
     if asked is not None:
         told["query_error"] = _query_error(asked)
-    return {**told, **_before_and_after(table, made), "distributions": _distributions(table, made)}
+    return {**told, **_before_and_after(table, made), "distributions": distributions(table, made)}
 
 
 def _query_error(measured: WorkloadError) -> dict[str, Any]:
@@ -250,33 +250,6 @@ def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
     return {
         "before": {"columns": columns, "rows": before, "roles": roles},
         "after": {"columns": columns, "rows": after},
-    }
-
-
-def _distributions(table: Table, made: Preview) -> list[dict[str, Any]]:
-    """Return, for every quasi-identifier, the distribution of rows over original values and over published labels."""
-    if table.streamed:
-        return []
-    shown = made.side.frame
-    found = []
-    for name in [*table.quasi, *table.sensitive]:
-        values = _counts(table.frame[name])
-        after = _counts(shown[name]) if name in shown.columns else None
-        found.append({"column": name, "before": values, "after": after})
-    return found
-
-
-def _counts(series: pl.Series) -> dict[str, Any]:
-    counts = series.cast(pl.String, strict=False).alias("value").value_counts(sort=True, name="times")
-    top = counts.head(_BARS)
-    return {
-        "values": [
-            {"label": cell_text(value) or "missing", "count": int(times)}
-            for value, times in zip(top["value"].to_list(), top["times"].to_list(), strict=True)
-        ],
-        "others": sum(counts["times"].to_list()) - sum(top["times"].to_list()),
-        "distinct": counts.height,
-        "rows": len(series),
     }
 
 
