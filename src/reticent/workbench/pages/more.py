@@ -175,7 +175,7 @@ VERTICALS: tuple[Vertical, ...] = (
     Vertical(
         "what-if",
         "What if an attacker knows this",
-        "State facts about people by their key, one a line, and ask for one of them.",
+        "An attacker sees the candidate release, knows the columns that are known to others, and also these facts about people. How sure are they of another one?",
         "what_if",
         (
             FormField("know", "Facts, such as P0001=flu or P0001=flu -> P0002=flu", "long", needed=False),

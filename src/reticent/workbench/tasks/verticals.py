@@ -20,6 +20,7 @@ from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
 
 _MOST_ROWS = 200
+_RANDOMIZED = "This method is randomized: background facts can be evaluated for a release in groups only."
 
 
 def plain_card(card: Card) -> dict[str, Any]:
@@ -42,6 +43,8 @@ def plain_card(card: Card) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Fraction):
         return f"{float(value):.4g} ({value})" if value.denominator != 1 else str(value)
     return cell_text(value) or ""
@@ -175,7 +178,7 @@ def knowledge_curve(
     read, table = policy_of(folder, policy), table_of(folder, policy)
     made = previewed(read, table, None, reporter.context())
     if not isinstance(made, Preview):
-        raise PolicyError("This method is randomized: background facts can be evaluated for a release in groups only.")
+        raise PolicyError(_RANDOMIZED)
     subject = Subject.of(made.side, column=column or None)
     known, negated = curve(subject.buckets, most), negation_curve(subject.buckets, most)
     rows = [
@@ -196,12 +199,22 @@ def knowledge_curve(
 def what_if(
     reporter: Reporter, folder: str, policy: str, know: str, ask: str, column: str, stamp: str = ""
 ) -> dict[str, Any]:
-    """Return the posterior belief of an adversary who knows exactly these facts."""
+    """Return the posterior belief of an adversary who knows exactly these facts, the candidate release, and everybody's quasi-identifiers."""
     from reticent import knowledge
+    from reticent.reports import Preview
 
     facts = [line.strip() for line in know.splitlines() if line.strip()]
-    table = table_of(folder, policy)
-    found = knowledge.what_if(table, facts, ask, key=table.key, column=column or None, context=reporter.context())
+    table, context = table_of(folder, policy), reporter.context()
+    names = table.key or next(iter(table.identifiers), None)
+    if names is None:
+        raise PolicyError(
+            "Facts name people. Mark the column that identifies them as the key: on the page Columns, under More."
+        )
+    made = previewed(policy_of(folder, policy), table, None, context)
+    if not isinstance(made, Preview):
+        raise PolicyError(_RANDOMIZED)
+    people = table.frame.select(names, *table.quasi)
+    found = knowledge.what_if(made.side, facts, ask, people, key=names, column=column or None, context=context)
     return {"cards": [plain_card(Card(found.sentence()))]}
 
 
