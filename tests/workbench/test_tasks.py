@@ -74,6 +74,15 @@ def test_a_page_of_rows_tells_what_was_found_out(folder: Path, policy: str) -> N
     assert page["total"] == 300
     assert len(page["rows"]) == 2
     assert page["found"] == {"encoding": "utf-8", "delimiter": ",", "header": True, "skip_rows": 0}
+    assert set(page["options"]) == {"encoding", "delimiter", "header", "skip_rows"}
+
+
+def test_a_typed_file_has_nothing_to_read_in_another_way(tmp_path: Path) -> None:
+    pl.DataFrame({"age": [30 + n % 30 for n in range(200)], "sex": ["f", "m"] * 100}).write_parquet(
+        tmp_path / "people.parquet"
+    )
+    text = str(data.look(Told(), str(tmp_path), "people.parquet", {})["text"])  # type: ignore[arg-type]
+    assert data.rows(Told(), str(tmp_path), text, 0, 5)["options"] == []  # type: ignore[arg-type]
 
 
 def test_distributions_count_every_row(folder: Path, policy: str) -> None:

@@ -103,6 +103,12 @@ class Source:
         return replace(plain, **{name: said for name, said in options.items() if allowed.get(name, True)})
 
     @property
+    def reading_options(self) -> tuple[str, ...]:
+        """The names of the reading options that a source of its kind has."""
+        text_options = ("delimiter", "encoding") if self.is_text else ()
+        return (*text_options, *(name for name, has in self._allowed.items() if has))
+
+    @property
     def _allowed(self) -> dict[str, bool]:
         """For each option that only some sources have, whether this one has it."""
         kind = self._kind

@@ -57,7 +57,8 @@ def guarantee_words(definition: Mapping[str, Any]) -> str:
     """Describe a definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
     shown = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
     about = f" of {definition['column']}" if definition.get("column") else ""
-    given = "".join(f", {name}\u00a0=\u00a0{value}" for name, value in shown.items())
+    texts = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in shown.items()}
+    given = "".join(f", {name}\u00a0=\u00a0{text}" for name, text in texts.items())
     return f"{model_name(str(definition.get('name')))}{about}{given}"
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 JUDGED = (*TABLE, "definition", "method")
 """Policy sections that a search depends on."""
-_UNNOTICED = 0.0005
 _TEMPLATE_TITLES = {
     "hipaa-safe-harbor": "HIPAA Safe Harbor",
     "public-use": "Public-use file",
@@ -318,13 +317,14 @@ def _changes(view: ProjectView, found: Mapping[str, Any]) -> list[dict[str, Any]
         if each["definition"] >= len(definitions):
             continue
         before = definitions[each["definition"]]
-        more = None if each["loss"] is None or now is None else each["loss"] - now
+        # As they are shown, to a tenth of a percent: figures that look different are never called the same.
+        more = None if each["loss"] is None or now is None else round(round(each["loss"], 3) - round(now, 3), 3)
         told.append(
             {
                 **each,
                 "title": guarantee_words({**before, each["parameter"]: each["value"]}),
                 "more": more,
-                "same": more is not None and abs(more) < _UNNOTICED,
+                "same": more == 0,
                 "stricter": is_stricter(each["parameter"], before[each["parameter"]], each["value"]),
             }
         )

@@ -89,7 +89,7 @@ def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, s
         "whole": is_whole(frame),
         "found": dict(source.layout_found()),
         "assumed": list(source.codebook().notes()),
-        "is_text": source.is_text,
+        "options": list(source.reading_options),
     }
 
 
