@@ -73,7 +73,7 @@ def test_groups_found_by_search_pass_every_definition_for_readers(case):
             effort="best",
         )
         try:
-            plain = method._plain.draft(table, definition, Context(Randomness(seed)))
+            plain = method._splits_only.draft(table, definition, Context(Randomness(seed)))
         except Infeasible:
             continue
         draft = method.draft(table, definition, Context(Randomness(seed)))
@@ -131,7 +131,7 @@ def test_it_never_loses_less_than_the_best_partition_and_mostly_as_little(values
         except Infeasible:
             assert not every
             continue
-        optimum, plain = min(map(loss, every)), method._plain.draft(world.table(private=True), definition)
+        optimum, plain = min(map(loss, every)), method._splits_only.draft(world.table(private=True), definition)
         assert optimum - 1e-9 <= utility_of(draft)["loss"]
         reached.append(utility_of(draft)["loss"] <= optimum + 1e-9)
         assert len(plain.evidence.published)
@@ -246,7 +246,7 @@ def test_gathered_groups_that_fail_are_merged_until_none_does():
     members, label = np.arange(len(units)), np.zeros(len(units), dtype=np.int64)
     count = _kernels.gather(points, members, 0, label)
     assert judge.failing(members, label, count).any()
-    mended = local_search._mended(points, members, label, judge)
+    mended = local_search._with_failing_merged(points, members, label, judge)
     left = int(mended.max()) + 1
     assert 1 < left < count
     assert not judge.failing(members, mended, left).any()
@@ -255,7 +255,7 @@ def test_gathered_groups_that_fail_are_merged_until_none_does():
 
 def test_it_finds_kinds_that_no_cut_tells_apart():
     table = wide_table()
-    quick, best = BEST._plain.draft(table, KAnonymity(4)), BEST.draft(table, KAnonymity(4))
+    quick, best = BEST._splits_only.draft(table, KAnonymity(4)), BEST.draft(table, KAnonymity(4))
     assert utility_of(best)["loss"] < 0.75 * utility_of(quick)["loss"]
 
 
@@ -270,7 +270,7 @@ def test_large_tables_are_searched_in_blocks_that_keep_apart_what_a_hierarchy_do
     limited = Hierarchy.suppression().limited(max_level=0)
     table = Table(frame, quasi={**dict.fromkeys(f"c{j}" for j in range(12)), "part": limited}, sensitive="secret")
     definition = KAnonymity(4) & DistinctLDiversity(2)
-    quick, best = BEST._plain.draft(table, definition), BEST.draft(table, definition)
+    quick, best = BEST._splits_only.draft(table, definition), BEST.draft(table, definition)
     assert set(best.tables["data"].frame()["part"]) == {"north", "south"}
     assert definition.holds(best.evidence.published)
     assert utility_of(best)["loss"] < 0.9 * utility_of(quick)["loss"]
@@ -288,7 +288,7 @@ def test_where_boxes_must_not_overlap_it_cuts(why):
         "population": rt.KMap(4, frame.select(quasi)),
         "together": KAnonymity(4) & rt.AverageRisk("0.2"),
     }
-    quick, best = (method.draft(table, definitions[why]) for method in (BEST._plain, BEST))
+    quick, best = (method.draft(table, definitions[why]) for method in (BEST._splits_only, BEST))
     assert quick.tables["data"].frame().equals(best.tables["data"].frame())
 
 
@@ -325,7 +325,7 @@ def test_time_is_a_limit_and_what_was_found_until_then_holds():
     table, definition = wide_table(), KAnonymity(4) & DistinctLDiversity(2)
     hurried = Mondrian(values="ranges", effort="best", seconds=0).draft(table, definition)
     assert definition.holds(hurried.evidence.published)
-    assert utility_of(hurried)["loss"] <= utility_of(BEST._plain.draft(table, definition))["loss"]
+    assert utility_of(hurried)["loss"] <= utility_of(BEST._splits_only.draft(table, definition))["loss"]
     good = Mondrian(values="ranges", effort="good").draft(table, definition)
     assert utility_of(BEST.draft(table, definition))["loss"] <= utility_of(good)["loss"] <= utility_of(hurried)["loss"]
     with pytest.raises(PolicyError, match="effort='best'"):

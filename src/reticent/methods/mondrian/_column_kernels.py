@@ -36,73 +36,77 @@ def settle(
         deepest = max(deepest, starts[s + 1] - starts[s])
     ids = np.zeros((deepest + 1, size), np.int64)
     cells = np.ones(deepest + 1, np.int64)
-    number, stamp = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    mark = 0
+    id_of_key, stamp_of_key = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+    current_stamp = 0
     left, right, staying = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
     action = np.zeros(size, np.int64)
     moving = 0
-    for place in range(size):
-        if side[place] != 2:
-            moving += people[members[place]]
-    visits, unchanged, s, before = 0, 0, 0, -1
+    for index in range(size):
+        if side[index] != 2:
+            moving += people[members[index]]
+    visits, unchanged, s, previous_set = 0, 0, 0, -1
     while unchanged < sets and moving >= fewest:
-        depth, same = starts[s + 1] - starts[s], 0
-        if before >= 0:
-            shared = min(depth, starts[before + 1] - starts[before])
-            while same < shared and columns[starts[s] + same] == columns[starts[before] + same]:
-                same += 1
-        for step in range(same, depth):
+        depth, reused = starts[s + 1] - starts[s], 0
+        if previous_set >= 0:
+            shared = min(depth, starts[previous_set + 1] - starts[previous_set])
+            while reused < shared and columns[starts[s] + reused] == columns[starts[previous_set] + reused]:
+                reused += 1
+        for step in range(reused, depth):
             j = columns[starts[s] + step]
             if fixed[j]:
-                for place in range(size):
-                    ids[step + 1, place] = ids[step, place]
+                for index in range(size):
+                    ids[step + 1, index] = ids[step, index]
                 cells[step + 1] = cells[step]
                 continue
-            room = cells[step] * counts[j]
-            if room > len(number):
-                number, stamp = np.zeros(2 * room, np.int64), np.zeros(2 * room, np.int64)
-            mark += 1
-            fresh = 0
-            for place in range(size):
-                key = ids[step, place] * counts[j] + labels[j, members[place]]
-                if stamp[key] != mark:
-                    stamp[key] = mark
-                    number[key] = fresh
-                    fresh += 1
-                ids[step + 1, place] = number[key]
-            cells[step + 1] = fresh
-        visits += size * (depth - same + 1)
+            keys = cells[step] * counts[j]
+            if keys > len(id_of_key):
+                id_of_key, stamp_of_key = np.zeros(2 * keys, np.int64), np.zeros(2 * keys, np.int64)
+            current_stamp += 1
+            next_id = 0
+            for index in range(size):
+                key = ids[step, index] * counts[j] + labels[j, members[index]]
+                if stamp_of_key[key] != current_stamp:
+                    stamp_of_key[key] = current_stamp
+                    id_of_key[key] = next_id
+                    next_id += 1
+                ids[step + 1, index] = id_of_key[key]
+            cells[step + 1] = next_id
+        visits += size * (depth - reused + 1)
         for cell in range(cells[depth]):
             left[cell], right[cell], staying[cell] = 0, 0, 0
-        for place in range(size):
-            cell, own = ids[depth, place], people[members[place]]
-            if side[place] == 0:
-                left[cell] += own
-            elif side[place] == 1:
-                right[cell] += own
+        for index in range(size):
+            cell, unit_people = ids[depth, index], people[members[index]]
+            if side[index] == 0:
+                left[cell] += unit_people
+            elif side[index] == 1:
+                right[cell] += unit_people
             else:
-                staying[cell] += own
-        changes, least = False, leasts[s]
+                staying[cell] += unit_people
+        changes, minimum = False, leasts[s]
         for cell in range(cells[depth]):
-            one, other, rest = left[cell], right[cell], staying[cell]
+            left_people, right_people, staying_people = left[cell], right[cell], staying[cell]
             stays = 0
-            if 0 < one < least:
-                stays, rest, one = 1, rest + one, 0
-            if 0 < other < least:
-                stays, rest, other = stays + 2, rest + other, 0
-            if 0 < rest < least:
+            if 0 < left_people < minimum:
+                stays, staying_people, left_people = 1, staying_people + left_people, 0
+            if 0 < right_people < minimum:
+                stays, staying_people, right_people = stays + 2, staying_people + right_people, 0
+            if 0 < staying_people < minimum:
                 # The smaller side that suffices keeps the label too, or both sides if neither suffices.
-                small = one if one > 0 and (other == 0 or one <= other) else other
-                large = one + other - small
-                if rest + small >= least or large == 0:
-                    joins = small
-                elif rest + large >= least:
-                    joins = large
+                smaller = (
+                    left_people
+                    if left_people > 0 and (right_people == 0 or left_people <= right_people)
+                    else right_people
+                )
+                larger = left_people + right_people - smaller
+                if staying_people + smaller >= minimum or larger == 0:
+                    joining = smaller
+                elif staying_people + larger >= minimum:
+                    joining = larger
                 else:
-                    joins = one + other
-                if joins == one + other:
+                    joining = left_people + right_people
+                if joining == left_people + right_people:
                     stays = 3
-                elif joins == one:
+                elif joining == left_people:
                     stays |= 1
                 else:
                     stays |= 2
@@ -110,12 +114,12 @@ def settle(
             changes = changes or stays != 0
         unchanged += 1
         if changes:
-            for place in range(size):
-                if side[place] != 2 and action[ids[depth, place]] & (side[place] + 1):
-                    side[place] = 2
-                    moving -= people[members[place]]
+            for index in range(size):
+                if side[index] != 2 and action[ids[depth, index]] & (side[index] + 1):
+                    side[index] = 2
+                    moving -= people[members[index]]
                     unchanged = 0
-        before, s = s, s + 1 if s + 1 < sets else 0
+        previous_set, s = s, s + 1 if s + 1 < sets else 0
     return visits
 
 
@@ -130,31 +134,31 @@ def number_cells(members: _Ids, labels: _Ids, counts: _Ids, starts: _Ids, column
     for s in range(sets):
         deepest = max(deepest, starts[s + 1] - starts[s])
     ids = np.zeros((deepest + 1, size), np.int64)
-    found = np.ones(deepest + 1, np.int64)
-    number, stamp = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
-    mark, total = 0, 0
+    cell_counts = np.ones(deepest + 1, np.int64)
+    id_of_key, stamp_of_key = np.zeros(1024, np.int64), np.zeros(1024, np.int64)
+    current_stamp, total = 0, 0
     for s in range(sets):
-        depth, same = starts[s + 1] - starts[s], 0
+        depth, reused = starts[s + 1] - starts[s], 0
         if s > 0:
             shared = min(depth, starts[s] - starts[s - 1])
-            while same < shared and columns[starts[s] + same] == columns[starts[s - 1] + same]:
-                same += 1
-        for step in range(same, depth):
+            while reused < shared and columns[starts[s] + reused] == columns[starts[s - 1] + reused]:
+                reused += 1
+        for step in range(reused, depth):
             j = columns[starts[s] + step]
-            room = found[step] * counts[j]
-            if room > len(number):
-                number, stamp = np.zeros(2 * room, np.int64), np.zeros(2 * room, np.int64)
-            mark += 1
-            fresh = 0
-            for place in range(size):
-                key = ids[step, place] * counts[j] + labels[j, members[place]]
-                if stamp[key] != mark:
-                    stamp[key] = mark
-                    number[key] = fresh
-                    fresh += 1
-                ids[step + 1, place] = number[key]
-            found[step + 1] = fresh
-        for place in range(size):
-            cells[s, place] = total + ids[depth, place]
-        total += found[depth]
+            keys = cell_counts[step] * counts[j]
+            if keys > len(id_of_key):
+                id_of_key, stamp_of_key = np.zeros(2 * keys, np.int64), np.zeros(2 * keys, np.int64)
+            current_stamp += 1
+            next_id = 0
+            for index in range(size):
+                key = ids[step, index] * counts[j] + labels[j, members[index]]
+                if stamp_of_key[key] != current_stamp:
+                    stamp_of_key[key] = current_stamp
+                    id_of_key[key] = next_id
+                    next_id += 1
+                ids[step + 1, index] = id_of_key[key]
+            cell_counts[step + 1] = next_id
+        for index in range(size):
+            cells[s, index] = total + ids[depth, index]
+        total += cell_counts[depth]
     return total

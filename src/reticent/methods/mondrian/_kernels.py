@@ -127,8 +127,8 @@ def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> boo
 def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
     """Whether a unit adds a sensitive value that a group still needs, or lowers a share that exceeds its limit."""
     for c in range(len(points.needed)):
-        held = groups.bits[group, c]
-        if points.needed[c] > 0 and points.bits[unit, c] & ~held and ones(held) < points.needed[c]:
+        held_values = groups.bits[group, c]
+        if points.needed[c] > 0 and points.bits[unit, c] & ~held_values and ones(held_values) < points.needed[c]:
             return True
     for c in range(len(points.least_slack)):
         if points.slack[unit, c] > 0 and groups.slack[group, c] < points.least_slack[c]:
@@ -154,13 +154,13 @@ def box_columns(low: Any, high: Any, bits: Any, chosen: Any) -> Any:
 
 
 @compiled
-def swap_boxes(boxes: Any, one: int, other: int) -> None:
+def swap_boxes(boxes: Any, box: int, other_box: int) -> None:
     """Exchange two boxes."""
     for j in range(boxes.low.shape[0]):
-        boxes.low[j, one], boxes.low[j, other] = boxes.low[j, other], boxes.low[j, one]
-        boxes.high[j, one], boxes.high[j, other] = boxes.high[j, other], boxes.high[j, one]
+        boxes.low[j, box], boxes.low[j, other_box] = boxes.low[j, other_box], boxes.low[j, box]
+        boxes.high[j, box], boxes.high[j, other_box] = boxes.high[j, other_box], boxes.high[j, box]
     for c in range(boxes.bits.shape[0]):
-        boxes.bits[c, one], boxes.bits[c, other] = boxes.bits[c, other], boxes.bits[c, one]
+        boxes.bits[c, box], boxes.bits[c, other_box] = boxes.bits[c, other_box], boxes.bits[c, box]
 
 
 @compiled
@@ -190,9 +190,9 @@ def costs_with(points: Any, boxes: Any, low: Any, high: Any, bits: Any, costs: A
 @compiled
 def node_leaves(points: Any, column: int, first: int, last: int) -> int:
     """The leaves of the lowest node of a column's hierarchy that covers the ranks from ``first`` to ``last``."""
-    listed, leaves = points.pairs[column], points.leaves[column]
-    if listed >= 0:
-        known: int = points.pair_leaves[listed + first * leaves + last]
+    first_pair, leaves = points.pairs[column], points.leaves[column]
+    if first_pair >= 0:
+        known: int = points.pair_leaves[first_pair + first * leaves + last]
         return known
     for level in range(points.levels[column], points.levels[column + 1]):
         if points.parts[level, first] == points.parts[level, last]:
@@ -214,42 +214,43 @@ def gather(points: Any, pool: Any, start: int, label: Any) -> int:
         rows += points.rows[unit]
     groups = empty_boxes(points, min(size, rows // points.least) + 1)
     # The units that are in no group yet come first, and their boxes with them.
-    rest, left, group, place = np.arange(size), size, 0, start
+    members, ungrouped, group, next_member = np.arange(size), size, 0, start
     boxes, costs = box_columns(points.low, points.high, points.bits, pool), np.empty(size)
-    while left > 0:
-        before = left
-        while place >= 0:
-            left -= 1
-            rest[place], rest[left] = rest[left], rest[place]
-            swap_boxes(boxes, place, left)
-            join(points, groups, group, pool[rest[left]])
-            costs_with(points, boxes, groups.low[group], groups.high[group], groups.bits[group], costs[:left])
-            place, least, few = -1, np.inf, groups.rows[group] < points.least
+    while ungrouped > 0:
+        ungrouped_before = ungrouped
+        while next_member >= 0:
+            ungrouped -= 1
+            members[next_member], members[ungrouped] = members[ungrouped], members[next_member]
+            swap_boxes(boxes, next_member, ungrouped)
+            join(points, groups, group, pool[members[ungrouped]])
+            costs_with(points, boxes, groups.low[group], groups.high[group], groups.bits[group], costs[:ungrouped])
+            next_member, best_cost, too_small = -1, np.inf, groups.rows[group] < points.least
             if not is_enough(points, groups, group, groups.rows[group], -1):
-                for other in range(left):
-                    if costs[other] < least and (few or brings(points, groups, group, pool[rest[other]])):
-                        place, least = other, costs[other]
+                for other in range(ungrouped):
+                    if costs[other] < best_cost and (too_small or brings(points, groups, group, pool[members[other]])):
+                        next_member, best_cost = other, costs[other]
         if not is_enough(points, groups, group, groups.rows[group], -1):
-            left = before
+            ungrouped = ungrouped_before
             break
         groups.costs[group] = cost_with(points, groups, group, -1, np.inf)
         farthest = -1.0
-        for other in range(left):
+        for other in range(ungrouped):
             if costs[other] > farthest:
-                place, farthest = other, costs[other]
-        for other in range(left, before):
-            label[rest[other]] = group
+                next_member, farthest = other, costs[other]
+        for other in range(ungrouped, ungrouped_before):
+            label[members[other]] = group
         group += 1
     if group == 0:
         return 0
     homes = box_columns(groups.low, groups.high, groups.bits, np.arange(group))
-    for other in range(left):
-        unit, home, least = pool[rest[other]], -1, np.inf
+    for other in range(ungrouped):
+        unit, home, best_cost = pool[members[other]], -1, np.inf
         costs_with(points, homes, points.low[unit], points.high[unit], points.bits[unit], costs[:group])
-        for each in range(group):
-            growth = (groups.rows[each] + points.rows[unit]) * costs[each] - groups.rows[each] * groups.costs[each]
-            if growth < least:
-                home, least = each, growth
+        for candidate in range(group):
+            cost_before = groups.rows[candidate] * groups.costs[candidate]
+            growth = (groups.rows[candidate] + points.rows[unit]) * costs[candidate] - cost_before
+            if growth < best_cost:
+                home, best_cost = candidate, growth
         join(points, groups, home, unit)
         homes.low[:, home], homes.high[:, home], homes.bits[:, home] = (
             groups.low[home],
@@ -257,7 +258,7 @@ def gather(points: Any, pool: Any, start: int, label: Any) -> int:
             groups.bits[home],
         )
         groups.costs[home] = cost_with(points, groups, home, -1, np.inf)
-        label[rest[other]] = home
+        label[members[other]] = home
     return group
 
 
@@ -265,8 +266,8 @@ def gather(points: Any, pool: Any, start: int, label: Any) -> int:
 def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
     """The cost of a partition of a pool into ``count`` groups."""
     groups, total = empty_boxes(points, count), 0.0
-    for place in range(len(pool)):
-        join(points, groups, label[place], pool[place])
+    for index in range(len(pool)):
+        join(points, groups, label[index], pool[index])
     for group in range(count):
         total += groups.rows[group] * cost_with(points, groups, group, -1, np.inf)
     return total
@@ -275,19 +276,19 @@ def partition_cost(points: Any, pool: Any, label: Any, count: int) -> float:
 @compiled
 def renew(points: Any, pool: Any, label: Any, group: int, groups: Any, others: Any) -> None:
     """Recompute the box of a group and, for each of its units, the box of its other units (``others``); the last of the ``groups`` is scratch space."""
-    behind = len(groups.rows) - 1
+    scratch = len(groups.rows) - 1
     clear(groups, group)
-    clear(groups, behind)
-    for place in range(len(pool)):
-        if label[place] == group:
-            clear(others, place)
-            join(groups, others, place, group)
-            join(points, groups, group, pool[place])
-    for place in range(len(pool) - 1, -1, -1):
-        if label[place] == group:
-            join(groups, others, place, behind)
-            join(points, groups, behind, pool[place])
-            others.costs[place] = cost_with(points, others, place, -1, np.inf)
+    clear(groups, scratch)
+    for index in range(len(pool)):
+        if label[index] == group:
+            clear(others, index)
+            join(groups, others, index, group)
+            join(points, groups, group, pool[index])
+    for index in range(len(pool) - 1, -1, -1):
+        if label[index] == group:
+            join(groups, others, index, scratch)
+            join(points, groups, scratch, pool[index])
+            others.costs[index] = cost_with(points, others, index, -1, np.inf)
     groups.costs[group] = cost_with(points, groups, group, -1, np.inf)
 
 
@@ -302,25 +303,25 @@ def exchange(points: Any, pool: Any, label: Any, count: int) -> float:
     clock, changed, examined = 0, np.zeros(count, dtype=np.int64), np.full(size, -1, dtype=np.int64)
     for _ in range(_MOST_SWEEPS):
         moved = False
-        for place in range(size):
-            here = label[place]
-            since = -1 if changed[here] > examined[place] else examined[place]
-            there, mate = best_exchange(points, pool, label, count, groups, others, place, changed, since)
-            if there < 0:
-                examined[place] = clock
+        for index in range(size):
+            home = label[index]
+            since = -1 if changed[home] > examined[index] else examined[index]
+            target, partner_index = best_exchange(points, pool, label, count, groups, others, index, changed, since)
+            if target < 0:
+                examined[index] = clock
                 continue
             moved = True
-            label[place] = there
-            if mate >= 0:
-                label[mate] = here
+            label[index] = target
+            if partner_index >= 0:
+                label[partner_index] = home
             clock += 1
-            changed[here] = changed[there] = clock
-            renew(points, pool, label, here, groups, others)
-            renew(points, pool, label, there, groups, others)
+            changed[home] = changed[target] = clock
+            renew(points, pool, label, home, groups, others)
+            renew(points, pool, label, target, groups, others)
         if not moved:
             break
-    reached: float = (groups.rows[:count] * groups.costs[:count]).sum()
-    return reached
+    total_cost: float = (groups.rows[:count] * groups.costs[:count]).sum()
+    return total_cost
 
 
 @compiled
@@ -331,47 +332,49 @@ def best_exchange(
     count: int,
     groups: Any,
     others: Any,
-    place: int,
+    index: int,
     changed: Any,
     since: int,
 ) -> tuple[int, int]:
-    """Return the group that the unit at ``place`` should move to and the place of the unit to swap with (-1: a move), of groups ``changed`` after ``since``; -1 for both if nothing gains.
+    """Return the group that the unit at ``index`` of the pool should move to, and the index of the unit to swap with (-1: a move), of groups ``changed`` after ``since``; -1 for both if nothing gains.
 
     A box never costs less than a box inside it, so most pairs are ruled out without computing the cost of a new box.
     """
-    unit, here = pool[place], label[place]
-    rows, paid = points.rows[unit], groups.rows[here] * groups.costs[here]
-    rest = others.rows[place] * others.costs[place]
-    best, there, mate = -_LEAST_GAIN, -1, -1
-    if is_enough(points, others, place, others.rows[place], -1):
-        saved = paid - rest
+    unit, home = pool[index], label[index]
+    rows, home_cost = points.rows[unit], groups.rows[home] * groups.costs[home]
+    cost_without = others.rows[index] * others.costs[index]
+    best, target, partner_index = -_LEAST_GAIN, -1, -1
+    if is_enough(points, others, index, others.rows[index], -1):
+        saved = home_cost - cost_without
         for group in range(count):
-            if group != here and changed[group] > since:
-                total, before = groups.rows[group] + rows, groups.rows[group] * groups.costs[group]
-                if total * groups.costs[group] - before - saved < best:
-                    cost = cost_with(points, groups, group, unit, (saved + before + best) / total)
-                    if total * cost - before - saved < best:
-                        best, there = total * cost - before - saved, group
+            if group != home and changed[group] > since:
+                total, cost_before = groups.rows[group] + rows, groups.rows[group] * groups.costs[group]
+                if total * groups.costs[group] - cost_before - saved < best:
+                    cost = cost_with(points, groups, group, unit, (saved + cost_before + best) / total)
+                    if total * cost - cost_before - saved < best:
+                        best, target = total * cost - cost_before - saved, group
     for other in range(len(pool)):
         group = label[other]
-        if group == here or changed[group] <= since:
+        if group == home or changed[group] <= since:
             continue
         partner = pool[other]
-        mine, theirs = others.rows[place] + points.rows[partner], others.rows[other] + rows
-        before = paid + groups.rows[group] * groups.costs[group]
-        if mine * others.costs[place] + theirs * others.costs[other] - before >= best:
+        home_rows, partner_rows = others.rows[index] + points.rows[partner], others.rows[other] + rows
+        cost_before = home_cost + groups.rows[group] * groups.costs[group]
+        if home_rows * others.costs[index] + partner_rows * others.costs[other] - cost_before >= best:
             continue
-        cost = cost_with(points, others, place, partner, (before + best - theirs * others.costs[other]) / mine)
+        cost = cost_with(
+            points, others, index, partner, (cost_before + best - partner_rows * others.costs[other]) / home_rows
+        )
         if cost == np.inf:
             continue
-        back = cost_with(points, others, other, unit, (before + best - mine * cost) / theirs)
+        partner_cost = cost_with(points, others, other, unit, (cost_before + best - home_rows * cost) / partner_rows)
         if (
-            mine * cost + theirs * back - before < best
-            and is_enough(points, others, place, mine, partner)
-            and is_enough(points, others, other, theirs, unit)
+            home_rows * cost + partner_rows * partner_cost - cost_before < best
+            and is_enough(points, others, index, home_rows, partner)
+            and is_enough(points, others, other, partner_rows, unit)
         ):
-            best, there, mate = mine * cost + theirs * back - before, group, other
-    return there, mate
+            best, target, partner_index = home_rows * cost + partner_rows * partner_cost - cost_before, group, other
+    return target, partner_index
 
 
 @compiled
@@ -383,76 +386,82 @@ def rebuild(
     seeds: Any,
     widths: Any,
     firsts: Any,
-    most: int,
+    unit_limit: int,
     pool_of: Any,
     label_of: Any,
 ) -> None:
     """Rebuild neighbourhoods: the group of each unit of ``seeds`` and its nearest groups, unless an earlier neighbourhood has them.
 
-    Group ``g`` has the units ``order[starts[g]:starts[g + 1]]``. Neighbourhood ``n`` has up to ``1 + widths[n]`` groups and ``most`` units. Where the new groups
+    Group ``g`` has the units ``order[starts[g]:starts[g + 1]]``. Neighbourhood ``n`` has up to ``1 + widths[n]`` groups and ``unit_limit`` units. Where the new groups
     cost less than the old ones, ``pool_of`` is set to ``n`` for their units and ``label_of`` to their group in it.
     """
     count, widest = len(starts) - 1, np.max(widths)
-    groups, taken = empty_boxes(points, count), np.zeros(count, dtype=np.bool_)
+    groups, used = empty_boxes(points, count), np.zeros(count, dtype=np.bool_)
     for unit in range(len(group)):
         join(points, groups, group[unit], unit)
-    for each in range(count):
-        groups.costs[each] = cost_with(points, groups, each, -1, np.inf)
+    for other in range(count):
+        groups.costs[other] = cost_with(points, groups, other, -1, np.inf)
     boxes, costs = box_columns(groups.low, groups.high, groups.bits, np.arange(count)), np.empty(count)
     near, growths = np.empty(widest + 1, dtype=np.int64), np.empty(widest + 1)
-    pool, label = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    pool, label = np.empty(unit_limit, dtype=np.int64), np.empty(unit_limit, dtype=np.int64)
     for number in range(len(seeds)):
         unit, width = seeds[number], widths[number]
         home = group[unit]
-        if taken[home]:
+        if used[home]:
             continue
-        near[0], growths[0], found = home, -1.0, 1
+        near[0], growths[0], near_count = home, -1.0, 1
         costs_with(points, boxes, points.low[unit], points.high[unit], points.bits[unit], costs)
-        for each in range(count):
-            if not taken[each] and each != home:
-                limit = growths[width] if found > width else np.inf
-                growth = (groups.rows[each] + points.rows[unit]) * costs[each] - groups.rows[each] * groups.costs[each]
+        for other in range(count):
+            if not used[other] and other != home:
+                limit = growths[width] if near_count > width else np.inf
+                cost_before = groups.rows[other] * groups.costs[other]
+                growth = (groups.rows[other] + points.rows[unit]) * costs[other] - cost_before
                 if growth < limit:
-                    place = found if found <= width else width
-                    found = max(found, place + 1)
-                    while growths[place - 1] > growth:
-                        near[place], growths[place] = near[place - 1], growths[place - 1]
-                        place -= 1
-                    near[place], growths[place] = each, growth
-        size, paid = 0, 0.0
-        for each in near[:found]:
-            if size + starts[each + 1] - starts[each] <= most:
-                taken[each] = True
-                paid += groups.rows[each] * groups.costs[each]
-                for place in range(starts[each], starts[each + 1]):
-                    pool[size] = order[place]
+                    slot = near_count if near_count <= width else width
+                    near_count = max(near_count, slot + 1)
+                    while growths[slot - 1] > growth:
+                        near[slot], growths[slot] = near[slot - 1], growths[slot - 1]
+                        slot -= 1
+                    near[slot], growths[slot] = other, growth
+        size, old_cost = 0, 0.0
+        for other in near[:near_count]:
+            if size + starts[other + 1] - starts[other] <= unit_limit:
+                used[other] = True
+                old_cost += groups.rows[other] * groups.costs[other]
+                for slot in range(starts[other], starts[other + 1]):
+                    pool[size] = order[slot]
                     size += 1
         if size < 2:
             continue
-        made = gather(points, pool[:size], firsts[number] % size, label[:size])
-        if made > 0 and exchange(points, pool[:size], label[:size], made) < paid - _LEAST_GAIN:
-            for place in range(size):
-                pool_of[pool[place]], label_of[pool[place]] = number, label[place]
+        new_groups = gather(points, pool[:size], firsts[number] % size, label[:size])
+        if new_groups > 0 and exchange(points, pool[:size], label[:size], new_groups) < old_cost - _LEAST_GAIN:
+            for slot in range(size):
+                pool_of[pool[slot]], label_of[pool[slot]] = number, label[slot]
 
 
 @compiled
 def pair_up(points: Any, group: Any, count: int, chosen: Any, into: Any) -> None:
     """Merge each of the ``chosen`` groups with the group for which this costs least, in disjoint pairs: ``into`` is the group that each is merged into, if any."""
-    groups, both, taken = empty_boxes(points, count), empty_boxes(points, 1), np.zeros(count, dtype=np.bool_)
+    groups, merged, paired = empty_boxes(points, count), empty_boxes(points, 1), np.zeros(count, dtype=np.bool_)
     for unit in range(len(group)):
         join(points, groups, group[unit], unit)
-    for each in range(count):
-        groups.costs[each] = cost_with(points, groups, each, -1, np.inf)
-    for mine in chosen:
-        least, near = np.inf, -1
+    for number in range(count):
+        groups.costs[number] = cost_with(points, groups, number, -1, np.inf)
+    for failing_group in chosen:
+        least_growth, partner = np.inf, -1
         for other in range(count):
-            if other != mine and not taken[other] and not taken[mine]:
-                clear(both, 0)
-                join(groups, both, 0, mine)
-                join(groups, both, 0, other)
-                paid = groups.rows[mine] * groups.costs[mine] + groups.rows[other] * groups.costs[other]
-                growth = both.rows[0] * cost_with(points, both, 0, -1, (least + paid) / both.rows[0]) - paid
-                if growth < least:
-                    near, least = other, growth
-        if near >= 0:
-            into[near], taken[near], taken[mine] = mine, True, True
+            if other != failing_group and not paired[other] and not paired[failing_group]:
+                clear(merged, 0)
+                join(groups, merged, 0, failing_group)
+                join(groups, merged, 0, other)
+                cost_before = (
+                    groups.rows[failing_group] * groups.costs[failing_group] + groups.rows[other] * groups.costs[other]
+                )
+                growth = (
+                    merged.rows[0] * cost_with(points, merged, 0, -1, (least_growth + cost_before) / merged.rows[0])
+                    - cost_before
+                )
+                if growth < least_growth:
+                    partner, least_growth = other, growth
+        if partner >= 0:
+            into[partner], paired[partner], paired[failing_group] = failing_group, True, True

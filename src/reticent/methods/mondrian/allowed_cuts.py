@@ -35,19 +35,19 @@ class CutJudge:
 
     def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:
         self.units, self.definition, self._may_suppress = units, definition, may_suppress
-        parts, whole = definition.parts(), units.groups().whole()
+        parts, whole_table = definition.parts(), units.groups().whole()
 
         def wavers(part: GroupDefinition) -> bool:
-            lost = may_suppress and not part.absorbing_on(units)
-            return part.local and (not part.monotone or (lost and not part.holds(whole)))
+            suppressible = may_suppress and not part.absorbing_on(units)
+            return part.local and (not part.monotone or (suppressible and not part.holds(whole_table)))
 
-        self.firm = _all(parts, lambda part: part.local and not wavers(part))
-        self.wavering = _all(parts, wavers)
+        self.firm = _combined(parts, lambda part: part.local and not wavers(part))
+        self.wavering = _combined(parts, wavers)
         self.together = tuple(part for part in parts if not part.local)
         for part in self.together:
             if not part.monotone:
                 # Definitions that do not judge groups raise their own error.
-                part.holds(whole)
+                part.holds(whole_table)
                 raise PolicyError(
                     f"{part} judges all groups together and may fail where finer groups pass; use Lattice."
                 )
@@ -59,31 +59,31 @@ class CutJudge:
     def needed(self) -> GroupDefinition | None:
         """The parts of the definition that the whole table as one group must satisfy for any partition to satisfy them."""
         parts = (*(() if self.firm is None else self.firm.parts()), *self.together)
-        return _all(parts, lambda part: True)
+        return _combined(parts, lambda part: True)
 
     @cached_property
     def start(self) -> tuple[Ids, int]:
         """The initial group of every unit and the number of groups: one group, unless the most general level of a column has several nodes."""
-        capped = [place for place, each in enumerate(self.units.hierarchies) if each.capped]
+        capped = [column for column, hierarchy in enumerate(self.units.hierarchies) if hierarchy.capped]
         if not capped:
             return np.zeros(len(self.units), dtype=np.int64), 1
-        tops = [
-            each.height if each.capped else at
-            for each, at in zip(self.units.hierarchies, self.units.levels, strict=True)
+        start_levels = [
+            hierarchy.height if hierarchy.capped else level
+            for hierarchy, level in zip(self.units.hierarchies, self.units.levels, strict=True)
         ]
-        ids, count = self.units.group_ids(tops, capped)
+        ids, count = self.units.group_ids(start_levels, capped)
         return ids.astype(np.int64), count
 
     def require_start(self) -> None:
         """Raise :class:`Infeasible` if the initial groups fail parts of the definition that no split can repair."""
-        needed, (ids, count) = self.needed, self.start
-        if needed is None or count == 1:
+        necessary, (ids, count) = self.needed, self.start
+        if necessary is None or count == 1:
             return
-        if needed.holds(self._groups(np.arange(len(ids)), ids, count, True)):
+        if necessary.holds(self._groups(np.arange(len(ids)), ids, count, True)):
             return
-        names = ", ".join(repr(each.column) for each in self.units.hierarchies if each.capped)
+        names = ", ".join(repr(hierarchy.column) for hierarchy in self.units.hierarchies if hierarchy.capped)
         raise Infeasible(
-            f"max_level separates records that {needed} needs in one group, in {names}. Raise max_level, weaken the definition, or use Lattice, which can suppress rows "
+            f"max_level separates records that {necessary} needs in one group, in {names}. Raise max_level, weaken the definition, or use Lattice, which can suppress rows "
             "(suppression=)."
         )
 
@@ -104,40 +104,44 @@ class CutJudge:
 
     def verdict(self, stage: Stage, cut: Cut, rows: Ids, passing: Mask, groups: Ids) -> CutVerdict:
         """Judge a split of every open group; ``groups`` is the finished group of every unit (-1: still open)."""
-        made, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
-        if not made.any():
-            return CutVerdict(made, halves_pass)
+        allowed, halves_pass = cut.possible, np.ones(2 * len(stage), dtype=bool)
+        if not allowed.any():
+            return CutVerdict(allowed, halves_pass)
         halves = self._halves(stage, cut, rows)
         if self.firm is not None:
-            made = made & ~_either(self.firm.failing(halves) & (halves.sizes > 0))
+            allowed = allowed & ~_any_half(self.firm.failing(halves) & (halves.sizes > 0))
         if self.wavering is not None:
             failing = self.wavering.failing(halves) & (halves.sizes > 0)
-            lost = np.zeros_like(failing) if self._hope is None else self._hope.failing(halves) & (halves.sizes > 0)
-            useless = lost[0::2] & lost[1::2] if self._may_suppress else _either(lost)
-            made = made & ~np.where(passing, _either(failing), useless)
+            hopeless = np.zeros_like(failing) if self._hope is None else self._hope.failing(halves) & (halves.sizes > 0)
+            futile = hopeless[0::2] & hopeless[1::2] if self._may_suppress else _any_half(hopeless)
+            allowed = allowed & ~np.where(passing, _any_half(failing), futile)
             halves_pass = ~failing
         if self.together:
-            made = self._admitted(stage, made, halves, groups)
-        return CutVerdict(made, halves_pass)
+            allowed = self._admitted(stage, allowed, halves, groups)
+        return CutVerdict(allowed, halves_pass)
 
-    def _admitted(self, stage: Stage, wanted: Mask, halves: Groups, groups: Ids) -> Mask:
+    def _admitted(self, stage: Stage, candidates: Mask, halves: Groups, groups: Ids) -> Mask:
         """The wanted splits that can be made one after the other while the parts that judge all groups together hold."""
         for part in self.together:
-            wanted = wanted & ~_either(part.hopeless(halves) & (halves.sizes > 0))
-        made = np.zeros(len(stage), dtype=bool)
-        chosen = np.flatnonzero(wanted)
+            candidates = candidates & ~_any_half(part.hopeless(halves) & (halves.sizes > 0))
+        admitted_mask = np.zeros(len(stage), dtype=bool)
+        chosen = np.flatnonzero(candidates)
         if not len(chosen):
-            return made
+            return admitted_mask
         finished = int(groups.max(initial=-1)) + 1
-        now = groups.copy()
-        now[stage.members] = finished + stage.owners
-        current = self._groups(np.arange(len(now)), now, finished + len(stage), True)
+        group_of = groups.copy()
+        group_of[stage.members] = finished + stage.owners
+        current = self._groups(np.arange(len(group_of)), group_of, finished + len(stage), True)
         staying = np.ones(len(current), dtype=bool)
         staying[finished + chosen] = False
-        rest, before, after = current.select(staying), current.select(~staying), halves.select(np.repeat(wanted, 2))
-        tallies = [part.exchanges(rest, before, after) for part in self.together]
-        made[chosen] = admitted(tallies, len(chosen))
-        return made
+        unaffected, split_groups, new_halves = (
+            current.select(staying),
+            current.select(~staying),
+            halves.select(np.repeat(candidates, 2)),
+        )
+        tallies = [part.exchanges(unaffected, split_groups, new_halves) for part in self.together]
+        admitted_mask[chosen] = admitted(tallies, len(chosen))
+        return admitted_mask
 
     def _halves(self, stage: Stage, cut: Cut, rows: Ids) -> Groups:
         """The halves of every group, left before right."""
@@ -147,23 +151,24 @@ class CutJudge:
         if needs_values or self.units.extras or self.units.owners or self._needs_raw:
             return self._groups(stage.members, 2 * stage.owners + cut.right, 2 * len(stage), needs_values)
         sizes = np.stack([np.where(cut.possible, cut.left, rows), np.where(cut.possible, rows - cut.left, 0)], axis=1)
-        return Groups(sizes.ravel(), _plain(sizes.ravel()), self.units.reference, self.units.domain)
+        return Groups(sizes.ravel(), _placeholder_histograms(sizes.ravel()), self.units.reference, self.units.domain)
 
     def _groups(self, members: Ids, ids: Ids, count: int, needs_values: bool) -> Groups:
+        """Return ``count`` groups of the units ``members``, where ``ids`` is the group of each; without histograms of sensitive values unless ``needs_values``."""
         units = self.units
         sizes = sum_by(ids, units.sizes.take(members), count)
         extras = {name: sum_by(ids, values.take(members), count) for name, values in units.extras.items()}
         labels = self._raw_labels(members, ids, count) if self._needs_raw else None
         target = np.full(len(units), -1, dtype=np.int64)
         target[members] = ids
-        owners = tuple(each.merged(target, count) for each in units.owners)
+        owners = tuple(owner_sets.merged(target, count) for owner_sets in units.owners)
         if not needs_values:
-            return Groups(sizes, _plain(sizes), units.reference, units.domain, extras, labels, owners)
+            return Groups(sizes, _placeholder_histograms(sizes), units.reference, units.domain, extras, labels, owners)
         cells = units.histograms
         owner = target.take(cells.owners)
-        inside = owner >= 0
+        is_member = owner >= 0
         histograms = Histograms.from_cells(
-            owner[inside], cells.values[inside], cells.counts[inside], count, units.domain.size
+            owner[is_member], cells.values[is_member], cells.counts[is_member], count, units.domain.size
         )
         return Groups(sizes, histograms, units.reference, units.domain, extras, labels, owners)
 
@@ -174,24 +179,24 @@ class CutJudge:
         def read() -> list[LabelColumn]:
             return [
                 LabelColumn(
-                    hierarchy.column, np.arange(count), (), units.raw_values(place, lambda: ids, count, members)
+                    hierarchy.column, np.arange(count), (), units.raw_values(column, lambda: ids, count, members)
                 )
-                for place, hierarchy in enumerate(units.hierarchies)
+                for column, hierarchy in enumerate(units.hierarchies)
             ]
 
         return GroupLabels(read)
 
 
-def _plain(sizes: Ids) -> Histograms:
+def _placeholder_histograms(sizes: Ids) -> Histograms:
     """Placeholder histograms for definitions that do not read them."""
     return Histograms(np.arange(len(sizes) + 1), np.zeros(len(sizes), dtype=np.int32), sizes)
 
 
-def _either(halves: Mask) -> Mask:
+def _any_half(halves: Mask) -> Mask:
     """A mask of the groups of which at least one half is marked."""
     return halves[0::2] | halves[1::2]
 
 
-def _all(parts: tuple[GroupDefinition, ...], wanted: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
+def _combined(parts: tuple[GroupDefinition, ...], belongs: Callable[[GroupDefinition], bool]) -> GroupDefinition | None:
     """The wanted parts combined into one definition; None if there are none."""
-    return together_of(tuple(part for part in parts if wanted(part)))
+    return together_of(tuple(part for part in parts if belongs(part)))

@@ -72,15 +72,15 @@ class BoxPoints(NamedTuple):
                     words.setdefault(weight, []).append(np.where(missing, 0, -1))
             else:
                 words.setdefault(weight, []).append(ranks)
-        packed = [(weight, 0, word) for weight, columns in words.items() for word in _packed(columns)]
-        packed += [(0.0, needed, word) for needed, word in _secrets(units, definition)]
+        packed = [(weight, 0, word) for weight, columns in words.items() for word in _packed_words(columns)]
+        packed += [(0.0, minimum_values, word) for minimum_values, word in _needed_values(units, definition)]
         shares = list(_slacks(units, definition))
         count, levels = len(units), [len(scale.parts) for scale in nodes]
         parts = np.zeros((sum(levels), max((scale.size for scale in nodes), default=0)), dtype=np.int64)
-        covers, at = parts.copy(), np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]).astype(np.int64)
-        for scale, start in zip(nodes, at.tolist(), strict=False):
-            parts[start : start + len(scale.parts), : scale.size] = scale.parts
-            covers[start : start + len(scale.parts), : scale.size] = scale.covers
+        covers, level_starts = parts.copy(), np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]).astype(np.int64)
+        for scale, first_level in zip(nodes, level_starts.tolist(), strict=False):
+            parts[first_level : first_level + len(scale.parts), : scale.size] = scale.parts
+            covers[first_level : first_level + len(scale.parts), : scale.size] = scale.covers
         pairs, pair_leaves = _pair_leaves(nodes)
         return cls(
             _rows(low, count, NOBODY_LOW).astype(np.int32),
@@ -91,21 +91,21 @@ class BoxPoints(NamedTuple):
             np.array(spans, dtype=np.float64),
             np.array([weight for weight, _, _ in packed], dtype=np.float64),
             np.array([scale.size for scale in nodes], dtype=np.int64),
-            at,
+            level_starts,
             parts,
             covers,
             pairs,
             pair_leaves,
-            np.array([needed for _, needed, _ in packed], dtype=np.int64),
+            np.array([minimum_values for _, minimum_values, _ in packed], dtype=np.int64),
             np.array([least for _, least in shares], dtype=np.int64),
             max(definition.least_rows(), 1),
         )
 
     def only(self, chosen: Ids) -> BoxPoints:
         """The chosen units, followed by the empty unit."""
-        places = np.append(chosen, len(self.rows) - 1)
-        own = {name: getattr(self, name)[places] for name in ("low", "high", "bits", "rows", "slack")}
-        return self._replace(**own)
+        units_and_empty = np.append(chosen, len(self.rows) - 1)
+        chosen_rows = {name: getattr(self, name)[units_and_empty] for name in ("low", "high", "bits", "rows", "slack")}
+        return self._replace(**chosen_rows)
 
 
 def _pair_leaves(scales: Sequence[Scale]) -> tuple[Ids, NDArray[np.int32]]:
@@ -129,37 +129,41 @@ def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
     return rows
 
 
-def _packed(columns: Sequence[Ids]) -> Iterator[Ids]:
+def _packed_words(columns: Sequence[Ids]) -> Iterator[Ids]:
     """Pack columns of small integers (-1: none) into words in which every value of each column has its own bit."""
     offset = 0
-    found: list[Ids] = []
+    words: list[Ids] = []
     for ranks in columns:
-        places = np.where(ranks < 0, -1, ranks + offset)
+        bits = np.where(ranks < 0, -1, ranks + offset)
         offset += int(ranks.max()) + 1
-        for number in range(-(-offset // _BITS)):
-            if number == len(found):
-                found.append(np.zeros(len(ranks), dtype=np.int64))
-            mine = (places >= 0) & (places // _BITS == number)
-            found[number][mine] |= np.int64(1) << (places[mine] % _BITS)
-    yield from found
+        for word_number in range(-(-offset // _BITS)):
+            if word_number == len(words):
+                words.append(np.zeros(len(ranks), dtype=np.int64))
+            in_word = (bits >= 0) & (bits // _BITS == word_number)
+            words[word_number][in_word] |= np.int64(1) << (bits[in_word] % _BITS)
+    yield from words
 
 
-def _secrets(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[int, Ids]]:
-    """For each sensitive column of which groups need several values, yield how many, and a word of every unit's values. Values may share a bit, which makes the condition stricter than needed."""
-    wanted: dict[str, int] = {}
+def _needed_values(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[int, Ids]]:
+    """For each sensitive column of which a group needs several values, yield how many, and for every unit a word with a bit for each of its values. Values may share a bit, which makes the condition stricter than needed."""
+    needed_by_column: dict[str, int] = {}
     for part in definition.parts():
-        least = part if isinstance(part, DistinctLDiversity) else part.relaxation()
-        for each in () if least is None else least.parts():
-            if isinstance(each, DistinctLDiversity):
-                names = [column.name for column in units.domain.columns] if each.column is None else [each.column]
-                wanted.update({name: max(each.l, wanted.get(name, 0)) for name in names})
+        implied = part if isinstance(part, DistinctLDiversity) else part.relaxation()
+        for implied_part in () if implied is None else implied.parts():
+            if isinstance(implied_part, DistinctLDiversity):
+                names = (
+                    [column.name for column in units.domain.columns]
+                    if implied_part.column is None
+                    else [implied_part.column]
+                )
+                needed_by_column.update({name: max(implied_part.l, needed_by_column.get(name, 0)) for name in names})
     cells = units.histograms
-    for name, needed in wanted.items():
+    for name, minimum_values in needed_by_column.items():
         codes, column = units.domain.together([name])
-        if needed <= min(column.size, _BITS):
+        if minimum_values <= min(column.size, _BITS):
             word = np.zeros(len(units), dtype=np.int64)
             np.bitwise_or.at(word, cells.owners, np.int64(1) << (codes[cells.values] % _BITS))
-            yield needed, word
+            yield minimum_values, word
 
 
 def _slacks(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[Ids, int]]:
@@ -167,9 +171,9 @@ def _slacks(units: FrequencySet, definition: GroupDefinition) -> Iterator[tuple[
     for part in definition.parts():
         if isinstance(part, SetShares):
             names = [column.name for column in units.domain.columns] if part.column is None else [part.column]
-            top, bottom = part.limit.as_integer_ratio()
-            full = part.within(np.array([top]), np.array([bottom]))[0]
+            numerator, denominator = part.limit.as_integer_ratio()
+            may_fill = part.within(np.array([numerator]), np.array([denominator]))[0]
             for name in names:
-                own = units.groups().marginal(name)
-                for rows in part.rows_by_set(own):
-                    yield top * own.sizes - bottom * rows, 0 if full else 1
+                by_value = units.groups().marginal(name)
+                for rows in part.rows_by_set(by_value):
+                    yield numerator * by_value.sizes - denominator * rows, 0 if may_fill else 1

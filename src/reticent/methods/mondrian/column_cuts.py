@@ -50,11 +50,11 @@ class ColumnLabels:
     @property
     def parts(self) -> list[tuple[tuple[int, ...], Ids]]:
         """Every column as a set of its own, with the label of every unit."""
-        return [((place,), labels) for place, labels in enumerate(self.labels)]
+        return [((column,), labels) for column, labels in enumerate(self.labels)]
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _SetsBeside:
     """Sets of columns that an adversary knows besides the split one: set ``s`` is ``columns[starts[s]:starts[s + 1]]``, and its label combinations need ``least[s]`` people.
 
     ``demands`` are further definitions that label combinations must satisfy, each with its sets.
@@ -63,30 +63,30 @@ class _Beside:
     starts: Ids
     columns: Ids
     least: Ids
-    demands: Sequence[tuple[GroupDefinition, _Beside]] = ()
+    demands: Sequence[tuple[GroupDefinition, _SetsBeside]] = ()
 
     @classmethod
-    def of(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _Beside:
+    def of(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _SetsBeside:
         """The sets sorted by their columns, so that sets with common first columns are consecutive."""
-        plain = cls._listed(sets)
-        asked = dict.fromkeys(known.demand for known in sets.values() if known.demand is not None)
-        chosen = ((each, {key: known for key, known in sets.items() if known.demand == each}) for each in asked)
-        return replace(plain, demands=[(each, cls._listed(mine)) for each, mine in chosen])
+        counted = cls._listed(sets)
+        demands = dict.fromkeys(known.demand for known in sets.values() if known.demand is not None)
+        chosen = ((demand, {key: known for key, known in sets.items() if known.demand == demand}) for demand in demands)
+        return replace(counted, demands=[(demand, cls._listed(sets_of_demand)) for demand, sets_of_demand in chosen])
 
     @classmethod
-    def _listed(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _Beside:
-        others = sorted(sets)
+    def _listed(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _SetsBeside:
+        known_sets = sorted(sets)
         return cls(
-            starts_of([len(each) for each in others]),
-            np.array([each for known in others for each in known], dtype=np.int64),
-            np.array([sets[each].least for each in others], dtype=np.int64),
+            starts_of([len(known) for known in known_sets]),
+            np.array([column for known in known_sets for column in known], dtype=np.int64),
+            np.array([sets[known].least for known in known_sets], dtype=np.int64),
         )
 
 
 class _Run:
     """One run of splits. Mutable: the labels change with every split."""
 
-    def __init__(self, units: FrequencySet, stage: Stage, beside: tuple[_Beside, ...], weigh: Weigh) -> None:
+    def __init__(self, units: FrequencySet, stage: Stage, beside: tuple[_SetsBeside, ...], weigh: Weigh) -> None:
         self.units, self.stage, self.beside, self.weigh = units, stage, beside, weigh
         self.people: Ids = units.groups().people.astype(np.int64)
         self.labels: Ids = np.zeros((len(stage.scales), len(units)), dtype=np.int64)
@@ -95,10 +95,10 @@ class _Run:
         self._waiting: list[tuple[float, int, int, int, int, int]] = []
         self._numbers = count()
         self._versions: dict[tuple[int, int], int] = {}
-        everybody = np.arange(len(units))
+        all_units = np.arange(len(units))
         for column in range(len(self.labels)):
-            self.loss += self._cost(column, everybody)
-            self._offer(column, 0, everybody)
+            self.loss += self._cost(column, all_units)
+            self._propose_splits(column, 0, all_units)
 
     def run(self, context: Context) -> None:
         """Try splits, the best score first, until none is left or the time limit is reached."""
@@ -106,66 +106,68 @@ class _Run:
             context.check("cutting columns")
             _, _, column, label, version, last = heappop(self._waiting)
             if self._versions[column, label] == version:
-                self._try(column, label, last)
+                self._try_split(column, label, last)
 
-    def _try(self, column: int, label: int, last: int) -> None:
+    def _try_split(self, column: int, label: int, last: int) -> None:
         from reticent.methods.mondrian._column_kernels import settle
 
         members = np.flatnonzero(self.labels[column] == label)
         side = (self.stage.ranks[column, members] > last).astype(np.int8)
-        shown = self.labels[:, members]
-        fixed: NDArray[np.bool_] = (shown == shown[:, :1]).all(axis=1)
-        everybody = int(self.people[members].sum())
-        fewest = max(int(np.ceil(_LEAST_MOVED * everybody)), 1)
-        known, settling = self.beside[column], True
-        while settling:
+        member_labels = self.labels[:, members]
+        fixed: NDArray[np.bool_] = (member_labels == member_labels[:, :1]).all(axis=1)
+        all_people = int(self.people[members].sum())
+        minimum_moved = max(int(np.ceil(_LEAST_MOVED * all_people)), 1)
+        known_sets, unsettled = self.beside[column], True
+        while unsettled:
             self.visits += settle(
                 side,
                 members,
                 self.labels,
                 self.counts,
                 self.people,
-                known.starts,
-                known.columns,
-                known.least,
+                known_sets.starts,
+                known_sets.columns,
+                known_sets.least,
                 fixed,
-                fewest,
+                minimum_moved,
             )
-            moves = int(self.people[members[side < 2]].sum()) >= fewest
-            settling = moves and any(self._hold_back(each, sets, members, side) for each, sets in known.demands)
-        parts = [members[side == each] for each in range(3)]
-        if int(self.people[members[side < 2]].sum()) < fewest:
+            enough_moved = int(self.people[members[side < 2]].sum()) >= minimum_moved
+            unsettled = enough_moved and any(
+                self._exempt_failing(demand, sets, members, side) for demand, sets in known_sets.demands
+            )
+        parts = [members[side == which] for which in range(3)]
+        if int(self.people[members[side < 2]].sum()) < minimum_moved:
             return
-        saved = self._cost(column, members) - sum(self._cost(column, part) for part in parts if len(part))
-        if saved <= 0:
+        loss_saved = self._cost(column, members) - sum(self._cost(column, part) for part in parts if len(part))
+        if loss_saved <= 0:
             return
-        self.loss -= saved
+        self.loss -= loss_saved
         for part in parts[:2] if len(parts[2]) or not len(parts[0]) else parts[1:2]:
             if len(part):
-                fresh = int(self.counts[column])
-                self.labels[column, part] = fresh
+                new_label = int(self.counts[column])
+                self.labels[column, part] = new_label
                 self.counts[column] += 1
-                self._offer(column, fresh, part)
-        self._offer(column, label, np.flatnonzero(self.labels[column] == label))
+                self._propose_splits(column, new_label, part)
+        self._propose_splits(column, label, np.flatnonzero(self.labels[column] == label))
 
-    def _hold_back(self, demand: GroupDefinition, sets: _Beside, members: Ids, side: NDArray[np.int8]) -> bool:
+    def _exempt_failing(self, demand: GroupDefinition, sets: _SetsBeside, members: Ids, side: NDArray[np.int8]) -> bool:
         """Exempt units from the split whose label combination would fail ``demand``; return whether there are any."""
         from reticent.methods.mondrian._column_kernels import number_cells
 
         cells = np.empty((len(sets.least), len(members)), dtype=np.int64)
         total = number_cells(members, self.labels, self.counts, sets.starts, sets.columns, cells)
         self.visits += _JUDGED_VISITS * cells.size
-        parts = 3 * cells + side
-        place = np.full(len(self.units), -1)
-        place[members] = np.arange(len(members))
-        entries = self.units.histograms
-        owner = place[entries.owners]
-        inside = owner >= 0
+        combination_sides = 3 * cells + side
+        member_index = np.full(len(self.units), -1)
+        member_index[members] = np.arange(len(members))
+        histograms_of_units = self.units.histograms
+        member = member_index[histograms_of_units.owners]
+        inside = member >= 0
         shape = (len(cells), int(inside.sum()))
         histograms = Histograms.from_cells(
-            parts[:, owner[inside]].ravel(),
-            np.broadcast_to(entries.values[inside], shape).ravel(),
-            np.broadcast_to(entries.counts[inside], shape).ravel(),
+            combination_sides[:, member[inside]].ravel(),
+            np.broadcast_to(histograms_of_units.values[inside], shape).ravel(),
+            np.broadcast_to(histograms_of_units.counts[inside], shape).ravel(),
             3 * total,
             self.units.domain.size,
         )
@@ -173,27 +175,27 @@ class _Run:
         groups = Groups(sizes, histograms, self.units.reference, self.units.domain)
         failing = demand.failing(groups) & (sizes > 0)
         # Units that keep the label and still fail need more units of their combination: the smaller side joins them, then the other one.
-        moving = np.where(sizes > 0, sizes, np.iinfo(np.int64).max).reshape(-1, 3)[:, :2]
-        short = np.flatnonzero(failing[2::3])
-        failing[3 * short + np.argmin(moving[short], axis=1)] = True
-        back = (side < 2) & failing[parts].any(axis=0)
-        side[back] = 2
-        return bool(back.any())
+        moved_sizes = np.where(sizes > 0, sizes, np.iinfo(np.int64).max).reshape(-1, 3)[:, :2]
+        failing_cells = np.flatnonzero(failing[2::3])
+        failing[3 * failing_cells + np.argmin(moved_sizes[failing_cells], axis=1)] = True
+        exempted = (side < 2) & failing[combination_sides].any(axis=0)
+        side[exempted] = 2
+        return bool(exempted.any())
 
-    def _offer(self, column: int, label: int, members: Ids) -> None:
+    def _propose_splits(self, column: int, label: int, members: Ids) -> None:
         """Propose splits of a label at five quantiles of its units, replacing its earlier proposals."""
         version = self._versions[column, label] = self._versions.get((column, label), -1) + 1
-        places, rows = self.stage.ranks[column, members], self.stage.sizes[members]
-        values, inverse = np.unique(places, return_inverse=True)
+        ranks, rows = self.stage.ranks[column, members], self.stage.sizes[members]
+        values, inverse = np.unique(ranks, return_inverse=True)
         if len(values) < 2:
             return
         weights = np.bincount(inverse, weights=rows).astype(np.float64)
         before = np.cumsum(weights)[:-1]
         cuts = self._cuts(column, values, before, float(weights.sum()))
-        whole = self._cost(column, members)
+        undivided = self._cost(column, members)
         for cut in cuts:
-            left, right = members[places <= values[cut]], members[places > values[cut]]
-            gain = whole - self._cost(column, left) - self._cost(column, right)
+            left, right = members[ranks <= values[cut]], members[ranks > values[cut]]
+            gain = undivided - self._cost(column, left) - self._cost(column, right)
             if gain > 0:
                 share = float(before[cut] / weights.sum())
                 score = self.weigh(gain, min(share, 1 - share))
@@ -210,12 +212,12 @@ class _Run:
 
     def _cost(self, column: int, members: Ids) -> float:
         """The share of leaves that one label for these units covers, times their rows."""
-        scale, places = self.stage.scales[column], self.stage.ranks[column, members]
-        known = places[places != scale.apart_null] if scale.apart_null >= 0 else places
-        missing = int(len(known) < len(places))
+        scale, ranks = self.stage.scales[column], self.stage.ranks[column, members]
+        known = ranks[ranks != scale.apart_null] if scale.apart_null >= 0 else ranks
+        missing = int(len(known) < len(ranks))
         low, high = (int(known.min()), int(known.max())) if len(known) else (1, 0)
-        distinct = 0 if scale.needs_ends else len(np.unique(places))
-        width = scale.covered(*(np.array([each]) for each in (distinct, low, high, missing)))[0]
+        distinct = 0 if scale.needs_ends else len(np.unique(ranks))
+        width = scale.covered(*(np.array([measure]) for measure in (distinct, low, high, missing)))[0]
         return float(self.stage.sizes[members].sum() * (width - 1) / max(scale.size - 1, 1))
 
 
@@ -229,7 +231,7 @@ class KnownSet:
 
     def joined(self, other: KnownSet) -> KnownSet:
         """The same columns with the requirements of both."""
-        demands = [each.demand for each in (self, other) if each.demand is not None]
+        demands = [known_set.demand for known_set in (self, other) if known_set.demand is not None]
         demand = None if not demands else demands[0] if len(demands) == 1 else demands[0] & demands[1]
         return KnownSet(self.columns, max(self.least, other.least), demand)
 
@@ -246,7 +248,7 @@ class ColumnCuts:
     def of(cls, table: Table, units: FrequencySet, definition: GroupDefinition, values: CellStyle) -> ColumnCuts | None:
         """Column splits that satisfy a definition about subsets of the columns; None if no part is about subsets, or if columns cannot be split separately."""
         parts = definition.parts()
-        if values == "typical" or any(each.capped for each in units.hierarchies):
+        if values == "typical" or any(hierarchy.capped for hierarchy in units.hierarchies):
             return None
         if units.owners:
             # Rows of one person may end up on both sides, and only rows are counted here.
@@ -254,14 +256,14 @@ class ColumnCuts:
         if not any(isinstance(part, AnyColumns) for part in parts):
             return None
         sets: dict[tuple[int, ...], KnownSet] = {}
-        places = {name: place for place, name in enumerate(table.quasi)}
+        column_indices = {name: index for index, name in enumerate(table.quasi)}
         for judged in judged_sets(table, definition):
             for part in judged.definition.parts():
-                found = _sets_of(part, judged.names)
-                if found is None:
+                demanded_sets = _sets_of(part, judged.names)
+                if demanded_sets is None:
                     return None
-                for names, demand in found:
-                    columns = tuple(sorted(places[name] for name in names))
+                for names, demand in demanded_sets:
+                    columns = tuple(sorted(column_indices[name] for name in names))
                     known = _known_set(columns, demand)
                     sets[columns] = sets[columns].joined(known) if columns in sets else known
         return cls(units, values, list(sets.values()))
@@ -287,13 +289,13 @@ class ColumnCuts:
         return Stage.of(self.units, self.values)
 
     @cached_property
-    def _beside(self) -> tuple[_Beside, ...]:
+    def _beside(self) -> tuple[_SetsBeside, ...]:
         """For every column the sets that it belongs to, with the column removed."""
-        found: list[dict[tuple[int, ...], KnownSet]] = [{} for _ in self.units.codes]
+        sets_of_column: list[dict[tuple[int, ...], KnownSet]] = [{} for _ in self.units.codes]
         for known in self.sets:
             for column in known.columns:
-                found[column][tuple(each for each in known.columns if each != column)] = known
-        return tuple(_Beside.of(sets) for sets in found)
+                sets_of_column[column][tuple(other for other in known.columns if other != column)] = known
+        return tuple(_SetsBeside.of(sets) for sets in sets_of_column)
 
 
 def _known_set(columns: tuple[int, ...], demand: GroupDefinition) -> KnownSet:

@@ -64,31 +64,37 @@ class LocalSearch:
         context = replace(self.context, deadline=self.context.until(seconds))
         points = BoxPoints.of(self.units, self.values, self.judge.definition, self.weights)
         blocks, chance, idle = list(self._blocks(points, group, context, seconds)), np.random.default_rng(0), 0
-        for done in islice(count(), rounds if seconds is None else None):
-            context.step("improving groups", done, rounds if seconds is None else None)
+        for rounds_done in islice(count(), rounds if seconds is None else None):
+            context.step("improving groups", rounds_done, rounds if seconds is None else None)
             gains = [not context.late and block.round(self.judge, chance) for block in blocks]
             idle = 0 if any(gains) else idle + 1
             if context.late or idle > _PATIENCE:
                 break
-        found, offset = np.empty(len(self.units), dtype=np.int64), 0
+        searched, offset = np.empty(len(self.units), dtype=np.int64), 0
         for block in blocks:
-            found[block.members] = offset + block.group
+            searched[block.members] = offset + block.group
             offset += int(block.group.max()) + 1
-        return min(group, found, key=lambda each: _worth(points, np.arange(len(self.units)), each, self.judge))
+        return min(
+            group,
+            searched,
+            key=lambda groups: _failing_rows_and_cost(points, np.arange(len(self.units)), groups, self.judge),
+        )
 
     def _blocks(self, points: BoxPoints, group: Ids, context: Context, seconds: float | None) -> Iterator[GroupBlock]:
         """Blocks of neighbouring units, each with initial groups: those of the splits, or greedy ones where these cost less and would not take most of the ``seconds``."""
 
-        def cut(start: tuple[Ids, int] | None, least: int) -> Ids:
-            way = (self.choice, False, self.values, context)
-            return Partition(self.units, self.judge, *way, weights=self.weights, start=start, least=least).run()
+        def split(start: tuple[Ids, int] | None, minimum_rows: int) -> Ids:
+            settings = (self.choice, False, self.values, context)
+            return Partition(
+                self.units, self.judge, *settings, weights=self.weights, start=start, least=minimum_rows
+            ).run()
 
-        blocks = cut(None, _BLOCK // 2)
-        several = int(blocks.max()) + 1
-        groups = group if several == 1 else cut((blocks, several), 1)
-        work = float((np.bincount(blocks).astype(np.float64) ** 2).sum())
-        greedy = seconds is None or 2 * _GREEDY_SECONDS * work <= seconds
-        for block in range(several):
+        blocks = split(None, _BLOCK // 2)
+        block_count = int(blocks.max()) + 1
+        groups = group if block_count == 1 else split((blocks, block_count), 1)
+        pairs_of_units = float((np.bincount(blocks).astype(np.float64) ** 2).sum())
+        greedy = seconds is None or 2 * _GREEDY_SECONDS * pairs_of_units <= seconds
+        for block in range(block_count):
             members = np.flatnonzero(blocks == block)
             yield GroupBlock.of(points.only(members), members, groups[members], self.judge, greedy)
 
@@ -102,11 +108,15 @@ class GroupBlock:
     @classmethod
     def of(cls, points: BoxPoints, members: Ids, group: Ids, judge: CutJudge, greedy: bool = True) -> GroupBlock:
         """The groups of the splits, or ``greedy`` ones where these cost less."""
-        known, gathered = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
-        ways = [known.astype(np.int64)]
-        if greedy and _kernels.gather(points, np.arange(len(members)), 0, gathered):
-            ways.append(_mended(points, members, gathered, judge))
-        return cls(points, members, min(ways, key=lambda each: _worth(points, members, each, judge)))
+        split_groups, greedy_groups = np.unique(group, return_inverse=True)[1], np.zeros(len(members), dtype=np.int64)
+        alternatives = [split_groups.astype(np.int64)]
+        if greedy and _kernels.gather(points, np.arange(len(members)), 0, greedy_groups):
+            alternatives.append(_with_failing_merged(points, members, greedy_groups, judge))
+        return cls(
+            points,
+            members,
+            min(alternatives, key=lambda alternative: _failing_rows_and_cost(points, members, alternative, judge)),
+        )
 
     def round(self, judge: CutJudge, chance: np.random.Generator) -> bool:
         """Rebuild disjoint neighbourhoods of groups and accept those that cost less and satisfy the definition; return whether any was."""
@@ -118,31 +128,31 @@ class GroupBlock:
         pool, label = np.full(size, -1, dtype=np.int64), np.zeros(size, dtype=np.int64)
         _kernels.rebuild(self.points, self.group, order, starts, seeds, widths, firsts, _MOST_UNITS, pool, label)
         changed = np.flatnonzero(pool >= 0)
-        made, new = number(pool[changed] * _MOST_UNITS + label[changed], size * _MOST_UNITS)
-        failing = judge.failing(self.members[changed], made, new)
-        refused = np.zeros(size, dtype=bool)
-        refused[pool[changed[failing[made]]]] = True
-        taken = ~refused[pool[changed]]
-        self.group[changed[taken]] = count + made[taken]
-        self.group = number(self.group, count + new)[0].astype(np.int64)
-        return bool(taken.any())
+        new_group, new_count = number(pool[changed] * _MOST_UNITS + label[changed], size * _MOST_UNITS)
+        failing = judge.failing(self.members[changed], new_group, new_count)
+        is_refused = np.zeros(size, dtype=bool)
+        is_refused[pool[changed[failing[new_group]]]] = True
+        accepted = ~is_refused[pool[changed]]
+        self.group[changed[accepted]] = count + new_group[accepted]
+        self.group = number(self.group, count + new_count)[0].astype(np.int64)
+        return bool(accepted.any())
 
 
-def _mended(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids:
+def _with_failing_merged(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids:
     """Merge failing groups with their nearest groups until none fails or one group is left."""
     count = int(group.max()) + 1
     while count > 1:
         failing = np.flatnonzero(judge.failing(members, group, count))
         if not len(failing):
             break
-        into = np.arange(count)
-        _kernels.pair_up(points, group, count, failing, into)
-        group = number(into[group], count)[0].astype(np.int64)
+        merged_into = np.arange(count)
+        _kernels.pair_up(points, group, count, failing, merged_into)
+        group = number(merged_into[group], count)[0].astype(np.int64)
         count = int(group.max()) + 1
     return group
 
 
-def _worth(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> tuple[int, float]:
+def _failing_rows_and_cost(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> tuple[int, float]:
     """Sort key of partitions: rows in failing groups, then cost."""
     count = int(group.max()) + 1
     failing = judge.failing(members, group, count)[group]

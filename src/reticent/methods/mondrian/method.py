@@ -101,21 +101,21 @@ class Mondrian(GroupMethod):
     def grouped(self, run: GroupRun) -> Grouping:
         """A partition into groups that satisfy the definition, for every set of columns that an adversary may hold."""
         units, order = self._units(run)
-        shown, published, left_out = self._least(run, units)
-        asked = of_groups(run.asked, "Mondrian")
-        cuts = ColumnCuts.of(run.table, units, asked, self._style) if order is None else None
+        labelled, published, suppressed = self._searched_or_split(run, units)
+        requested = of_groups(run.asked, "Mondrian")
+        cuts = ColumnCuts.of(run.table, units, requested, self._style) if order is None else None
         if cuts is not None:
-            cut = cuts.best(run.context)
-            if cut.loss < cuts.loss_of(shown.group, ~left_out.mask):
-                shown = ShownGroups.of(units, cut.parts, self._style)
-                published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, 0)
-                left_out = SuppressedGroups(np.zeros(len(shown), dtype=bool))
-        made = local_grouping(run, shown, published, left_out, order)
-        _require_company(run.asked, made.evidence)
-        return made
+            labels = cuts.best(run.context)
+            if labels.loss < cuts.loss_of(labelled.group, ~suppressed.mask):
+                labelled = ShownGroups.of(units, labels.parts, self._style)
+                published = PublishedGroups.of(run.table, run.definition, labelled.groups, labelled.seen, 0)
+                suppressed = SuppressedGroups(np.zeros(len(labelled), dtype=bool))
+        grouping = local_grouping(run, labelled, published, suppressed, order)
+        _require_published_labels(run.asked, grouping.evidence)
+        return grouping
 
     @property
-    def _plain(self) -> Mondrian:
+    def _splits_only(self) -> Mondrian:
         return replace(self, effort="quick", seconds=None)
 
     @property
@@ -130,16 +130,16 @@ class Mondrian(GroupMethod):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why this method cannot publish the table under the definition, or None. Decided from their declarations, without reading rows."""
         if table.streamed and (self.ties == "divide" or table.pseudonyms):
-            what = "ties='divide'" if self.ties == "divide" else "pseudonyms="
-            return f"Mondrian: {what} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
-        several = rows_of_people("Mondrian", table, counts_people=True)
-        if several is not None:
-            return several
+            feature = "ties='divide'" if self.ties == "divide" else "pseudonyms="
+            return f"Mondrian: {feature} needs all rows in memory, and this table is {table.read_how}. Pass engine='local' if the table fits in memory, or publish without it."
+        people_refusal = rows_of_people("Mondrian", table, counts_people=True)
+        if people_refusal is not None:
+            return people_refusal
         if self.ties == "divide" and table.several_rows:
             return "ties='divide' would split the rows of one person; use ties='keep' where unit='person'."
         if self.ties == "divide" and definition.needs_population:
-            wrong = next(part for part in definition.parts() if part.needs_population)
-            return f"{wrong} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
+            population_part = next(part for part in definition.parts() if part.needs_population)
+            return f"{population_part} compares with a population, whose people would fit both parts of a divided tie; use ties='keep'."
         return refused("Mondrian", table, definition) if self._style == "typical" else None
 
     def _units(self, run: GroupRun) -> tuple[FrequencySet, Ids | None]:
@@ -149,73 +149,89 @@ class Mondrian(GroupMethod):
         order = run.context.randomness.order(run.table.rows)
         return engine_of(run.table, run.context).single_rows(run.table, order), order
 
-    def _least(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+    def _searched_or_split(
+        self, run: GroupRun, units: FrequencySet
+    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
         """The groups of the local search or, if what is disclosed about their suppressed records fails the definition, the groups of the splits alone."""
         if self.effort != "quick":
             with suppress(Infeasible):
-                return self._settled(run, units)
-        return self._plain._settled(run, units)
+                return self._with_suppression(run, units)
+        return self._splits_only._with_suppression(run, units)
 
-    def _settled(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
-        """The groups and the suppressed ones, if what is disclosed about suppressed records satisfies the definition; else groups from splits without suppression."""
-        shown, judge = self._recoded(run, units)
-        kept = self._kept(shown, judge, run.sets, run.definition)
-        allowed = int(self._limit * units.rows)
-        published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, allowed)
-        ways = list(published.ways(~kept))
-        if ways:
-            return shown, published, min(ways, key=lambda way: int(shown.groups.sizes[way.mask].sum()))
+    def _with_suppression(
+        self, run: GroupRun, units: FrequencySet
+    ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
+        """Partition the units, and choose the groups to suppress so that what is disclosed about suppressed records satisfies the definition; if there is no such choice, partition without suppression."""
+        labelled, judge = self._partitioned(run, units)
+        passing = self._passing_groups(labelled, judge, run.sets, run.definition)
+        suppressible_rows = int(self._limit * units.rows)
+        published = PublishedGroups.of(run.table, run.definition, labelled.groups, labelled.seen, suppressible_rows)
+        suppressions = list(published.ways(~passing))
+        if suppressions:
+            return (
+                labelled,
+                published,
+                min(suppressions, key=lambda suppressed: int(labelled.groups.sizes[suppressed.mask].sum())),
+            )
         if not self._limit:
-            raise Infeasible(discloses_too_much(run.definition, int(shown.groups.sizes[~kept].sum())))
-        return replace(self, suppression=0)._settled(run, units)
+            raise Infeasible(discloses_too_much(run.definition, int(labelled.groups.sizes[~passing].sum())))
+        return replace(self, suppression=0)._with_suppression(run, units)
 
-    def _recoded(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, CutJudge]:
-        """The units in groups, and the judge of their splits. Columns that no adversary knows together are split independently."""
-        divide, parts, weights = self.ties == "divide", [], column_weights(tuple(run.table.quasi), self.weights)
+    def _partitioned(self, run: GroupRun, units: FrequencySet) -> tuple[ShownGroups, CutJudge]:
+        """Partition the units into groups; return these and the judge of their splits. Columns that no adversary knows together are split independently."""
+        divide, group_by_columns, weights = (
+            self.ties == "divide",
+            [],
+            column_weights(tuple(run.table.quasi), self.weights),
+        )
         for columns in apart(run.sets):
-            narrow, place = narrowed(units, columns, single=divide)
-            judge = CutJudge(narrow, run.definition, may_suppress=self._limit > 0)
-            _require(judge, narrow)
+            projected, projected_index = narrowed(units, columns, single=divide)
+            judge = CutJudge(projected, run.definition, may_suppress=self._limit > 0)
+            _require_whole_table(judge, projected)
             judge.require_start()
-            own = weights[list(columns)]
-            group = Partition(narrow, judge, self.split, divide, self._style, run.context, weights=own).run()
+            known_weights = weights[list(columns)]
+            group = Partition(
+                projected, judge, self.split, divide, self._style, run.context, weights=known_weights
+            ).run()
             if self.effort != "quick" and _may_overlap(judge):
-                search = LocalSearch(narrow, judge, self.split, self._style, own, run.context)
+                search = LocalSearch(projected, judge, self.split, self._style, known_weights, run.context)
                 group = search.run(group, ROUNDS[self.effort], self.seconds)
-            parts.append((columns, group[place]))
-        return ShownGroups.of(units, parts, self._style), judge
+            group_by_columns.append((columns, group[projected_index]))
+        return ShownGroups.of(units, group_by_columns, self._style), judge
 
-    def _kept(
-        self, shown: ShownGroups, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition
+    def _passing_groups(
+        self, labelled: ShownGroups, judge: CutJudge, sets: Sequence[Columns], definition: GroupDefinition
     ) -> NDArray[np.bool_]:
-        """A mask of the published groups: those that fail at the end of splitting are suppressed.
+        """Return a mask of the groups that are published; those that fail at the end of splitting are suppressed.
 
         Records that are suppressed for one set of columns are missing in the groups of the other sets, which are judged again.
         """
-        sizes = shown.groups.sizes
-        kept: NDArray[np.bool_] = sizes > 0
+        sizes = labelled.groups.sizes
+        passing: NDArray[np.bool_] = sizes > 0
         if judge.wavering is None:
-            return kept
-        local = judge.wavering if judge.firm is None else judge.wavering & judge.firm
+            return passing
+        group_definition = judge.wavering if judge.firm is None else judge.wavering & judge.firm
         while True:
-            before = kept.copy()
+            passing_before = passing.copy()
             for columns in sets:
-                mine, groups = shown.seen(columns, kept)
-                kept[kept] = ~local.failing(groups)[mine]
-                self._require_few(int(sizes[~kept].sum()), int(sizes.sum()), definition)
-            if (kept == before).all():
+                group_of, groups = labelled.seen(columns, passing)
+                passing[passing] = ~group_definition.failing(groups)[group_of]
+                self._require_little_suppression(int(sizes[~passing].sum()), int(sizes.sum()), definition)
+            if (passing == passing_before).all():
                 break
-        lost = int(sizes[~kept].sum())
-        if lost and not all(part.holds(shown.seen(columns, kept)[1]) for part in judge.together for columns in sets):
+        suppressed_rows = int(sizes[~passing].sum())
+        if suppressed_rows and not all(
+            part.holds(labelled.seen(columns, passing)[1]) for part in judge.together for columns in sets
+        ):
             raise Infeasible(
-                f"Without the {lost} rows that cannot be published the rest does not satisfy {definition}. Weaken the definition, or use Lattice."
+                f"Without the {suppressed_rows} rows that cannot be published the rest does not satisfy {definition}. Weaken the definition, or use Lattice."
             )
-        return kept
+        return passing
 
-    def _require_few(self, lost: int, rows: int, definition: GroupDefinition) -> None:
-        if lost > self._limit * rows or lost == rows:
+    def _require_little_suppression(self, suppressed_rows: int, rows: int, definition: GroupDefinition) -> None:
+        if suppressed_rows > self._limit * rows or suppressed_rows == rows:
             raise Infeasible(
-                f"Cutting the table leaves {lost} of {rows} rows in groups that do not satisfy {definition}, and at most "
+                f"Cutting the table leaves {suppressed_rows} of {rows} rows in groups that do not satisfy {definition}, and at most "
                 f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
             )
 
@@ -226,21 +242,21 @@ def _may_overlap(judge: CutJudge) -> bool:
     return not judge.units.owners and not judge.together and not judge.definition.needs_population
 
 
-def _require_company(definition: Definition, evidence: Evidence) -> None:
+def _require_published_labels(definition: Definition, evidence: Evidence) -> None:
     """Raise if the published labels fail a definition that the splits passed. If people have several rows, more rows of a person may match overlapping labels, such as hierarchy nodes, or the labels of few columns."""
     if not evidence.published.owners:
         return
-    wrong = next((each for each in judged(definition, evidence) if not each.holds), None)
-    if wrong is not None:
+    failing_claim = next((claim for claim in judged(definition, evidence) if not claim.holds), None)
+    if failing_claim is not None:
         raise Infeasible(
-            f"The groups do not satisfy {wrong.definition} as published: labels overlap, so too many rows of one person match them. Use Lattice, whose labels do "
+            f"The groups do not satisfy {failing_claim.definition} as published: labels overlap, so too many rows of one person match them. Use Lattice, whose labels do "
             "not overlap, values='ranges' where all columns are known together, or keep fewer rows of each person with rows_per_person=."
         )
 
 
-def _require(judge: CutJudge, units: FrequencySet) -> None:
+def _require_whole_table(judge: CutJudge, units: FrequencySet) -> None:
     """Raise :class:`Infeasible` if all rows in one group fail parts of the definition that no split can repair."""
-    needed = judge.needed
-    if needed is not None and not needed.holds(units.groups().whole()):
-        require_feasible(units.groups(), needed)
-        raise Infeasible(f"Even all rows in one group do not satisfy {needed}.")
+    necessary = judge.needed
+    if necessary is not None and not necessary.holds(units.groups().whole()):
+        require_feasible(units.groups(), necessary)
+        raise Infeasible(f"Even all rows in one group do not satisfy {necessary}.")

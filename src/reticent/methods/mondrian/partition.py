@@ -62,24 +62,25 @@ class Partition:
 
         Ties are divided only at the end, when no other split is left, because dividing them loses information.
         """
-        self._finish()
+        self._split_all()
         if self.divide_ties:
             self._dividing = True
             self._reopen()
-            self._finish()
+            self._split_all()
         return self.group
 
-    def _finish(self) -> None:
+    def _split_all(self) -> None:
         while len(self._stage):
             self._context.step("cutting groups", len(self.units) - len(self._stage.members), len(self.units))
             self._round()
 
     def _open(self, stage: Stage, passing: Mask) -> None:
-        everything = np.ones(len(stage), dtype=bool)
+        """Make the groups of ``stage`` the open ones; ``passing`` are those that pass the wavering parts."""
+        every_group = np.ones(len(stage), dtype=bool)
         self._stage, self._passing = stage, passing
         self._rows = stage.rows()
         self._refused = np.zeros((len(stage), len(stage.scales)), dtype=bool)
-        self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), everything)
+        self._widths = stage.widths(np.zeros(self._refused.shape, dtype=np.int64), every_group)
         self._losses = np.full(self._refused.shape, np.nan)
 
     def _reopen(self) -> None:
@@ -96,23 +97,24 @@ class Partition:
         self._open(stage, self.judge.passing(group, count))
 
     def _round(self) -> None:
+        """Close the groups that no column can split; propose, judge and apply one split for each of the others."""
         spans = self._spans(self._widths)
         spans[self._refused] = -1.0
-        worth = (spans.max(axis=1) > 0) & (self._rows >= 2 * self.least)
-        self._leave(~worth)
+        splittable = (spans.max(axis=1) > 0) & (self._rows >= 2 * self.least)
+        self._close(~splittable)
         if not len(self._stage):
             return
-        spans = spans[worth]
+        spans = spans[splittable]
         column = self._best_column(spans)
         cut = self._cut(column)
         verdict = self.judge.verdict(self._stage, cut, self._rows, self._passing, self.group)
         self._apply(column, cut, verdict)
 
-    def _leave(self, finished: Mask) -> None:
+    def _close(self, finished: Mask) -> None:
         """Remove finished groups from the stage and number them."""
         numbers = self.count + np.cumsum(finished) - 1
-        gone = self._stage.only(finished)
-        self.group[gone.members] = np.repeat(numbers[finished], gone.lengths)
+        closed = self._stage.only(finished)
+        self.group[closed.members] = np.repeat(numbers[finished], closed.lengths)
         self.count += int(finished.sum())
         staying = ~finished
         self._stage = self._stage.only(staying)
@@ -126,34 +128,36 @@ class Partition:
         return spans
 
     def _best_column(self, spans: NDArray[np.float64]) -> Ids:
+        """Return the column along which each open group is split next: the widest one, or that with the least loss afterwards."""
         if self.choice == "span":
             widest: Ids = np.argmax(spans, axis=1)
             return widest
-        fresh = np.isnan(self._losses[:, 0])
-        if fresh.any():
-            left = self._stage.only(fresh).losses_left(
-                self._rows[fresh], self.least, self._weights, between_equal=self._dividing
+        unknown = np.isnan(self._losses[:, 0])
+        if unknown.any():
+            losses_after = self._stage.only(unknown).losses_left(
+                self._rows[unknown], self.least, self._weights, between_equal=self._dividing
             )
             # Rounded, so that columns with equal losses tie regardless of the order of summation.
-            self._losses[fresh] = np.round(left, 9)
+            self._losses[unknown] = np.round(losses_after, 9)
         # A column without a split that keeps enough rows on both sides comes last, and is refused.
         losses = np.where(np.isinf(self._losses), 1e300, self._losses)
-        least: Ids = np.argmin(np.where(spans > 0, losses, np.inf), axis=1)
-        return least
+        cheapest: Ids = np.argmin(np.where(spans > 0, losses, np.inf), axis=1)
+        return cheapest
 
     def _cut(self, column: Ids) -> Cut:
         return self._stage.cut(column, self._rows, self.least, between_equal=self._dividing)
 
     def _apply(self, column: Ids, cut: Cut, verdict: CutVerdict) -> None:
         """Apply the verdict: allowed splits are made; for refused ones the column is marked as refused."""
-        made = verdict.made
-        self._refused[~made, column[~made]] = True
-        there = np.stack([np.ones_like(made), made], axis=1).ravel()
-        fresh = np.repeat(made, 2)[there]
-        self._stage = self._stage.halved(cut.right, made)
-        lefts = np.where(made, cut.left, self._rows)
-        self._rows = np.stack([lefts, self._rows - lefts], axis=1).ravel()[there]
-        self._passing = np.where(np.repeat(made, 2), verdict.passing, np.repeat(self._passing, 2))[there]
-        self._refused = np.repeat(self._refused, 2, axis=0)[there] & ~fresh[:, None]
-        self._losses = np.where(fresh[:, None], np.nan, np.repeat(self._losses, 2, axis=0)[there])
-        self._widths = self._stage.widths(np.repeat(self._widths, 2, axis=0)[there], fresh)
+        is_split = verdict.made
+        self._refused[~is_split, column[~is_split]] = True
+        # Every group has two slots; the second is occupied if the group is split.
+        occupied = np.stack([np.ones_like(is_split), is_split], axis=1).ravel()
+        is_half = np.repeat(is_split, 2)[occupied]
+        self._stage = self._stage.halved(cut.right, is_split)
+        left_rows = np.where(is_split, cut.left, self._rows)
+        self._rows = np.stack([left_rows, self._rows - left_rows], axis=1).ravel()[occupied]
+        self._passing = np.where(np.repeat(is_split, 2), verdict.passing, np.repeat(self._passing, 2))[occupied]
+        self._refused = np.repeat(self._refused, 2, axis=0)[occupied] & ~is_half[:, None]
+        self._losses = np.where(is_half[:, None], np.nan, np.repeat(self._losses, 2, axis=0)[occupied])
+        self._widths = self._stage.widths(np.repeat(self._widths, 2, axis=0)[occupied], is_half)
