@@ -13,11 +13,11 @@ _MOST_CANDIDATES = 5_000_000
 
 
 @compiled
-def column_difference(mine: int, other: int, spanned: bool) -> int:
+def column_difference(value: int, other: int, spanned: bool) -> int:
     """Leaves beyond the first that a label needs to cover two values; -1 is a missing value, which belongs to no range."""
-    if mine == other:
+    if value == other:
         return 0
-    return abs(mine - other) if spanned and mine >= 0 and other >= 0 else 1
+    return abs(value - other) if spanned and value >= 0 and other >= 0 else 1
 
 
 @compiled
@@ -116,8 +116,8 @@ def box_cost(codes: Any, weights: Any, spanned: Any, members: Any, count: int, a
         value = codes[added, c]
         if spanned[c]:
             low, high, missing = 1 << 30, -1, 0
-            for place in range(count + 1):
-                other = value if place == count else codes[members[place], c]
+            for index in range(count + 1):
+                other = value if index == count else codes[members[index], c]
                 if other < 0:
                     missing = 1
                 else:
@@ -125,12 +125,12 @@ def box_cost(codes: Any, weights: Any, spanned: Any, members: Any, count: int, a
             covered = max(high - low + 1, 0) + missing
         else:
             covered = 1
-            for place in range(count):
-                other, new = codes[members[place], c], codes[members[place], c] != value
-                for before in range(place):
-                    if codes[members[before], c] == other:
-                        new = False
-                covered += new
+            for index in range(count):
+                other, is_new = codes[members[index], c], codes[members[index], c] != value
+                for earlier in range(index):
+                    if codes[members[earlier], c] == other:
+                        is_new = False
+                covered += is_new
         cost += weights[c] * (covered - 1)
         if cost >= limit:
             return np.inf
@@ -146,7 +146,7 @@ def reached_cost(
     count: int,
     rows: int,
     starts: Any,
-    own: Any,
+    point_values: Any,
     present: Any,
     needed: int,
     stamp: Any,
@@ -156,27 +156,27 @@ def reached_cost(
     gained, values = 0, 0
     if rows <= 0 and needed <= 0:
         return 0.0
-    for place in range(first, count):
-        point = candidates[place]
+    for position in range(first, count):
+        point = candidates[position]
         gained += sizes[point]
         if values < needed:
             for cell in range(starts[point], starts[point + 1]):
-                value = own[cell]
+                value = point_values[cell]
                 if present[value] == 0 and stamp[value] != mark:
                     stamp[value] = mark
                     values += 1
         if gained >= rows and values >= needed:
-            cost: float = costs[place]
+            cost: float = costs[position]
             return cost
     return np.inf
 
 
 @compiled
-def add_values(point: int, starts: Any, own: Any, present: Any, step: int) -> int:
+def add_values(point: int, starts: Any, point_values: Any, present: Any, step: int) -> int:
     """Count the values of a point in (``step`` 1) or out (-1); return how many different ones that adds or removes."""
     changed = 0
     for cell in range(starts[point], starts[point + 1]):
-        value = own[cell]
+        value = point_values[cell]
         changed += step == 1 and present[value] == 0
         present[value] += step
         changed -= step == -1 and present[value] == 0
@@ -184,12 +184,12 @@ def add_values(point: int, starts: Any, own: Any, present: Any, step: int) -> in
 
 
 @compiled
-def brings_value(point: int, starts: Any, own: Any, present: Any) -> bool:
+def brings_value(point: int, starts: Any, point_values: Any, present: Any) -> bool:
     """Whether a point has a value that is not present."""
-    lacking = 0
+    missing = 0
     for cell in range(starts[point], starts[point + 1]):
-        lacking += present[own[cell]] == 0
-    return lacking > 0
+        missing += present[point_values[cell]] == 0
+    return missing > 0
 
 
 @compiled
@@ -201,89 +201,89 @@ def cheapest_boxes(
     chosen: Any,
     rows: int,
     starts: Any,
-    own: Any,
+    point_values: Any,
     needed: int,
     values: int,
     effort: int,
-    found: Any,
+    bounds: Any,
 ) -> None:
-    """For each chosen point fill ``found`` with a lower bound on the cost of labels that cover it, ``rows`` records and, if more than one is ``needed``, so many different sensitive values: the exact minimum, unless more
+    """For each chosen point fill ``bounds`` with a lower bound on the cost of labels that cover it, ``rows`` records and, if more than one is ``needed``, so many different sensitive values: the exact minimum, unless more
     than ``effort`` boxes (weighted by their points) are visited.
 
     Point ``p`` has the values ``own[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which single candidates,
     cheapest first, supply them; candidates that alone make the box costlier than the incumbent are pruned, and so are, once there are enough records, those without a new value. When the effort is used up, the
     minimum over the open nodes is returned.
     """
-    points, most, mark = len(sizes), rows + needed, 0
+    points, depth_limit, mark = len(sizes), rows + needed, 0
     least = needed if needed > 1 else 0
-    members, held = np.zeros(most + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
-    known = np.zeros(most + 1, dtype=np.int64)
-    position, count = np.zeros(most + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
-    close, distances = np.empty(points, dtype=np.int64), np.empty(points)
+    members, rows_at = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
+    values_at = np.zeros(depth_limit + 1, dtype=np.int64)
+    position, count = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
+    nearby, distances = np.empty(points, dtype=np.int64), np.empty(points)
     nearest, near = np.empty(rows), np.empty(rows, dtype=np.int64)
     present, stamp = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
     for number in range(len(chosen)):
         point = chosen[number]
         present[:] = 0
-        members[0], held[0], known[0] = point, sizes[point], add_values(point, starts, own, present, 1)
-        if held[0] >= rows and known[0] >= least:
-            found[number] = 0.0
+        members[0], rows_at[0], values_at[0] = point, sizes[point], add_values(point, starts, point_values, present, 1)
+        if rows_at[0] >= rows and values_at[0] >= least:
+            bounds[number] = 0.0
             continue
         best = np.inf
         if least == 0:
             # The box of the nearest points is the first incumbent.
-            nearest[:], kept = np.inf, 0
+            nearest[:], nearest_count = np.inf, 0
             for other in range(points):
                 if other != point:
                     cost = box_cost(codes, weights, spanned, members, 1, other, nearest[rows - 1])
                     if cost < nearest[rows - 1]:
-                        place = rows - 1
-                        while place > 0 and nearest[place - 1] > cost:
-                            nearest[place], near[place] = nearest[place - 1], near[place - 1]
-                            place -= 1
-                        nearest[place], near[place] = cost, other
-                        kept = min(kept + 1, rows)
-            gained = sizes[point]
-            for place in range(kept):
-                if gained < rows:
-                    best = box_cost(codes, weights, spanned, members, place + 1, near[place], np.inf)
-                    members[place + 1] = near[place]
-                    gained += sizes[near[place]]
-            if gained < rows:
+                        slot = rows - 1
+                        while slot > 0 and nearest[slot - 1] > cost:
+                            nearest[slot], near[slot] = nearest[slot - 1], near[slot - 1]
+                            slot -= 1
+                        nearest[slot], near[slot] = cost, other
+                        nearest_count = min(nearest_count + 1, rows)
+            rows_gained = sizes[point]
+            for slot in range(nearest_count):
+                if rows_gained < rows:
+                    best = box_cost(codes, weights, spanned, members, slot + 1, near[slot], np.inf)
+                    members[slot + 1] = near[slot]
+                    rows_gained += sizes[near[slot]]
+            if rows_gained < rows:
                 best = np.inf
         size = 0
         for other in range(points):
             if other != point:
                 cost = box_cost(codes, weights, spanned, members, 1, other, best)
                 if cost < best:
-                    close[size], distances[size] = other, cost
+                    nearby[size], distances[size] = other, cost
                     size += 1
         order = np.argsort(distances[:size])
-        close[:size], distances[:size] = close[:size][order], distances[:size][order]
+        nearby[:size], distances[:size] = nearby[:size][order], distances[:size][order]
         if least > 0:
             # The first incumbent takes the nearest points with new values, then the nearest ones.
-            depth, gained, held_values = 0, held[0], known[0]
+            depth, rows_gained, held_values = 0, rows_at[0], values_at[0]
             for wants_value in (True, False):
-                for place in range(size):
-                    other = close[place]
-                    wanted = held_values < least and brings_value(other, starts, own, present)
+                for slot in range(size):
+                    other = nearby[slot]
+                    takes_other = held_values < least and brings_value(other, starts, point_values, present)
                     if not wants_value:
-                        wanted = gained < rows and not (members[1 : depth + 1] == other).any()
-                    if wanted and depth < most:
+                        takes_other = rows_gained < rows and not (members[1 : depth + 1] == other).any()
+                    if takes_other and depth < depth_limit:
                         best = box_cost(codes, weights, spanned, members, depth + 1, other, np.inf)
                         depth += 1
                         members[depth] = other
-                        gained += sizes[other]
-                        held_values += add_values(other, starts, own, present, 1)
-            if held_values < least or gained < rows:
+                        rows_gained += sizes[other]
+                        held_values += add_values(other, starts, point_values, present, 1)
+            if held_values < least or rows_gained < rows:
                 best = np.inf
             present[:] = 0
-            add_values(point, starts, own, present, 1)
+            add_values(point, starts, point_values, present, 1)
             while size > 0 and distances[size - 1] >= best:
                 size -= 1
-        levels = most + 1 if size * most <= _MOST_CANDIDATES else 1
+        levels = depth_limit + 1 if size * depth_limit <= _MOST_CANDIDATES else 1
         candidates, costs = np.empty((levels, size), dtype=np.int64), np.empty((levels, size))
-        candidates[0], costs[0] = close[:size], distances[:size]
+        candidates[0], costs[0] = nearby[:size], distances[:size]
         count[0], position[0], depth, compared = size, 0, 0, 0
         while depth >= 0 and compared <= effort and levels > 1:
             start = position[depth]
@@ -294,32 +294,32 @@ def cheapest_boxes(
                 sizes,
                 start,
                 count[depth],
-                rows - held[depth],
+                rows - rows_at[depth],
                 starts,
-                own,
+                point_values,
                 present,
-                least - known[depth],
+                least - values_at[depth],
                 stamp,
                 mark,
             )
             if limit >= best:
                 if depth > 0:
-                    add_values(members[depth], starts, own, present, -1)
+                    add_values(members[depth], starts, point_values, present, -1)
                 depth -= 1
                 continue
             position[depth] = start + 1
-            taken = candidates[depth, start]
-            if held[depth] >= rows and not brings_value(taken, starts, own, present):
+            added = candidates[depth, start]
+            if rows_at[depth] >= rows and not brings_value(added, starts, point_values, present):
                 continue
-            more = add_values(taken, starts, own, present, 1)
-            if held[depth] + sizes[taken] >= rows and known[depth] + more >= least:
+            new_values = add_values(added, starts, point_values, present, 1)
+            if rows_at[depth] + sizes[added] >= rows and values_at[depth] + new_values >= least:
                 best = min(best, costs[depth, start])
-                add_values(taken, starts, own, present, -1)
+                add_values(added, starts, point_values, present, -1)
                 continue
-            members[depth + 1], held[depth + 1], size = taken, held[depth] + sizes[taken], 0
-            known[depth + 1] = known[depth] + more
-            for place in range(start + 1, count[depth]):
-                other = candidates[depth, place]
+            members[depth + 1], rows_at[depth + 1], size = added, rows_at[depth] + sizes[added], 0
+            values_at[depth + 1] = values_at[depth] + new_values
+            for slot in range(start + 1, count[depth]):
+                other = candidates[depth, slot]
                 cost = box_cost(codes, weights, spanned, members, depth + 2, other, best)
                 compared += depth + 1
                 if cost < best:
@@ -331,21 +331,21 @@ def cheapest_boxes(
             count[depth], position[depth] = size, 0
         for level in range(depth, -1, -1):
             mark += 1
-            still = reached_cost(
+            open_bound = reached_cost(
                 costs[level],
                 candidates[level],
                 sizes,
                 position[level],
                 count[level],
-                rows - held[level],
+                rows - rows_at[level],
                 starts,
-                own,
+                point_values,
                 present,
-                least - known[level],
+                least - values_at[level],
                 stamp,
                 mark,
             )
-            best = min(best, still)
+            best = min(best, open_bound)
             if level > 0:
-                add_values(members[level], starts, own, present, -1)
-        found[number] = best
+                add_values(members[level], starts, point_values, present, -1)
+        bounds[number] = best

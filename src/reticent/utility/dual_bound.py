@@ -76,11 +76,11 @@ def dual_certificate(
     larger = bool(values) and groups[-1].members.shape[1] < len(point_of)
     caps = _caps(groups[-1], len(point_of)) if larger else np.full(len(point_of), _SCALE)
     prices = _solved(groups, caps / _SCALE)
-    whole = np.minimum(np.floor(np.clip(prices, 0, 1) * _SCALE).astype(np.int64), caps)
-    while not is_dual_feasible(whole, groups, caps):
-        whole = whole - (whole >> 20) - 1
-        whole[whole < 0] = 0
-    return DualCertificate(tuple(whole.tolist()), _SCALE, rows)
+    whole_prices = np.minimum(np.floor(np.clip(prices, 0, 1) * _SCALE).astype(np.int64), caps)
+    while not is_dual_feasible(whole_prices, groups, caps):
+        whole_prices = whole_prices - (whole_prices >> 20) - 1
+        whole_prices[whole_prices < 0] = 0
+    return DualCertificate(tuple(whole_prices.tolist()), _SCALE, rows)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def is_dual_feasible(prices: Ids, groups: list[SizedGroups], caps: Ids) -> bool:
     """Whether no price exceeds its cap, at most 1, and no group is worth more than it costs, in whole numbers."""
     if (prices < 0).any() or (prices > caps).any():
         return False
-    return all((prices[each.members].sum(axis=1) <= each.whole_costs).all() for each in groups)
+    return all((prices[sized.members].sum(axis=1) <= sized.whole_costs).all() for sized in groups)
 
 
 def _caps(largest: SizedGroups, records: int) -> Ids:
@@ -113,19 +113,19 @@ def _caps(largest: SizedGroups, records: int) -> Ids:
 
 def _sizes(records: int, rows: int, values: Sequence[int] = ()) -> range:
     """The sizes of the groups that are enumerated."""
-    least, beside = max([rows, *values]), 1 + sum(needed - 1 for needed in values)
-    return range(least, min(max(2 * least - 1, beside), records) + 1)
+    smallest, largest_needed = max([rows, *values]), 1 + sum(needed - 1 for needed in values)
+    return range(smallest, min(max(2 * smallest - 1, largest_needed), records) + 1)
 
 
 def _groups(
     space: LabelSpace, point_of: Ids, rows: int, demanded: Sequence[DemandedValues] = ()
 ) -> Iterator[SizedGroups]:
     """All groups of the enumerated sizes that hold the demanded values, with their costs."""
-    for size in _sizes(len(point_of), rows, [each.needed for each in demanded]):
+    for size in _sizes(len(point_of), rows, [demand.needed for demand in demanded]):
         members = np.array(list(combinations(range(len(point_of)), size)), dtype=np.int64)
-        for each in demanded:
-            held = np.sort(each.of[members], axis=1)
-            members = members[1 + (np.diff(held, axis=1) != 0).sum(axis=1) >= each.needed]
+        for demand in demanded:
+            held_values = np.sort(demand.of[members], axis=1)
+            members = members[1 + (np.diff(held_values, axis=1) != 0).sum(axis=1) >= demand.needed]
         costs = np.zeros(len(members))
         for column, weight in enumerate(space.weights):
             values = np.sort(space.codes[point_of, column][members], axis=1).astype(np.int64)
@@ -147,10 +147,10 @@ def _solved(groups: list[SizedGroups], caps: NDArray[np.float64]) -> NDArray[np.
 
     # The program starts with the cheapest groups of each size.
     records = len(caps)
-    chosen = [np.argsort(each.costs, kind="stable")[:_ADDED] for each in groups]
+    chosen = [np.argsort(sized.costs, kind="stable")[:_ADDED] for sized in groups]
     prices = np.zeros(records)
     for _ in range(_ROUNDS):
-        parts = [(each.members[some], each.costs[some]) for each, some in zip(groups, chosen, strict=True)]
+        parts = [(sized.members[indices], sized.costs[indices]) for sized, indices in zip(groups, chosen, strict=True)]
         columns = np.concatenate([members.ravel() for members, _ in parts])
         lengths = np.concatenate([np.full(len(members), members.shape[1]) for members, _ in parts])
         rows: Any = csr_array(
@@ -166,12 +166,12 @@ def _solved(groups: list[SizedGroups], caps: NDArray[np.float64]) -> NDArray[np.
         if solved.x is None:
             return prices
         prices, added = solved.x, False
-        for number, each in enumerate(groups):
-            worth = prices[each.members].sum(axis=1) - each.costs
-            over = np.argsort(-worth, kind="stable")[:_ADDED]
-            over = over[worth[over] > _SLACK]
-            added |= len(over) > 0
-            chosen[number] = np.union1d(chosen[number], over)
+        for number, sized in enumerate(groups):
+            worth = prices[sized.members].sum(axis=1) - sized.costs
+            overpriced = np.argsort(-worth, kind="stable")[:_ADDED]
+            overpriced = overpriced[worth[overpriced] > _SLACK]
+            added |= len(overpriced) > 0
+            chosen[number] = np.union1d(chosen[number], overpriced)
         if not added:
             break
     return prices

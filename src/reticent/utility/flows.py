@@ -43,8 +43,8 @@ class Flows:
         value = self.value if value_parts is None else value_parts[self.value]
         groups = self.groups if group_parts is None else int(group_parts.max(initial=-1)) + 1
         values = self.values if value_parts is None else int(value_parts.max(initial=-1)) + 1
-        pairs, places = np.unique(group * values + value, return_inverse=True)
-        times = np.bincount(places, weights=self.times, minlength=len(pairs)).astype(np.int64)
+        pairs, pair_numbers = np.unique(group * values + value, return_inverse=True)
+        times = np.bincount(pair_numbers, weights=self.times, minlength=len(pairs)).astype(np.int64)
         return Flows(pairs // max(values, 1), pairs % max(values, 1), times, groups, values)
 
     def of_values(self) -> Flows:
@@ -54,10 +54,10 @@ class Flows:
 
 def total_variation(one: Flows, other: Flows) -> float:
     """Total variation distance: half the sum of the absolute differences between shares."""
-    pairs = np.concatenate([each.group * each.values + each.value for each in (one, other)])
+    pairs = np.concatenate([flows.group * flows.values + flows.value for flows in (one, other)])
     shares = np.concatenate([one.times / max(one.rows, 1), -other.times / max(other.rows, 1)])
-    _, places = np.unique(pairs, return_inverse=True)
-    return float(np.abs(np.bincount(places, weights=shares)).sum() / 2)
+    _, pair_numbers = np.unique(pairs, return_inverse=True)
+    return float(np.abs(np.bincount(pair_numbers, weights=shares)).sum() / 2)
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def query_errors(
     results = []
     random = np.random.default_rng(seed)
     for width in widths:
-        groups, values = (_range(size, width, queries, random) for size in (truth.groups, truth.values))
+        groups, values = (_random_ranges(size, width, queries, random) for size in (truth.groups, truth.values))
         counts = np.array(
-            [[_inside(each, groups, values, query) for query in range(queries)] for each in (truth, drawn)]
+            [[_count_inside(flows, groups, values, query) for query in range(queries)] for flows in (truth, drawn)]
         )
         errors = np.abs(counts[1] - counts[0])
         relative = errors / np.maximum(counts[0], truth.rows / 1000)
@@ -92,17 +92,19 @@ def query_errors(
     return results
 
 
-def _range(size: int, width: float, queries: int, random: np.random.Generator) -> tuple[Ints, int]:
-    many = max(1, round(size * width))
-    return (random.random(queries) * (size - many + 1)).astype(np.int64), many
+def _random_ranges(size: int, width: float, queries: int, random: np.random.Generator) -> tuple[Ints, int]:
+    """Return the first codes of ``queries`` random ranges among ``size`` codes, and their common length, a share ``width`` of the codes."""
+    length = max(1, round(size * width))
+    return (random.random(queries) * (size - length + 1)).astype(np.int64), length
 
 
-def _inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], query: int) -> int:
-    (first_group, many_groups), (first_value, many_values) = groups, values
+def _count_inside(flows: Flows, groups: tuple[Ints, int], values: tuple[Ints, int], query: int) -> int:
+    """Return the rows of the flows in one query: a range of groups and a range of values, each given by first codes and a length."""
+    (first_group, group_count), (first_value, value_count) = groups, values
     # Pairs are sorted by group.
-    start, end = np.searchsorted(flows.group, [first_group[query], first_group[query] + many_groups])
+    start, end = np.searchsorted(flows.group, [first_group[query], first_group[query] + group_count])
     value = flows.value[start:end] - first_value[query]
-    return int(flows.times[start:end][(value >= 0) & (value < many_values)].sum())
+    return int(flows.times[start:end][(value >= 0) & (value < value_count)].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,27 +157,28 @@ def distances_by_size(
     sizes = np.bincount(truth.group, weights=truth.times, minlength=truth.groups)
     means = [_means(flows, points, below) for flows in (truth, drawn)]
     known = np.isfinite(means[0]) & np.isfinite(means[1])
-    bins_found = []
+    compared_bins = []
     for low, high in zip(bins, [*bins[1:], None], strict=True):
         chosen = known & (sizes >= low) & ((sizes < high) if high is not None else True)
         if chosen.any():
-            true, made = means[0][chosen], means[1][chosen]
-            apart = made - true
-            bins_found.append(
+            true_means, drawn_means = means[0][chosen], means[1][chosen]
+            differences = drawn_means - true_means
+            compared_bins.append(
                 DistanceBin(
                     low,
                     high,
                     int(chosen.sum()),
-                    float(true.mean()),
-                    float(made.mean()),
-                    float(np.abs(apart).mean()),
-                    float(apart.mean()),
+                    float(true_means.mean()),
+                    float(drawn_means.mean()),
+                    float(np.abs(differences).mean()),
+                    float(differences.mean()),
                 )
             )
-    return bins_found
+    return compared_bins
 
 
 def _means(flows: Flows, points: GeoPoints, below: float | None) -> Floats:
+    """Return the mean distance of each group's rows in kilometres, of those shorter than ``below``; NaN for a group without any."""
     distance = points.kilometres(flows)
     used = np.isfinite(distance) & (distance < (np.inf if below is None else below))
     rows = np.bincount(flows.group[used], weights=flows.times[used], minlength=flows.groups)
@@ -198,24 +201,28 @@ class CodedFlows:
     ) -> CodedFlows:
         """Build them from the distinct rows of both sides, each with its multiplicity."""
         rows = [frame.select([*groups, value]) for frame, _ in (truth, drawn)]
-        both = pl.concat([rows[0].cast(pl.Schema({name: rows[1].schema[name] for name in rows[0].columns})), rows[1]])
-        listed = both.select(groups).unique().sort(groups) if groups else pl.DataFrame({"": [""]})
-        values = both[value].unique().sort()
-        group = _codes(both.select(groups), listed) if groups else np.zeros(both.height, dtype=np.int64)
-        codes = _codes(both.select(value), values.to_frame())
-        first = rows[0].height
+        all_rows = pl.concat(
+            [rows[0].cast(pl.Schema({name: rows[1].schema[name] for name in rows[0].columns})), rows[1]]
+        )
+        distinct_groups = all_rows.select(groups).unique().sort(groups) if groups else pl.DataFrame({"": [""]})
+        values = all_rows[value].unique().sort()
+        group = (
+            _codes(all_rows.select(groups), distinct_groups) if groups else np.zeros(all_rows.height, dtype=np.int64)
+        )
+        codes = _codes(all_rows.select(value), values.to_frame())
+        true_height = rows[0].height
         flows = [
-            Flows(group[part], codes[part], times, listed.height, len(values)).merged(None, None)
-            for part, (_, times) in ((slice(0, first), truth), (slice(first, None), drawn))
+            Flows(group[side], codes[side], times, distinct_groups.height, len(values)).merged(None, None)
+            for side, (_, times) in ((slice(0, true_height), truth), (slice(true_height, None), drawn))
         ]
-        return cls(flows[0], flows[1], listed, values)
+        return cls(flows[0], flows[1], distinct_groups, values)
 
     def located(self, places: Any) -> GeoPoints | None:
         """The coordinates of groups and values, by a table with place, latitude and longitude; None if groups are not places."""
-        listed = _located(places)
+        listed = _place_coordinates(places)
         if self.groups.width != 1:
             return None
-        points = [_points(series, listed) for series in (self.groups.to_series(), self.values)]
+        points = [_coordinates_of(series, listed) for series in (self.groups.to_series(), self.values)]
         for series, coordinates in zip((self.groups.to_series(), self.values), points, strict=True):
             if not np.isfinite(coordinates).any():
                 raise DataError(
@@ -235,11 +242,12 @@ _LATITUDES = ("latitude", "lat", "blklatdd", "intptlat", "y")
 _LONGITUDES = ("longitude", "lon", "lng", "long", "blklondd", "intptlon", "x")
 
 
-def _located(places: pl.DataFrame) -> pl.DataFrame:
+def _place_coordinates(places: pl.DataFrame) -> pl.DataFrame:
     """The table of places with the columns ``place``, ``latitude`` and ``longitude``."""
     named = {name.lower(): name for name in places.columns}
     coordinate_columns = [
-        next((named[each] for each in names if each in named), None) for names in (_LATITUDES, _LONGITUDES)
+        next((named[candidate] for candidate in names if candidate in named), None)
+        for names in (_LATITUDES, _LONGITUDES)
     ]
     if not all(coordinate_columns) or places.width < 3:
         raise DataError(
@@ -254,9 +262,10 @@ def _located(places: pl.DataFrame) -> pl.DataFrame:
     ).unique("place", keep="first", maintain_order=True)
 
 
-def _points(series: pl.Series, listed: pl.DataFrame) -> Floats:
-    asked = series.cast(pl.String).alias("place").to_frame()
-    joined = asked.join(listed, on="place", how="left", maintain_order="left")
+def _coordinates_of(series: pl.Series, listed: pl.DataFrame) -> Floats:
+    """Return latitude and longitude of each place of a column by the table of ``listed`` places; NaN for a place that it lacks."""
+    wanted_places = series.cast(pl.String).alias("place").to_frame()
+    joined = wanted_places.join(listed, on="place", how="left", maintain_order="left")
     return joined.select("latitude", "longitude").fill_null(float("nan")).to_numpy().astype(np.float64)
 
 

@@ -24,12 +24,12 @@ def loss(summary: ReleaseSummary, weights: Weights | None = None) -> float:
 
     A column with a single leaf counts 0 in published rows. Source: [Iyengar2002].
     """
-    return float(_shares(summary, weights) @ column_losses(summary))
+    return float(_relative_weights(summary, weights) @ column_losses(summary))
 
 
 def loss_geometric(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """``(prod(x_j + 1)) ^ (1 / columns) - 1`` over the columns' losses ``x_j``; with weights, exponents by weight."""
-    return float(np.expm1(_shares(summary, weights) @ np.log1p(column_losses(summary))))
+    return float(np.expm1(_relative_weights(summary, weights) @ np.log1p(column_losses(summary))))
 
 
 def column_losses(summary: ReleaseSummary) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ def non_uniform_entropy(summary: ReleaseSummary, weights: Weights | None = None)
     """
     _need_original(summary, "non_uniform_entropy")
     total = 0.0
-    for cells, weight in zip(summary.cells, _plain(summary, weights), strict=True):
+    for cells, weight in zip(summary.cells, _absolute_weights(summary, weights), strict=True):
         generalized = float(cells.shown(summary.blocks) @ np.log2(np.maximum(cells.mass, 1)))
         generalized += summary.suppressed * float(np.log2(summary.rows))
         total += float(weight) * (generalized - _entropy_sum(cells.histogram, np.log2))
@@ -74,18 +74,18 @@ def kl(summary: ReleaseSummary, sensitive: bool = True) -> float:
     """
     _need_original(summary, "kl")
     original = summary.original.histograms.counts if sensitive else summary.original.sizes
-    lost = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
+    suppressed_counts = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
     published = summary.histograms.counts if sensitive else summary.sizes
     if summary.volumes is None:
         volume = sum(float(cells.shown(summary.blocks) @ np.log(cells.covered)) for cells in summary.cells)
     else:
         volume = float(summary.blocks @ np.log(summary.volumes))
-    whole = sum(float(np.log(cells.leaves)) for cells in summary.cells)
+    domain_volume = sum(float(np.log(cells.leaves)) for cells in summary.cells)
     if summary.exact:
         # p(q, s) = n(q) / rows * n(bucket, s) / n(bucket): points instead of volumes.
         volume = _entropy_sum(summary.sizes) - _entropy_sum(summary.blocks) if sensitive else 0.0
         published = published if sensitive else summary.blocks
-    explained = _entropy_sum(published) + _entropy_sum(lost) - volume - summary.suppressed * whole
+    explained = _entropy_sum(published) + _entropy_sum(suppressed_counts) - volume - summary.suppressed * domain_volume
     return (_entropy_sum(original) - explained) / summary.rows
 
 
@@ -121,8 +121,8 @@ def volume_share(summary: ReleaseSummary) -> float:
     volumes = summary.volumes
     if volumes is None:
         volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in summary.cells], axis=0))
-    held = float(summary.blocks @ np.exp(np.log(volumes) - sizes))
-    return (held + summary.suppressed) / summary.rows
+    covered_share = float(summary.blocks @ np.exp(np.log(volumes) - sizes))
+    return (covered_share + summary.suppressed) / summary.rows
 
 
 def _densities(summary: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -133,9 +133,9 @@ def _densities(summary: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.flo
     else:
         counts[:, 0] = summary.sizes
     volumes = np.exp(np.sum([np.log(cells.covered)[cells.of_block] for cells in summary.cells], axis=0))
-    whole = math.exp(sum(math.log(cells.leaves) for cells in summary.cells))
-    lost = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
-    return counts / np.reshape(volumes, (-1, 1)) / summary.rows, lost / whole / summary.rows
+    domain_size = math.exp(sum(math.log(cells.leaves) for cells in summary.cells))
+    suppressed_counts = summary.suppressed_histogram if sensitive else np.array([summary.suppressed])
+    return counts / np.reshape(volumes, (-1, 1)) / summary.rows, suppressed_counts / domain_size / summary.rows
 
 
 def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tuple[Any, Any, NDArray[np.int64]]:
@@ -143,27 +143,31 @@ def _original_cells(table: FrequencySet, points: slice, sensitive: bool) -> tupl
     if not sensitive:
         sizes = table.sizes[points]
         return np.arange(len(sizes)), np.zeros(len(sizes), dtype=np.int64), sizes
-    here = slice(table.histograms.offsets[points.start], table.histograms.offsets[points.stop])
-    return table.histograms.owners[here] - points.start, table.histograms.values[here], table.histograms.counts[here]
+    segment = slice(table.histograms.offsets[points.start], table.histograms.offsets[points.stop])
+    return (
+        table.histograms.owners[segment] - points.start,
+        table.histograms.values[segment],
+        table.histograms.counts[segment],
+    )
 
 
 def ncp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """Normalized certainty penalty, the mean per cell: the range of a number's cell over the range of all leaves, the
     leaves of a category over all leaves, 0 for a single leaf, 1 for a suppressed cell. Source: [Xu2006].
     """
-    return float(_shares(summary, weights) @ _column_spreads(summary))
+    return float(_relative_weights(summary, weights) @ _column_spreads(summary))
 
 
 def cp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """Certainty penalty: the weighted sum of all cells' penalties, ``sum over rows of sum_j w_j NCP_j`` with ``w_j = 1`` by default."""
-    return float(_plain(summary, weights) @ _column_spreads(summary)) * summary.rows
+    return float(_absolute_weights(summary, weights) @ _column_spreads(summary)) * summary.rows
 
 
 def height(summary: ReleaseSummary, weights: Weights | None = None) -> float:
     """The sum of the levels of a full-domain generalization."""
     if summary.levels is None:
         raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
-    return float(_plain(summary, weights) @ np.array(summary.levels, dtype=np.float64))
+    return float(_absolute_weights(summary, weights) @ np.array(summary.levels, dtype=np.float64))
 
 
 def _column_spreads(summary: ReleaseSummary) -> NDArray[np.float64]:
@@ -196,10 +200,10 @@ def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[n
     return numbers
 
 
-def _plain(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+def _absolute_weights(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
     return column_weights(summary.columns, weights)
 
 
-def _shares(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
-    plain = _plain(summary, weights)
-    return plain / plain.sum() if len(plain) else plain
+def _relative_weights(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+    absolute = _absolute_weights(summary, weights)
+    return absolute / absolute.sum() if len(absolute) else absolute

@@ -34,28 +34,28 @@ def least_loss(
     value_of = np.repeat(cells.values, cells.counts).astype(np.int64)
     records = len(point_of)
     sets = np.arange(1, 1 << records)
-    held = (sets[:, None] >> np.arange(records)) & 1 == 1
-    owners, members = np.nonzero(held)
-    sizes = held.sum(axis=1)
-    costs = sizes * _box_costs(space, point_of, held)
+    contains = (sets[:, None] >> np.arange(records)) & 1 == 1
+    owners, members = np.nonzero(contains)
+    sizes = contains.sum(axis=1)
+    costs = sizes * _box_costs(space, point_of, contains)
     passing = ~failing(points, owners, value_of[members], len(sets))
     return _least_partition(records, np.where(passing, costs, np.inf)) / records
 
 
-def _box_costs(space: LabelSpace, point_of: Ids, held: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _box_costs(space: LabelSpace, point_of: Ids, contains: NDArray[np.bool_]) -> NDArray[np.float64]:
     """For every set of records the cost per record of the labels that cover it."""
-    costs = np.zeros(len(held))
+    costs = np.zeros(len(contains))
     for column, weight in enumerate(space.weights):
         codes = space.codes[point_of, column].astype(np.int64)
         if space.spanned[column]:
-            known = held & (codes >= 0)
+            known = contains & (codes >= 0)
             low, high = (
                 np.where(known, codes, np.iinfo(np.int64).max).min(axis=1),
                 np.where(known, codes, -1).max(axis=1),
             )
-            covered = np.maximum(high - low + 1, 0) * known.any(axis=1) + (held & (codes < 0)).any(axis=1)
+            covered = np.maximum(high - low + 1, 0) * known.any(axis=1) + (contains & (codes < 0)).any(axis=1)
         else:
-            covered = sum((held & (codes == value)).any(axis=1).astype(np.int64) for value in np.unique(codes))
+            covered = sum((contains & (codes == value)).any(axis=1).astype(np.int64) for value in np.unique(codes))
         costs += weight * (covered - 1)
     return costs
 
@@ -66,21 +66,21 @@ def _least_partition(records: int, costs: NDArray[np.float64]) -> float:
     for higher in range(records):
         # The group of one more record, the lowest so far, contains some of the higher ones; the others are partitioned separately.
         lowest = records - 1 - higher
-        joined = costs[(np.arange(1 << higher) << (lowest + 1)) + (1 << lowest) - 1]
-        joined[0] = min(joined[0], 1.0)
-        together = _disjoint_sums(least, joined, higher)
-        least = np.stack([least, together], axis=1).reshape(-1)
+        group_costs = costs[(np.arange(1 << higher) << (lowest + 1)) + (1 << lowest) - 1]
+        group_costs[0] = min(group_costs[0], 1.0)
+        with_lowest = _disjoint_sums(least, group_costs, higher)
+        least = np.stack([least, with_lowest], axis=1).reshape(-1)
     return float(least[-1])
 
 
 def _disjoint_sums(first: NDArray[np.float64], second: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
     """For every set of ``bits`` elements the minimum of ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
-    mine, other = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    set_a, set_b = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for bit in range(bits):
         # An element is in neither set, in the first, or in the second.
-        mine = np.concatenate([mine, mine + (1 << bit), mine])
-        other = np.concatenate([other, other, other + (1 << bit)])
-    sums = first[mine] + second[other]
+        set_a = np.concatenate([set_a, set_a + (1 << bit), set_a])
+        set_b = np.concatenate([set_b, set_b, set_b + (1 << bit)])
+    sums = first[set_a] + second[set_b]
     for bit in range(bits):
         shaped = sums.reshape(-1, 3, 1 << bit)
         sums = np.stack([shaped[:, 0], np.minimum(shaped[:, 1], shaped[:, 2])], axis=1).reshape(-1)

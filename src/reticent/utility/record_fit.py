@@ -44,47 +44,47 @@ def record_fit(original: pl.DataFrame, records: pl.DataFrame, columns: Sequence[
     pairs = {
         (first, second): _distance(*_joined(coded[first], coded[second])) for first, second in combinations(columns, 2)
     }
-    return RecordFit({name: _distance(*both) for name, both in coded.items()}, pairs)
+    return RecordFit({name: _distance(*codes) for name, codes in coded.items()}, pairs)
 
 
 def _codes(true: pl.Series, drawn: pl.Series) -> tuple[Codes, Codes]:
     """Return the category codes of a column in both files, -1 for a missing value."""
     if (true.dtype.is_numeric() or true.dtype.is_temporal()) and true.n_unique() > _BINS:
-        numbers = [_numbers(each, true.dtype) for each in (true, drawn)]
+        numbers = [_numbers(column, true.dtype) for column in (true, drawn)]
         edges = np.unique(np.nanquantile(numbers[0], np.arange(1, _BINS) / _BINS))
         first, second = (
-            np.where(np.isnan(each), -1, np.searchsorted(edges, each, side="right")).astype(np.int64)
-            for each in numbers
+            np.where(np.isnan(column), -1, np.searchsorted(edges, column, side="right")).astype(np.int64)
+            for column in numbers
         )
         return first, second
-    texts = [_texts(each, true.dtype) for each in (true, drawn)]
+    texts = [_texts(column, true.dtype) for column in (true, drawn)]
     values = pl.concat(texts).drop_nulls().unique(maintain_order=True)
     first, second = (
-        each.replace_strict(values, np.arange(len(values)), default=-1, return_dtype=pl.Int64).to_numpy()
-        for each in texts
+        column.replace_strict(values, np.arange(len(values)), default=-1, return_dtype=pl.Int64).to_numpy()
+        for column in texts
     )
     return first, second
 
 
 def _numbers(column: pl.Series, kind: pl.DataType) -> NDArray[np.float64]:
     """Return a column of numbers or dates as floats, NaN for a missing value and for what is no number."""
-    same = column if kind.is_numeric() else column.cast(kind, strict=False).to_physical()
-    return same.cast(pl.Float64, strict=False).to_numpy()
+    converted = column if kind.is_numeric() else column.cast(kind, strict=False).to_physical()
+    return converted.cast(pl.Float64, strict=False).to_numpy()
 
 
 def _texts(column: pl.Series, kind: pl.DataType) -> pl.Series:
     """Return a column as text, spelled as in the true file if its values can be read so: 3.0 and 3 are one value."""
     if column.dtype != kind:
-        same = column.cast(kind, strict=False)
-        if same.null_count() == column.null_count():
-            column = same
+        converted = column.cast(kind, strict=False)
+        if converted.null_count() == column.null_count():
+            column = converted
     return column.cast(pl.String).alias("value")
 
 
-def _joined(one: tuple[Codes, Codes], other: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
+def _joined(first_column: tuple[Codes, Codes], second_column: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
     """Return the codes of two columns together."""
-    width = 2 + max(int(codes.max(initial=-1)) for codes in other)
-    first, second = ((left + 1) * width + right + 1 for left, right in zip(one, other, strict=True))
+    width = 2 + max(int(codes.max(initial=-1)) for codes in second_column)
+    first, second = ((left + 1) * width + right + 1 for left, right in zip(first_column, second_column, strict=True))
     return first, second
 
 
@@ -95,5 +95,5 @@ def _distance(true: Codes, drawn: Codes) -> float:
         _, codes = np.unique(codes, return_inverse=True)
     first, second = codes[: len(true)], codes[len(true) :]
     width = int(codes.max()) + 1
-    shares = [np.bincount(each, minlength=width) / len(each) for each in (first, second)]
+    shares = [np.bincount(codes_of_file, minlength=width) / len(codes_of_file) for codes_of_file in (first, second)]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)

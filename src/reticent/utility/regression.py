@@ -83,8 +83,8 @@ class ModelFit:
         """The estimate of a term with its interval; NaN for a term that the model does not have."""
         if name not in self.names:
             return Coefficient(nan, nan)
-        place = self.names.index(name)
-        return Coefficient(float(self.estimates[place]), float(self.errors[place]))
+        index = self.names.index(name)
+        return Coefficient(float(self.estimates[index]), float(self.errors[index]))
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,10 @@ class ConclusionChange:
             "model": str(self.model),
             "term": self.term,
             "change": self.change,
-            **{name: {"value": each.value, "interval": list(each.interval)} for name, each in pairs.items()},
+            **{
+                name: {"value": coefficient.value, "interval": list(coefficient.interval)}
+                for name, coefficient in pairs.items()
+            },
         }
 
 
@@ -186,6 +189,7 @@ def is_binary(values: Numbers) -> bool:
 
 
 def _least_squares(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> ModelFit:
+    """Fit a linear model by ordinary least squares, with the classical standard errors."""
     estimates: Numbers = np.linalg.lstsq(regressors, outcome, rcond=None)[0].astype(np.float64)
     variance = float(((outcome - regressors @ estimates) ** 2).sum()) / (len(outcome) - len(names))
     errors: Numbers = np.sqrt(np.diag(np.linalg.inv(regressors.T @ regressors)) * variance)
@@ -227,20 +231,21 @@ def changed_conclusions(
     """The conclusions that the release changes, model by model; constants are not conclusions."""
     changes: list[ConclusionChange] = []
     for model in models:
-        first = fit_model(model, before)
-        if first.separated:
+        table_fit = fit_model(model, before)
+        if table_fit.separated:
             continue
         logistic = is_binary(before[model.outcome].values[:, 0])
-        second = fit_model(model, after, logistic=logistic)
-        for name in first.names[1:]:
-            one, other = first.estimate(name), second.estimate(name)
-            change = _change(one, other, second.separated)
+        release_fit = fit_model(model, after, logistic=logistic)
+        for name in table_fit.names[1:]:
+            true_estimate, released_estimate = table_fit.estimate(name), release_fit.estimate(name)
+            change = _change(true_estimate, released_estimate, release_fit.separated)
             if change is not None:
-                changes.append(ConclusionChange(model, name, one, other, change))
+                changes.append(ConclusionChange(model, name, true_estimate, released_estimate, change))
     return tuple(changes)
 
 
 def _change(before: Coefficient, after: Coefficient, separated: bool) -> Change | None:
+    """Return how an analyst's conclusion from a coefficient changes between table (``before``) and release (``after``); None if it does not."""
     if not before.known:
         return None
     if separated and (before.significant or not after.known or abs(after.value) > 2 * max(map(abs, before.interval))):
@@ -253,5 +258,5 @@ def _change(before: Coefficient, after: Coefficient, separated: bool) -> Change 
         return "lost"
     if not before.significant:
         return "new" if after.significant else None
-    (low, high), (least, most) = before.interval, after.interval
-    return "moved" if most < low or least > high else None
+    (low, high), (released_low, released_high) = before.interval, after.interval
+    return "moved" if released_high < low or released_low > high else None

@@ -48,16 +48,18 @@ class ReleaseSummary:
     @classmethod
     def of(cls, counted: FrequencySet, cells: PublishedCells) -> ReleaseSummary:
         """The release that publishes ``cells`` of a counted table."""
-        shown = tuple(
+        cells_by_column = tuple(
             Cells.of(hierarchy, column, histogram)
             for hierarchy, column, histogram in zip(counted.hierarchies, cells.columns, _columns(counted), strict=True)
         )
         blocks = counted.sizes[cells.group_of_point >= 0] if cells.exact else None
-        made = cls._made(counted, cells.group_of_point, cells.count, shown, blocks, cells.exact, cells.levels)
-        return replace(made, volumes=cells.volumes)
+        summary = cls._from_groups(
+            counted, cells.group_of_point, cells.count, cells_by_column, blocks, cells.exact, cells.levels
+        )
+        return replace(summary, volumes=cells.volumes)
 
     @classmethod
-    def _made(
+    def _from_groups(
         cls,
         frequencies: FrequencySet,
         group_of_point: NDArray[np.int64],
@@ -67,18 +69,19 @@ class ReleaseSummary:
         exact: bool,
         levels: tuple[int, ...] | None,
     ) -> ReleaseSummary:
+        """Summarize groups given as the group of every point (-1: suppressed); ``blocks`` is None if the blocks are the groups."""
         # Suppressed points form an extra group after the others, which is removed again.
-        behind = np.where(group_of_point < 0, count, group_of_point)
-        every = frequencies.histograms.merge(behind, count + 1)
-        kept = np.arange(count + 1) < count
-        sizes = sum_by(behind, frequencies.sizes, count + 1)[:count]
+        group_or_last = np.where(group_of_point < 0, count, group_of_point)
+        histograms = frequencies.histograms.merge(group_or_last, count + 1)
+        published = np.arange(count + 1) < count
+        sizes = sum_by(group_or_last, frequencies.sizes, count + 1)[:count]
         return cls(
             frequencies,
             sizes,
             sizes if blocks is None else blocks,
             cells,
-            every.select(kept),
-            every.select(~kept).total(frequencies.domain.size),
+            histograms.select(published),
+            histograms.select(~published).total(frequencies.domain.size),
             group_of_point.astype(np.int64),
             exact,
             levels,
@@ -90,16 +93,19 @@ class ReleaseSummary:
         None if rows have no weights, or if only some rows of a group were suppressed, since it is unknown which.
         """
         published = self.group_of_point >= 0
-        whole = sum_by(self.group_of_point[published], self.original.sizes[published], len(self.sizes))
-        if WEIGHT not in self.original.extras or not np.array_equal(whole, self.sizes):
+        published_rows = sum_by(self.group_of_point[published], self.original.sizes[published], len(self.sizes))
+        if WEIGHT not in self.original.extras or not np.array_equal(published_rows, self.sizes):
             return None
         counted = self.original.weighted()
-        cells = tuple(each.counting(histogram) for each, histogram in zip(self.cells, _columns(counted), strict=True))
+        cells = tuple(
+            column_cells.counting(histogram)
+            for column_cells, histogram in zip(self.cells, _columns(counted), strict=True)
+        )
         blocks = counted.sizes[published] if self.exact else None
-        made = ReleaseSummary._made(
+        summary = ReleaseSummary._from_groups(
             counted, self.group_of_point, len(self.sizes), cells, blocks, self.exact, self.levels
         )
-        return replace(made, volumes=self.volumes)
+        return replace(summary, volumes=self.volumes)
 
     @property
     def rows(self) -> int:

@@ -76,13 +76,13 @@ class Workload:
         random = np.random.default_rng(seed)
         shape = (queries, len(sizes))
         ranks = np.argsort(random.random(shape), axis=1).argsort(axis=1)
-        asked = ranks < dimensions
-        wide = np.clip(np.rint(sizes * float(aim) ** (1 / dimensions)), 1, sizes).astype(np.int64)
-        starts = (random.random(shape) * (sizes - wide + 1)).astype(np.int64)
-        lows = np.where(asked, starts, 0)
-        highs = np.where(asked, starts + wide - 1, sizes - 1)
+        constrained = ranks < dimensions
+        lengths = np.clip(np.rint(sizes * float(aim) ** (1 / dimensions)), 1, sizes).astype(np.int64)
+        starts = (random.random(shape) * (sizes - lengths + 1)).astype(np.int64)
+        lows = np.where(constrained, starts, 0)
+        highs = np.where(constrained, starts + lengths - 1, sizes - 1)
         columns = tuple(hierarchy.column for hierarchy in hierarchies)
-        return cls(columns, tuple(sizes.tolist()), lows, highs, asked, seed, dimensions, str(aim))
+        return cls(columns, tuple(sizes.tolist()), lows, highs, constrained, seed, dimensions, str(aim))
 
     def describe(self) -> dict[str, Any]:
         """The workload as plain data, to be stored with its results."""
@@ -107,12 +107,14 @@ class Workload:
             shape = (len(queries), len(columns))
             lows = np.zeros(shape, dtype=np.int64)
             highs = np.tile(np.array(leaves, dtype=np.int64) - 1, (len(queries), 1))
-            asked = np.zeros(shape, dtype=bool)
+            constrained = np.zeros(shape, dtype=bool)
             for i, query in enumerate(queries):
                 for name, (low, high) in query.items():
                     j = columns.index(name)
-                    lows[i, j], highs[i, j], asked[i, j] = low, high, True
-            return cls(columns, leaves, lows, highs, asked, stored["seed"], stored["dimensions"], stored["selectivity"])
+                    lows[i, j], highs[i, j], constrained[i, j] = low, high, True
+            return cls(
+                columns, leaves, lows, highs, constrained, stored["seed"], stored["dimensions"], stored["selectivity"]
+            )
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise DataError(f"A stored workload cannot be read: {error}.") from None
 
@@ -232,13 +234,14 @@ def _queries(summary: ReleaseSummary, workload: Workload) -> Iterator[Query]:
 
 
 def _estimate(summary: ReleaseSummary, query: Query, estimator: Estimator) -> float:
+    """Return the estimated number of rows in a query, from the published cells of each constrained column."""
     overlap: NDArray[np.float64] | None = None
     for j, low, high in query:
         cells = summary.cells[j]
         inside = cells.inside(low, high)
         share = inside / np.maximum(cells.covered, 1) if estimator == "uniform" else (inside > 0).astype(np.float64)
-        shown = share[cells.of_block]
-        overlap = shown if overlap is None else overlap * shown
+        block_shares = share[cells.of_block]
+        overlap = block_shares if overlap is None else overlap * block_shares
     return float(summary.blocks.sum()) if overlap is None else float(summary.blocks @ overlap)
 
 
