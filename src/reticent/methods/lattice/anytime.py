@@ -73,19 +73,19 @@ class BestFirstSearch:
 
     def _visit(self, levels: NodeLevels) -> Evaluation:
         """Evaluate a node, unless that was done before."""
-        if (known := self._seen.get(levels)) is not None:
-            return known
-        found = self._seen[levels] = self.evaluator.evaluate(levels)
-        if found.objective is not None:
-            heapq.heappush(self._queue, (found.objective, levels))
-            if (found.objective, levels) < (self._least, () if self.best is None else self.best.levels):
-                if found.objective < self._least:
+        if (seen := self._seen.get(levels)) is not None:
+            return seen
+        evaluation = self._seen[levels] = self.evaluator.evaluate(levels)
+        if evaluation.objective is not None:
+            heapq.heappush(self._queue, (evaluation.objective, levels))
+            if (evaluation.objective, levels) < (self._least, () if self.best is None else self.best.levels):
+                if evaluation.objective < self._least:
                     self._found_at = len(self._seen)
-                self.best = found
-        self.bound = max(self.bound, self._bound_by(found))
-        return found
+                self.best = evaluation
+        self.bound = max(self.bound, self._bound_by(evaluation))
+        return evaluation
 
-    def _bound_by(self, found: Evaluation) -> float:
+    def _bound_by(self, evaluation: Evaluation) -> float:
         """Return a lower bound of every node's cost, from one evaluated node.
 
         A node is either a specialization of it, and then has at least its penalty, or it is coarser in some column, and
@@ -94,10 +94,10 @@ class BestFirstSearch:
         floor = _floor(self.evaluator, self.space.floor)
         outside = [
             _floor(self.evaluator, (*self.space.floor[:j], level + 1, *self.space.floor[j + 1 :]))
-            for j, (level, high) in enumerate(zip(found.levels, self.space.top, strict=True))
+            for j, (level, high) in enumerate(zip(evaluation.levels, self.space.top, strict=True))
             if level < high
         ]
-        inside = [] if found.hopeless else [floor + found.penalty]
+        inside = [] if evaluation.hopeless else [floor + evaluation.penalty]
         return min([*inside, *outside], default=floor)
 
 

@@ -65,7 +65,7 @@ class BoxSearch:
         """Split the box with the least bound; ``best`` is the least objective found so far."""
         bound, _, box = heapq.heappop(self._queue)
         room = max(min(best, box.bounds.at(box.high)) - bound, 0.0)
-        column, level = self._chosen(box, room)
+        column, level = self._best_split(box, room)
         self._push(LatticeBox(_with(box.low, column, level + 1), box.high, box.bounds), bound, best)
         reached = self._open(box.low, _with(box.high, column, level), bound, best)
         gains = self._gains[column, level]
@@ -82,14 +82,14 @@ class BoxSearch:
 
     def _push(self, box: LatticeBox, bound: float, best: float) -> float:
         """Put a box into the queue with its own bound or that of the box it is part of, if it may contain the best node; return the bound."""
-        own = box.bounds.at(box.low)
-        bound = max(bound, own - _ROUNDING * abs(own))
+        own_bound = box.bounds.at(box.low)
+        bound = max(bound, own_bound - _ROUNDING * abs(own_bound))
         if bound <= best and box.low != box.high:
             self._made += 1
             heapq.heappush(self._queue, (bound, self._made, box))
         return bound
 
-    def _chosen(self, box: LatticeBox, room: float) -> tuple[int, int]:
+    def _best_split(self, box: LatticeBox, room: float) -> tuple[int, int]:
         """The column of a split and the highest level of its finer half; gains above ``room`` close a box and count as much."""
 
         def outlook(column: int, level: int) -> float:
@@ -103,7 +103,7 @@ class BoxSearch:
             for column, (low, high) in enumerate(zip(box.low, box.high, strict=True))
             for level in range(low, high)
         ]
-        return max(splits, key=lambda each: outlook(*each))
+        return max(splits, key=lambda split: outlook(*split))
 
 
 def _with(levels: NodeLevels, column: int, level: int) -> NodeLevels:

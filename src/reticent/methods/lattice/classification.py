@@ -42,13 +42,13 @@ def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
             levels = space.node(int(flat[np.argmax(settled)]))
         else:
             levels = space.node(int(flat[-1]))
-        found = evaluator.evaluate(levels)
+        evaluation = evaluator.evaluate(levels)
         unknown[space.at(levels)] = False
-        passing[space.at(levels)] = found.passes
-        if found.passes and evaluator.monotone:
+        passing[space.at(levels)] = evaluation.passes
+        if evaluation.passes and evaluator.monotone:
             passing[space.above(levels)] = True
             unknown[space.above(levels)] = False
-        if found.hopeless:
+        if evaluation.hopeless:
             unknown[space.below(levels)] = False
     return passing
 
@@ -73,11 +73,11 @@ def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
         )
     survivors: dict[tuple[int, ...], set[NodeLevels]] = {(): {()}}
     for size in range(1, len(hierarchies) + 1):
-        found: dict[tuple[int, ...], set[NodeLevels]] = {}
+        survivors_of_size: dict[tuple[int, ...], set[NodeLevels]] = {}
         for columns in itertools.combinations(range(len(hierarchies)), size):
             candidates = _join(columns, survivors, space)
-            found[columns] = _survivors_of(columns, candidates, evaluator)
-        survivors = found
+            survivors_of_size[columns] = _survivors_of(columns, candidates, evaluator)
+        survivors = survivors_of_size
     passing = np.zeros(space.shape, dtype=bool)
     for levels in survivors[tuple(range(len(hierarchies)))]:
         passing[space.at(levels)] = True
@@ -94,11 +94,11 @@ def _join(
         for levels in survivors[columns[:-1]]
         for level in range(space.floor[last], space.top[last] + 1)
     )
-    drops = [(place, (*columns[:place], *columns[place + 1 :])) for place in range(len(columns) - 1)]
+    drops = [(index, (*columns[:index], *columns[index + 1 :])) for index in range(len(columns) - 1)]
     return {
         levels
         for levels in extended
-        if all((*levels[:place], *levels[place + 1 :]) in survivors[kept] for place, kept in drops)
+        if all((*levels[:index], *levels[index + 1 :]) in survivors[other_columns] for index, other_columns in drops)
     }
 
 
@@ -110,14 +110,14 @@ def _survivors_of(columns: Sequence[int], candidates: set[NodeLevels], evaluator
     while queue:
         _, levels = heapq.heappop(queue)
         if levels not in passing:
-            whole = list(evaluator.space.top)
+            full_levels = list(evaluator.space.top)
             for column, level in zip(columns, levels, strict=True):
-                whole[column] = level
-            if not evaluator.evaluate(tuple(whole)).passes:
+                full_levels[column] = level
+            if not evaluator.evaluate(tuple(full_levels)).passes:
                 continue
             passing.add(levels)
-        for place in range(len(levels)):
-            coarser = (*levels[:place], levels[place] + 1, *levels[place + 1 :])
+        for index in range(len(levels)):
+            coarser = (*levels[:index], levels[index] + 1, *levels[index + 1 :])
             if coarser in candidates:
                 passing.add(coarser)
     return passing

@@ -26,14 +26,14 @@ class Costs:
 def column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
     """Return the rows of each part, for every column and level (levels below the frequency set's own are empty)."""
     masses: list[list[NDArray[Any]]] = []
-    for hierarchy, start, own in zip(
+    for hierarchy, start, sizes in zip(
         frequencies.hierarchies, frequencies.levels, frequencies.column_sizes, strict=True
     ):
         masses.append(
             [
                 np.zeros(hierarchy.levels[level].size)
                 if level < start
-                else np.bincount(hierarchy.between(start, level), weights=own, minlength=hierarchy.levels[level].size)
+                else np.bincount(hierarchy.between(start, level), weights=sizes, minlength=hierarchy.levels[level].size)
                 for level in range(hierarchy.height + 1)
             ]
         )
@@ -58,14 +58,14 @@ def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
     if not hierarchy.is_numeric:
         return by_leaves
     numbers = hierarchy.numbers()
-    known = ~np.isnan(numbers)
-    width = float(numbers[known].max() - numbers[known].min()) if known.any() else 0.0
+    is_known = ~np.isnan(numbers)
+    width = float(numbers[is_known].max() - numbers[is_known].min()) if is_known.any() else 0.0
     if width == 0:
         return by_leaves
     low = np.full(len(cover), np.inf)
     high = np.full(len(cover), -np.inf)
-    np.minimum.at(low, parts[known], numbers[known])
-    np.maximum.at(high, parts[known], numbers[known])
+    np.minimum.at(low, parts[is_known], numbers[is_known])
+    np.maximum.at(high, parts[is_known], numbers[is_known])
     return np.where(cover > 1, (high - low) / width, 0.0)
 
 
@@ -79,5 +79,5 @@ def entropy_costs(frequencies: FrequencySet, weights: Sequence[float]) -> Costs:
     masses = column_masses(frequencies)
     tables = [[np.log2(np.maximum(mass, 1.0)) for mass in column] for column in masses]
     worst = float(np.log2(frequencies.rows))
-    own = [float(m[start] @ t[start]) for m, t, start in zip(masses, tables, frequencies.levels, strict=True)]
-    return Costs(tables, [worst] * len(tables), 1.0, -float(np.dot(weights, own)))
+    original = [float(m[start] @ t[start]) for m, t, start in zip(masses, tables, frequencies.levels, strict=True)]
+    return Costs(tables, [worst] * len(tables), 1.0, -float(np.dot(weights, original)))

@@ -60,19 +60,19 @@ class LatticeFacts:
 
     def known(self) -> dict[str, NDArray[np.int64]]:
         """Return the number of nodes of each known status at each height; the chosen node counts as passing."""
-        found = {kind: np.zeros(self.height + 1, dtype=np.int64) for kind in ("failing", "passing")}
+        counts = {kind: np.zeros(self.height + 1, dtype=np.int64) for kind in ("failing", "passing")}
         for levels, status in self.status.items():
             kind = "passing" if status == "chosen" else status
-            if kind in found:
-                found[kind][sum(levels)] += 1
-        return found
+            if kind in counts:
+                counts[kind][sum(levels)] += 1
+        return counts
 
 
 def lattice(facts: LatticeFacts) -> Figure:
     """Draw the lattice from the exact values (bottom) to full suppression (top)."""
     draw = _dots if facts.size <= MOST_DOTS else _bands
-    known = facts.known()
-    passing, failing = int(known["passing"].sum()), int(known["failing"].sum())
+    counts_by_status = facts.known()
+    passing, failing = int(counts_by_status["passing"].sum()), int(counts_by_status["failing"].sum())
     unknown = facts.size - passing - failing
     words = (
         f"{facts.size:,} ways to generalize: {passing:,} known to pass, {failing:,} known to fail"
@@ -84,14 +84,14 @@ def lattice(facts: LatticeFacts) -> Figure:
         (
             str(height),
             f"{int(counts[height]):,}",
-            f"{int(known['passing'][height]):,}",
-            f"{int(known['failing'][height]):,}",
+            f"{int(counts_by_status['passing'][height]):,}",
+            f"{int(counts_by_status['failing'][height]):,}",
         )
         for height in range(facts.height, -1, -1)
     )
-    wide, narrow = (picture(width, *draw(facts, width - 12.0), words) for width in (WIDTH, NARROW))
+    wide_picture, narrow_picture = (picture(width, *draw(facts, width - 12.0), words) for width in (WIDTH, NARROW))
     title = "The ways to generalize, and the one chosen"
-    return Figure(title, words, wide, ("height", "nodes", "passing", "failing"), rows, narrow=narrow)
+    return Figure(title, words, wide_picture, ("height", "nodes", "passing", "failing"), rows, narrow=narrow_picture)
 
 
 def describe(facts: LatticeFacts) -> str:
@@ -113,7 +113,7 @@ def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
     gap = min(62.0 if with_edges else 26.0, (right - _LEFT) / ceil(widest / stack))
     radius = min(8.0, gap * 0.36)
     step = 46.0 if with_edges else stack * gap + max(8.0, min(14.0, 220.0 / (facts.height + 1)))
-    place: dict[tuple[int, ...], tuple[float, float]] = {}
+    positions: dict[tuple[int, ...], tuple[float, float]] = {}
     circles = []
     for number, row in enumerate(rows):
         middle = _TOP + (facts.height - number) * step
@@ -123,20 +123,20 @@ def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
         for position, levels in enumerate(ordered):
             across, down = divmod(position, high)
             x, y = start + across * gap, middle + (down - (high - 1) / 2) * gap
-            place[levels] = (x, y)
+            positions[levels] = (x, y)
             kind = "chosen" if levels == facts.chosen else facts.status.get(levels, "unknown")
             tip = ", ".join(f"{name} {level}" for name, level in zip(facts.columns, levels, strict=True)) + f" ({kind})"
             circles.append(dot(x, y, radius * 1.35 if kind == "chosen" else radius, f"node {kind}", tip))
-    edges = _edges(place) if with_edges else []
+    edges = _edges(positions) if with_edges else []
     bottom = _TOP + step * facts.height + min(stack * gap / 2, 26) + 32
     height, legend = _legend(facts, bottom, right)
-    around = [*_callout(facts, place[facts.chosen]), *_axis(facts, step), *legend]
+    around = [*_callout(facts, positions[facts.chosen]), *_axis(facts, step), *legend]
     return height, [*edges, *around, *circles]
 
 
 def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
     """Draw one band per height if there are too many nodes, its width proportional to the square root of their number, split by status."""
-    counts, known = facts.counts(), facts.known()
+    counts, counts_by_status = facts.counts(), facts.known()
     step = max(10.0, min(30.0, 420.0 / (facts.height + 1)))
     middle = (_LEFT + right) / 2
     scale = (right - _LEFT) / sqrt(float(max(counts)))
@@ -144,17 +144,17 @@ def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
     for number in range(facts.height + 1):
         y = _TOP + (facts.height - number) * step
         total = int(counts[number])
-        wide = max(6.0, scale * sqrt(float(total)))
-        sure = {kind: int(known[kind][number]) for kind in ("failing", "passing")}
-        sure["unknown"] = total - sure["failing"] - sure["passing"]
-        x = middle - wide / 2
+        band_width = max(6.0, scale * sqrt(float(total)))
+        by_status = {kind: int(counts_by_status[kind][number]) for kind in ("failing", "passing")}
+        by_status["unknown"] = total - by_status["failing"] - by_status["passing"]
+        x = middle - band_width / 2
         if number == sum(facts.chosen):
             target = (x, y)
         for kind in ("failing", "unknown", "passing"):
-            part = wide * sure[kind] / total
-            tip = f"height {number}: {sure[kind]:,} of {total:,} nodes {kind}"
-            parts.append(box(x, y - step * 0.4, part, step * 0.8, f"node {kind}", tip, 1))
-            x += part
+            part_width = band_width * by_status[kind] / total
+            tip = f"height {number}: {by_status[kind]:,} of {total:,} nodes {kind}"
+            parts.append(box(x, y - step * 0.4, part_width, step * 0.8, f"node {kind}", tip, 1))
+            x += part_width
     height, legend = _legend(facts, _TOP + step * facts.height + 42, right)
     chosen = dot(*target, 7, "node chosen", f"chosen: {describe(facts)}")
     return height, [*parts, *_callout(facts, target), *_axis(facts, step), *legend, chosen]
@@ -167,13 +167,13 @@ def _rank(facts: LatticeFacts, levels: tuple[int, ...]) -> int:
     return {"failing": 1, "unknown": 2, "passing": 3}.get(facts.status.get(levels, "unknown"), 2)
 
 
-def _edges(place: Mapping[tuple[int, ...], tuple[float, float]]) -> list[str]:
+def _edges(positions: Mapping[tuple[int, ...], tuple[float, float]]) -> list[str]:
     drawn = []
-    for levels, (x, y) in place.items():
+    for levels, (x, y) in positions.items():
         for column in range(len(levels)):
             above = (*levels[:column], levels[column] + 1, *levels[column + 1 :])
-            if above in place:
-                drawn.append(line(x, y, *place[above], "edge"))
+            if above in positions:
+                drawn.append(line(x, y, *positions[above], "edge"))
     return drawn
 
 
@@ -211,8 +211,8 @@ def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[st
 
 def _occurs(facts: LatticeFacts, kind: str) -> bool:
     if kind == "unknown":
-        known = sum(status in ("passing", "failing", "chosen") for status in facts.status.values())
-        return known < facts.size
+        known_nodes = sum(status in ("passing", "failing", "chosen") for status in facts.status.values())
+        return known_nodes < facts.size
     return kind in facts.status.values()
 
 

@@ -36,18 +36,20 @@ class Forecast:
         """True if enough nodes were evaluated for a prediction."""
         return len(self._seen) >= _ENOUGH
 
-    def learn(self, found: Evaluation) -> None:
+    def learn(self, evaluation: Evaluation) -> None:
         """Add an evaluated node."""
-        self._seen.append([1.0, *(float(table[level]) for table, level in zip(self._parts, found.levels, strict=True))])
-        self._lost.append(float(np.log(found.doomed + 1)))
+        self._seen.append(
+            [1.0, *(float(table[level]) for table, level in zip(self._parts, evaluation.levels, strict=True))]
+        )
+        self._lost.append(float(np.log(evaluation.doomed + 1)))
 
     def hopeless(self) -> NDArray[np.float64]:
         """Return for every node the estimated probability that it suppresses more rows than allowed."""
-        seen, lost = np.array(self._seen), np.array(self._lost)
+        costs_of_parts, log_rows = np.array(self._seen), np.array(self._lost)
         # Nodes that suppress about as many rows as allowed are the most informative about the border.
-        weight = np.exp(-np.abs(lost - self._limit))[:, None]
-        normal = seen.T @ (weight * seen) + _RIDGE * np.eye(seen.shape[1])
-        slopes = np.linalg.solve(normal, seen.T @ (weight[:, 0] * lost))
+        weight = np.exp(-np.abs(log_rows - self._limit))[:, None]
+        normal = costs_of_parts.T @ (weight * costs_of_parts) + _RIDGE * np.eye(costs_of_parts.shape[1])
+        slopes = np.linalg.solve(normal, costs_of_parts.T @ (weight[:, 0] * log_rows))
         expected = slopes[0] + self._space.added([s * t for s, t in zip(slopes[1:], self._parts, strict=True)])
         chance: NDArray[np.float64] = np.clip(0.5 + _STEEPNESS * (expected - self._limit), 0.0, 1.0)
         return chance

@@ -80,41 +80,41 @@ class Frontier:
             if context.heard:
                 note = f"{self.evaluator.evaluated:,} of {self.space.size:,} generalizations looked at"
                 context.step("searching", self.space.size - int(candidates.sum()), self.space.size, note)
-            found = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
-            self.learn(found)
-            self._look_at_outliers(found.outliers)
+            evaluation = self.evaluator.evaluate(self.space.node(self._pick(candidates)))
+            self.learn(evaluation)
+            self._look_at_outliers(evaluation.outliers)
 
     def _look_at_outliers(self, points: tuple[int, ...]) -> None:
         """Close every node at which the group of one of these points fails; skipped if only a few candidates are left."""
         if self._outliers is not None and points and np.count_nonzero(self.open) > _FEW:
             self.open &= ~self._outliers.failing(points)
 
-    def learn(self, found: Evaluation) -> None:
+    def learn(self, evaluation: Evaluation) -> None:
         """Propagate the result of an evaluated node over the lattice."""
-        space, levels = self.space, found.levels
+        space, levels = self.space, evaluation.levels
         self.open[space.at(levels)] = False
         self._evaluated[space.at(levels)] = True
-        self._moved |= found.passes or found.penalty > 0 or found.growth is not None
+        self._moved |= evaluation.passes or evaluation.penalty > 0 or evaluation.growth is not None
         if self._forecast is not None:
-            self._forecast.learn(found)
-        if found.hopeless:
+            self._forecast.learn(evaluation)
+        if evaluation.hopeless:
             self.open[space.below(levels)] = False
-        elif found.penalty > 0:
+        elif evaluation.penalty > 0:
             below = space.below(levels)
-            np.maximum(self.floors[below], self.base[below] + found.penalty, out=self.floors[below])
-        if found.growth is not None:
+            np.maximum(self.floors[below], self.base[below] + evaluation.penalty, out=self.floors[below])
+        if evaluation.growth is not None:
             above = space.above(levels)
-            np.maximum(self.floors[above], found.growth, out=self.floors[above])
-        if found.objective is None:
+            np.maximum(self.floors[above], evaluation.growth, out=self.floors[above])
+        if evaluation.objective is None:
             return
         if self._minimal_only:
             self.open[space.above(levels)] = False
-        if self.best is None or self._rank(found) < self._rank(self.best):
-            self.best = found
+        if self.best is None or self._rank(evaluation) < self._rank(self.best):
+            self.best = evaluation
 
-    def _rank(self, found: Evaluation) -> tuple[float, int]:
-        assert found.objective is not None
-        return found.objective, int(self._index[self.space.at(found.levels)])
+    def _rank(self, evaluation: Evaluation) -> tuple[float, int]:
+        assert evaluation.objective is not None
+        return evaluation.objective, int(self._index[self.space.at(evaluation.levels)])
 
     def _candidates(self) -> NDArray[np.bool_]:
         """Mask the open nodes whose bound is below the best objective; ties may still win by their level vector."""

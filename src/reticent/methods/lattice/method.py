@@ -104,24 +104,24 @@ class Lattice(GroupMethod):
     def grouped(self, run: GroupRun) -> Grouping:
         """Return the least distorted generalization that satisfies the definition."""
         table, context = run.table, run.context
-        asked = levels_of(table, self.floor, "floor")
-        start = finest_floor(table, asked, context) if self.values == "labels" else asked
+        requested_floor = levels_of(table, self.floor, "floor")
+        start = finest_floor(table, requested_floor, context) if self.values == "labels" else requested_floor
         counted = count_table(table, context, floor=start)
-        best, points, left_out, found = self._chosen(run, counted)
+        best, points, suppressed, outcome = self._node_to_publish(run, counted)
         # A group may have people of a population and no rows; it is not published.
-        shown = ~left_out.mask & (points.sizes > 0)
-        if not shown.any():
+        published = ~suppressed.mask & (points.sizes > 0)
+        if not published.any():
             raise Infeasible(_NOTHING_LEFT)
         exact_values = self.format == "bucketize"
-        codes = tuple(parts[shown] for parts in points.codes)
-        figures = _search_figures(found, best)
-        if start != asked:
+        codes = tuple(parts[published] for parts in points.codes)
+        figures = _search_figures(outcome, best)
+        if start != requested_floor:
             figures["floor"] = dict(zip(table.quasi, start, strict=True))
         return Grouping(
             counted,
             Levels.of(table, points.levels, codes, exact=exact_values),
-            self.leaving(table, run.definition, points).evidence(left_out),
-            partial(PublishedCells.of_levels, counted, points.levels, left_out.mask, exact=exact_values),
+            self.leaving(table, run.definition, points).evidence(suppressed),
+            partial(PublishedCells.of_levels, counted, points.levels, suppressed.mask, exact=exact_values),
             figures,
             None if exact_values else shown_meanings(table.hierarchies, points.levels, codes),
             self.format,
@@ -129,12 +129,12 @@ class Lattice(GroupMethod):
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters."""
-        shown = {"values": self.values} if self.values == "typical" else {"format": self.format}
+        cells = {"values": self.values} if self.values == "typical" else {"format": self.format}
         return {
             "name": "Lattice",
             "objective": describe(self.objective),
             "suppression": str(exact(self.suppression, "suppression")),
-            **shown,
+            **cells,
             "repair": self.repair,
         }
 
@@ -156,6 +156,7 @@ class Lattice(GroupMethod):
         return not_in_buckets(table, definition, "format='bucketize'", "Use format='generalize'")
 
     def _search(self, run: GroupRun, counted: FrequencySet, suppression: Number) -> Search:
+        """Search the generalizations of the counted table for the best one, with at most a share ``suppression`` of the rows suppressed."""
         table, definition, context = run.table, run.definition, run.context
         return search(
             # Any knowledge leads to a bucket and no further: there is one kind of adversary.
@@ -172,69 +173,70 @@ class Lattice(GroupMethod):
             context=context,
         )
 
-    def _chosen(self, run: GroupRun, counted: FrequencySet) -> tuple[Node, Points, SuppressedGroups, Search]:
+    def _node_to_publish(self, run: GroupRun, counted: FrequencySet) -> tuple[Node, Points, SuppressedGroups, Search]:
         """Return the node to publish, its groups, the groups that can be suppressed without disclosing too much about
         their people, and the search.
 
         If that suppresses more than the search counted, the passing nodes are tried in order of cost, and then those
         that suppress nothing.
         """
-        found = self._search(run, counted, self.suppression)
-        best = self._require(found, counted, run.definition)
-        chosen = self._settled(run, counted, found)
+        outcome = self._search(run, counted, self.suppression)
+        best = self._require_node(outcome, counted, run.definition)
+        chosen = self._safe_node(run, counted, outcome)
         if chosen is None:
-            without = self._search(run, counted, 0)
-            chosen = None if without.best is None else self._settled(run, counted, without)
+            outcome_without = self._search(run, counted, 0)
+            chosen = None if outcome_without.best is None else self._safe_node(run, counted, outcome_without)
         if chosen is None:
             raise Infeasible(discloses_too_much(run.definition, best.suppressed))
-        return *chosen, found
+        return *chosen, outcome
 
-    def _settled(
-        self, run: GroupRun, counted: FrequencySet, found: Search
+    def _safe_node(
+        self, run: GroupRun, counted: FrequencySet, outcome: Search
     ) -> tuple[Node, Points, SuppressedGroups] | None:
         """Return the cheapest passing node whose failing groups can be suppressed without disclosing too much about their
         people; None if there is none.
         """
         start = Points.of(counted)
         chosen: tuple[float, Node, Points, SuppressedGroups] | None = None
-        for node in found.in_order()[:_MOST_TRIED]:
+        for node in outcome.in_order()[:_MOST_TRIED]:
             if chosen is not None and node.objective >= chosen[0]:
                 break
             levels = tuple(node.levels.values())
             points = start if start.levels == levels else start.at(levels)
-            mask = found.evaluator.suppressed(points)
-            for way in self.leaving(run.table, run.definition, points, found.evaluator.allowed).ways(mask):
-                if way.mask is mask:
-                    return node, points, way
-                cost = found.evaluator.objective.value(points, way.mask, None)
+            mask = outcome.evaluator.suppressed(points)
+            for suppressed in self.leaving(run.table, run.definition, points, outcome.evaluator.allowed).ways(mask):
+                if suppressed.mask is mask:
+                    return node, points, suppressed
+                cost = outcome.evaluator.objective.value(points, suppressed.mask, None)
                 if chosen is None or cost < chosen[0]:
-                    lost, groups = int(points.sizes[way.mask].sum()), int((~way.mask).sum())
-                    chosen = cost, Node(node.levels, cost, lost, groups), points, way
+                    suppressed_rows, groups = int(points.sizes[suppressed.mask].sum()), int((~suppressed.mask).sum())
+                    chosen = cost, Node(node.levels, cost, suppressed_rows, groups), points, suppressed
         return None if chosen is None else chosen[1:]
 
     def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> PublishedGroups:
         """Return the groups of a node, and the adversaries' view of the published ones: with buckets, all see the same."""
-        groups, everything = points.groups(), tuple(range(len(points.levels)))
+        groups, all_columns = points.groups(), tuple(range(len(points.levels)))
         if self.format == "bucketize":
             # Rows show their values, not the labels of their bucket.
             groups = replace(groups, labels=None)
 
-        def seen(columns: Columns, kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-            if columns == everything or self.format == "bucketize":
-                return np.arange(int(kept.sum())), groups.select(kept)
-            mine, _, part = seen_as(groups, columns, *points.alike(columns), kept)
-            return mine, part
+        def seen(columns: Columns, published: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+            if columns == all_columns or self.format == "bucketize":
+                return np.arange(int(published.sum())), groups.select(published)
+            group_of, _, seen_groups = seen_as(groups, columns, *points.alike(columns), published)
+            return group_of, seen_groups
 
         return PublishedGroups.of(table, definition, groups, seen, allowed)
 
-    def _require(self, found: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
-        if found.best is not None:
-            return found.best
+    def _require_node(self, outcome: Search, frequencies: FrequencySet, definition: GroupDefinition) -> Node:
+        """Return the best node. Raises :class:`Infeasible`, with the reason, if the search has none."""
+        if outcome.best is not None:
+            return outcome.best
         require_feasible(frequencies.groups(), definition)
         raise Infeasible(
             (
                 "No generalization satisfies"
-                if found.proven
+                if outcome.proven
                 else "In the time given, no generalization was found that satisfies"
             )
             + f" {definition} with at most {exact(self.suppression, 'suppression')} of the rows suppressed. "
@@ -259,28 +261,28 @@ def _undone(part: Definition) -> str:
     )
 
 
-def _search_figures(found: Search, best: Node) -> dict[str, Any]:
+def _search_figures(outcome: Search, best: Node) -> dict[str, Any]:
     """Return the figures of the search for the steward's report."""
-    space = found.evaluator.space
+    space = outcome.evaluator.space
     chosen = tuple(best.levels.values())
-    seen = {each.levels: each for each in found.evaluator.log}
+    evaluations = {evaluation.levels: evaluation for evaluation in outcome.evaluator.log}
     return {
         "columns": list(best.levels),
         "heights": list(space.top),
         "chosen": list(chosen),
-        "objective": found.objective,
+        "objective": outcome.objective,
         "value": best.objective,
-        "proven": found.proven,
-        "bound": found.bound,
-        "lattice_nodes": found.nodes,
-        "evaluated": len(seen),
+        "proven": outcome.proven,
+        "bound": outcome.bound,
+        "lattice_nodes": outcome.nodes,
+        "evaluated": len(evaluations),
         "suppressed": best.suppressed,
         "nodes": [
             {
                 "levels": list(levels),
-                "status": "chosen" if levels == chosen else "passing" if each.passes else "failing",
-                "objective": each.objective,
+                "status": "chosen" if levels == chosen else "passing" if evaluation.passes else "failing",
+                "objective": evaluation.objective,
             }
-            for levels, each in seen.items()
+            for levels, evaluation in evaluations.items()
         ],
     }

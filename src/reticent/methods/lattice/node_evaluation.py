@@ -109,10 +109,10 @@ class Evaluator:
             # The node that was kept before this one was judged since.
             self._newest.forget_source_groups()
             self._newest = points
-            place = bisect_right(self._known, len(points), key=len)
-            self._known.insert(place, points)
-            before, after = self._known_levels[:place], self._known_levels[place:]
-            self._known_levels = np.concatenate([before, [levels], after])
+            index = bisect_right(self._known, len(points), key=len)
+            self._known.insert(index, points)
+            smaller, larger = self._known_levels[:index], self._known_levels[index:]
+            self._known_levels = np.concatenate([smaller, [levels], larger])
         return points
 
     def _nearest(self, levels: NodeLevels) -> Points:
@@ -121,9 +121,9 @@ class Evaluator:
     def evaluate(self, levels: NodeLevels) -> Evaluation:
         """Judge a node; rows of failing groups count as suppressed, and it passes if these are not too many."""
         self.context.check("searching")
-        found = self._evaluate(levels)
-        self.log.append(found)
-        return found
+        evaluation = self._evaluate(levels)
+        self.log.append(evaluation)
+        return evaluation
 
     def _evaluate(self, levels: NodeLevels) -> Evaluation:
         if self._rules_out and len(nearest := self._nearest(levels)) > _MANY_POINTS:
@@ -193,14 +193,16 @@ class Evaluator:
         """
         mask = np.zeros(len(points), dtype=bool)
         while True:
-            before = int(mask.sum())
-            for each in self.quasi_sets or ():
-                mine, _, groups = seen_as(points.groups(), each.places, *points.alike(each.places), ~mask)
-                failing = failing_groups(each.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
-                mask[np.flatnonzero(~mask)[failing[mine]]] = True
+            suppressed_before = int(mask.sum())
+            for judged_set in self.quasi_sets or ():
+                group_of, _, groups = seen_as(
+                    points.groups(), judged_set.places, *points.alike(judged_set.places), ~mask
+                )
+                failing = failing_groups(judged_set.definition, groups, np.zeros(len(groups), dtype=bool), self.allowed)
+                mask[np.flatnonzero(~mask)[failing[group_of]]] = True
                 if int(points.sizes[mask].sum()) > self.allowed:
                     return mask
-            if int(mask.sum()) == before:
+            if int(mask.sum()) == suppressed_before:
                 return mask
 
 

@@ -56,8 +56,8 @@ class NodeSpace:
         """The node at a flat index; flat indices follow the lexicographic order of level vectors."""
         levels = []
         for count, low in zip(reversed(self.shape), reversed(self.floor), strict=True):
-            index, place = divmod(index, count)
-            levels.append(place + low)
+            index, digit = divmod(index, count)
+            levels.append(digit + low)
         return tuple(reversed(levels))
 
     def nodes(self) -> Iterator[NodeLevels]:

@@ -153,7 +153,7 @@ class Columnwise(Objective):
     @cached_property
     def _extras(self) -> list[NDArray[np.float64]]:
         """For each column, what a suppressed cell costs more than a published one, by the level (0 below the first one searched) and the part at that first level."""
-        found = []
+        extras_by_column = []
         for j, (hierarchy, start) in enumerate(
             zip(self._frequencies.hierarchies, self._frequencies.levels, strict=True)
         ):
@@ -161,8 +161,8 @@ class Columnwise(Objective):
             extras = np.zeros((len(costs), hierarchy.levels[start].size))
             for level in range(start, len(costs)):
                 extras[level] = self._costs.worst[j] - costs[level].take(hierarchy.between(start, level))
-            found.append(extras)
-        return found
+            extras_by_column.append(extras)
+        return extras_by_column
 
     def _chosen(self, levels: NodeLevels) -> zip[tuple[float, NDArray[np.float64], int]]:
         return zip(self._weights, self.sums, levels, strict=True)
@@ -235,16 +235,16 @@ class Discernibility(Objective):
         return (self._rows - 1) * lost + (self._least - 1) * (self._rows - lost)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
-        kept = points.sizes[~suppressed].astype(np.float64)
-        return float(kept @ kept) + float(self._rows) * float(points.sizes[suppressed].sum())
+        published_sizes = points.sizes[~suppressed].astype(np.float64)
+        return float(published_sizes @ published_sizes) + float(self._rows) * float(points.sizes[suppressed].sum())
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
         sizes = points.sizes.astype(np.float64)
         merged = float(sizes @ sizes)
         if suppressed is None:
             return merged
-        kept = sizes[~suppressed]
-        return max(merged, float(kept @ kept) + self._least * float(sizes[suppressed].sum()))
+        published_sizes = sizes[~suppressed]
+        return max(merged, float(published_sizes @ published_sizes) + self._least * float(sizes[suppressed].sum()))
 
 
 class AverageGroupSize(Objective):
@@ -260,8 +260,8 @@ class AverageGroupSize(Objective):
         return np.zeros(space.shape)
 
     def penalty(self, points: Points, doomed: Rows) -> float:
-        kept = self._rows - int(doomed.sum())
-        return self._rows / (kept // self._least + 1)
+        published_rows = self._rows - int(doomed.sum())
+        return self._rows / (published_rows // self._least + 1)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
@@ -299,17 +299,18 @@ class Divergence(Objective):
         return np.full(space.shape, -1e-9)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """Return the divergence of the published groups, with all suppressed rows as one group that covers the whole domain."""
         rows = self._frequencies.rows
         cells = points.histograms
-        kept = ~suppressed[cells.owners]
+        is_published = ~suppressed[cells.owners]
         volumes = np.zeros(len(points))
         for tables, level, codes in zip(self._log_covers, points.levels, points.codes, strict=True):
             volumes += tables[level][codes]
-        shares = cells.counts[kept] / rows
-        total = float(shares @ (np.log(shares) - volumes[cells.owners[kept]]))
-        lost = np.bincount(cells.values[~kept], weights=cells.counts[~kept]) / rows
-        lost = lost[lost > 0]
-        total += float(lost @ (np.log(lost) - self._log_domain))
+        shares = cells.counts[is_published] / rows
+        total = float(shares @ (np.log(shares) - volumes[cells.owners[is_published]]))
+        suppressed_shares = np.bincount(cells.values[~is_published], weights=cells.counts[~is_published]) / rows
+        suppressed_shares = suppressed_shares[suppressed_shares > 0]
+        total += float(suppressed_shares @ (np.log(suppressed_shares) - self._log_domain))
         return self._entropy - total
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
@@ -333,8 +334,8 @@ class Callback(Objective):
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
         levels = dict(zip(self._columns, points.levels, strict=True))
-        kept = points.groups().select(~suppressed)
-        return float(self._function(NodeView(levels, kept, int(points.sizes[suppressed].sum()), self._rows)))
+        published = points.groups().select(~suppressed)
+        return float(self._function(NodeView(levels, published, int(points.sizes[suppressed].sum()), self._rows)))
 
 
 OBJECTIVES = (
@@ -361,8 +362,8 @@ def objective_for(
     """
     if callable(objective):
         return Callback(objective, frequencies)
-    plain = _weights(frequencies, weights)
-    shares = [weight / sum(plain) for weight in plain]
+    absolute_weights = _weights(frequencies, weights)
+    shares = [weight / sum(absolute_weights) for weight in absolute_weights]
     rows = frequencies.rows
     match objective:
         case "loss":
@@ -372,7 +373,9 @@ def objective_for(
         case "ncp":
             return Columnwise("ncp", frequencies, spread_costs(frequencies), shares)
         case "non_uniform_entropy":
-            return Columnwise("non_uniform_entropy", frequencies, entropy_costs(frequencies, plain), plain)
+            return Columnwise(
+                "non_uniform_entropy", frequencies, entropy_costs(frequencies, absolute_weights), absolute_weights
+            )
         case "discernibility":
             return Discernibility(rows, least_rows)
         case "average_group_size":
@@ -380,7 +383,7 @@ def objective_for(
         case "kl":
             return Divergence(frequencies)
         case "height":
-            return Height(plain)
+            return Height(absolute_weights)
     raise PolicyError(
         f"There is no objective {objective!r}.{did_you_mean(objective, OBJECTIVES)} Choose one of {', '.join(OBJECTIVES)}, or pass a function.",
         setting=("objective",),

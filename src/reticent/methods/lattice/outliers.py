@@ -49,7 +49,9 @@ class Outliers:
     def rarest(self) -> int:
         """Return a point of the group whose values are the rarest, column by column: the likeliest to be unique."""
         columns = zip(self._frequencies.column_sizes, self._ways, strict=True)
-        sizes = [np.bincount(way.here, weights=own, minlength=way.parts) for own, way in columns]
+        sizes = [
+            np.bincount(way.here, weights=sizes_of_column, minlength=way.parts) for sizes_of_column, way in columns
+        ]
         commonness = self._points.runs.added([np.log(np.maximum(rows, 1)) for rows in sizes])
         return self._points.point_in(int(np.argmin(np.where(self._points.sizes > 0, commonness, np.inf))))
 
@@ -81,6 +83,7 @@ class Outliers:
         return self._space.accumulated(np.stack(tables, axis=1, dtype=exact)).ravel().astype(np.int64)
 
     def _histograms(self, meetings: Sequence[NDArray[np.intp]]) -> Histograms:
+        """Return the histograms of the groups that the points belong to, at every node, from the flat index of the node at which each group joins (``meetings``)."""
         cells, values, nodes = self._points.histograms, self._frequencies.domain.size, self._space.size
         tables = []
         for meeting in meetings:
@@ -115,14 +118,14 @@ class Way:
         levels = np.stack([hierarchy.between(low, level) for level in range(low, high + 1)])
 
         def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
-            apart = (levels[:, chosen, None] != levels[:, None]).sum(axis=0)
-            return np.where(apart > high - low, space.size, apart * stride)
+            steps_apart = (levels[:, chosen, None] != levels[:, None]).sum(axis=0)
+            return np.where(steps_apart > high - low, space.size, steps_apart * stride)
 
-        here = hierarchy.between(frequencies.levels[column], low)
-        return cls(here, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
+        part_of = hierarchy.between(frequencies.levels[column], low)
+        return cls(part_of, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
 
-    def steps_to(self, own: int) -> NDArray[np.intp]:
-        """Return the steps from every part of the finest level to the one that contains the frequency set's part ``own``."""
-        here = self.here[own]
-        row: NDArray[np.intp] = self.steps(np.array([here]))[0] if self.table is None else self.table[here]
+    def steps_to(self, part: int) -> NDArray[np.intp]:
+        """Return the steps from every part of the finest level to the one that contains the frequency set's part ``part``."""
+        start = self.here[part]
+        row: NDArray[np.intp] = self.steps(np.array([start]))[0] if self.table is None else self.table[start]
         return row

@@ -40,11 +40,11 @@ class Runs:
     @classmethod
     def of_keys(cls, keys: NDArray[Any], cards: Sequence[int]) -> Runs:
         """Split keys of all columns into runs."""
-        runs, codes, rest = _cut(cards, len(keys)), [], keys
+        runs, codes, remaining = _cut(cards, len(keys)), [], keys
         for run in reversed(runs[1:]):
-            rest, code = np.divmod(rest, prod(run))
+            remaining, code = np.divmod(remaining, prod(run))
             codes.append(code.astype(np.intp, copy=False))
-        codes.append(rest.astype(np.intp, copy=False))
+        codes.append(remaining.astype(np.intp, copy=False))
         return cls(runs, tuple(reversed(codes)))
 
     def added(self, tables: Sequence[NDArray[Any]], chosen: NDArray[np.intp] | None = None) -> NDArray[Any]:

@@ -102,11 +102,11 @@ class Points:
 
     def point_in(self, group: int) -> int:
         """Return a point of the frequency set in a group."""
-        points, place = self, group
+        points, index = self, group
         while points.source is not None and points.keys is not None and points.distinct is not None:
-            place = int(np.argmax(points.keys == points.distinct[place]))
+            index = int(np.argmax(points.keys == points.distinct[index]))
             points = points.source
-        return place
+        return index
 
     @cached_property
     def extras(self) -> Mapping[str, NDArray[np.int64]]:
@@ -120,7 +120,7 @@ class Points:
         """The people who own the rows of the groups, if a person may have several rows."""
         if self.source is None or not self.source.owners or self.ids is None:
             return self.frequencies.owners
-        return tuple(each.merged(self.ids, len(self)) for each in self.source.owners)
+        return tuple(owner_sets.merged(self.ids, len(self)) for owner_sets in self.source.owners)
 
     @cached_property
     def histograms(self) -> Histograms:
@@ -175,20 +175,22 @@ class Points:
         if is_dense(space, len(self)) or space >= _LARGEST_UNPACKED:
             return 0
         bits = min((2 * len(self)).bit_length(), _MOST_PLACES)
-        places = (self._keys(levels)[0].astype(np.uint32) * _SCATTER) >> np.uint32(32 - bits)
-        together = np.bincount(places, weights=self.weights)
-        return int(together[together < least].sum())
+        buckets = (self._keys(levels)[0].astype(np.uint32) * _SCATTER) >> np.uint32(32 - bits)
+        bucket_rows = np.bincount(buckets, weights=self.weights)
+        return int(bucket_rows[bucket_rows < least].sum())
 
     def groups(self) -> Groups:
         """Return the groups with histograms, as definitions judge them."""
-        known = self.frequencies
-        labels = known.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
-        return Groups(self.sizes, self.histograms, known.reference, known.domain, self.extras, labels, self.owners)
+        frequencies = self.frequencies
+        labels = frequencies.labels_of(self.levels, lambda: self.codes, lambda: self.group_of_point)
+        return Groups(
+            self.sizes, self.histograms, frequencies.reference, frequencies.domain, self.extras, labels, self.owners
+        )
 
     def bare_groups(self) -> Groups:
         """Return the groups for definitions that only count: every group's rows have one value."""
-        plain, known = Histograms.of_one_value(self.sizes), self.frequencies
-        return Groups(self.sizes, plain, known.reference, known.domain, self.extras, owners=self.owners)
+        one_value, frequencies = Histograms.of_one_value(self.sizes), self.frequencies
+        return Groups(self.sizes, one_value, frequencies.reference, frequencies.domain, self.extras, owners=self.owners)
 
     def map(self, column: int, level: int) -> NDArray[np.int32]:
         """Return the map from the parts of a column here to those at a coarser level."""
@@ -198,6 +200,7 @@ class Points:
         return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
 
     def _keys(self, levels: NodeLevels) -> tuple[NDArray[Any], int]:
+        """Return a key for the group of every point at coarser levels, and the number of possible keys."""
         cards = self._cards_at(levels)
         space = prod(cards)
         if space >= _LARGEST_UNPACKED:
@@ -212,11 +215,11 @@ class Points:
 
 def _unpack(keys: NDArray[np.int64], cards: Sequence[int]) -> tuple[NDArray[np.int32], ...]:
     codes: list[NDArray[np.int32]] = []
-    rest = keys
+    remaining = keys
     for card in reversed(cards):
         if card == 1:
             codes.append(np.zeros(len(keys), dtype=np.int32))
             continue
-        rest, code = np.divmod(rest, card)
+        remaining, code = np.divmod(remaining, card)
         codes.append(code.astype(np.int32))
     return tuple(reversed(codes))

@@ -95,9 +95,9 @@ class Search(ShownAsCard):
 
     def in_order(self) -> list[Node]:
         """Return the passing nodes that were evaluated, best first."""
-        passing = {each.levels: each for each in self.evaluator.log if each.passes}
-        best = sorted(passing.values(), key=lambda each: (_objective(each), each.levels))
-        return [node for each in best if (node := _node(each, list(self.floor))) is not None]
+        passing = {evaluation.levels: evaluation for evaluation in self.evaluator.log if evaluation.passes}
+        best = sorted(passing.values(), key=lambda evaluation: (_objective(evaluation), evaluation.levels))
+        return [node for evaluation in best if (node := _node(evaluation, list(self.floor))) is not None]
 
     def _named(self, levels: NodeLevels) -> dict[str, int]:
         return dict(zip(self.floor, levels, strict=True))
@@ -149,23 +149,25 @@ def search(
     """
     limit = exact(suppression, "suppression", low=0, high=1)
     table = with_closed_sets(table)
-    wanted = of_groups(closed(definition, table), "search")
-    table = wanted.prepare(table)
+    group_definition = of_groups(closed(definition, table), "search")
+    table = group_definition.prepare(table)
     adversary_sets(table)
     context = context or Context()
     deadline = context.until(float(exact(seconds, "seconds", low=0)) if seconds is not None else None)
-    asked = levels_of(table, floor, "floor")
-    start = finest_floor(table, asked, context) if counted is None else counted.levels
+    requested_floor = levels_of(table, floor, "floor")
+    start = finest_floor(table, requested_floor, context) if counted is None else counted.levels
     only = None if node is None else levels_of(table, node, "node")
-    wants_values = wanted.needs_sensitive or not isinstance(objective, str) or objective == "kl"
+    wants_values = group_definition.needs_sensitive or not isinstance(objective, str) or objective == "kl"
     if counted is None:
         frequencies = count_table(table, context, sensitive=wants_values, floor=start)
     else:
         frequencies = counted if wants_values else counted.bare()
     columns = list(table.quasi)
-    several = judged_sets(table, wanted) if table.quasi_sets is not None or own_sets(wanted) else None
-    evaluator = Evaluator(frequencies, wanted, limit, objective, weights, several, only, context)
-    outcome, passing = _run(evaluator, strategy, deadline)
+    sets_judged = (
+        judged_sets(table, group_definition) if table.quasi_sets is not None or own_sets(group_definition) else None
+    )
+    evaluator = Evaluator(frequencies, group_definition, limit, objective, weights, sets_judged, only, context)
+    outcome, passing = _run_strategy(evaluator, strategy, deadline)
     return Search(
         _node(outcome.best, columns),
         outcome.proven,
@@ -180,7 +182,7 @@ def search(
     )
 
 
-def _run(
+def _run_strategy(
     evaluator: Evaluator, strategy: Strategy, deadline: float | None
 ) -> tuple[SearchOutcome, NDArray[np.bool_] | None]:
     if strategy == "default":
@@ -191,32 +193,32 @@ def _run(
     if strategy not in ("incognito", "exhaustive"):
         raise PolicyError(f"There is no search strategy {strategy!r}. Choose 'default', 'incognito' or 'exhaustive'.")
     passing = incognito(evaluator) if strategy == "incognito" else exhaustive(evaluator)
-    found = [evaluator.evaluate(evaluator.space.node(int(index))) for index in np.flatnonzero(passing)]
-    best = min(found, key=lambda each: (_objective(each), each.levels), default=None)
+    evaluations = [evaluator.evaluate(evaluator.space.node(int(index))) for index in np.flatnonzero(passing)]
+    best = min(evaluations, key=lambda evaluation: (_objective(evaluation), evaluation.levels), default=None)
     return SearchOutcome(best, True, None if best is None else best.objective), passing
 
 
-def _objective(found: Evaluation) -> float:
-    assert found.objective is not None
-    return found.objective
+def _objective(evaluation: Evaluation) -> float:
+    assert evaluation.objective is not None
+    return evaluation.objective
 
 
-def _node(found: Evaluation | None, columns: list[str]) -> Node | None:
-    if found is None:
+def _node(evaluation: Evaluation | None, columns: list[str]) -> Node | None:
+    if evaluation is None:
         return None
-    levels = dict(zip(columns, found.levels, strict=True))
-    return Node(levels, _objective(found), found.suppressed, found.groups)
+    levels = dict(zip(columns, evaluation.levels, strict=True))
+    return Node(levels, _objective(evaluation), evaluation.suppressed, evaluation.groups)
 
 
 def levels_of(table: Table, named: Mapping[str, int] | None, what: str) -> NodeLevels:
     """Return the levels that a mapping gives; other columns have the lowest level that may be published, usually 0."""
-    wanted: dict[str, Any] = dict(named or {})
-    for name in wanted:
+    requested: dict[str, Any] = dict(named or {})
+    for name in requested:
         if name not in table.quasi:
             raise PolicyError(f"{what} names {name!r}, which is not a quasi column.{did_you_mean(name, table.quasi)}")
-    plain = {name: int(level) if isinstance(level, np.integer) else level for name, level in wanted.items()}
+    as_integers = {name: int(level) if isinstance(level, np.integer) else level for name, level in requested.items()}
     levels = tuple(
-        whole(plain.get(hierarchy.column, hierarchy.lowest), f"{what}: the level of {hierarchy.column!r}", low=0)
+        whole(as_integers.get(hierarchy.column, hierarchy.lowest), f"{what}: the level of {hierarchy.column!r}", low=0)
         for hierarchy in table.hierarchies
     )
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
