@@ -61,11 +61,11 @@ class MarginalsDetails:
 
     def words(self, records: int) -> str:
         """A description of the release for the public."""
-        whose = ProtectedRecords(self.unit, self.plan.rows).words()
-        known = "" if self.total is None else f" The number of records ({self.total:,}) is public."
+        protected = ProtectedRecords(self.unit, self.plan.rows).words()
+        total_words = "" if self.total is None else f" The number of records ({self.total:,}) is public."
         return (
             f"{records:,} synthetic records over {len(self.columns)} columns, drawn from a model that fits noisy counts of {len(self.measured)} marginals; the noisy counts are published "
-            f"beside them. Noise hides {whose}.{known} No record is a real one."
+            f"beside them. Noise hides {protected}.{total_words} No record is a real one."
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def excluded(columns: Sequence[PublicColumn], condition: str) -> tuple[tuple[str
         )
     codes = combinations_of([column.size for column in concerned])
     covers = parsed.covers(
-        {column.name: codes[:, place] for place, column in enumerate(concerned)},
+        {column.name: codes[:, index] for index, column in enumerate(concerned)},
         {column.name: column.cells for column in concerned},
     )
     return tuple(column.name for column in concerned), codes[covers.certain]

@@ -82,18 +82,18 @@ def count_marginals(
         met = records.height if bool(condition.mask(pl.DataFrame({"row": [0]}))[0]) else 0
         return MarginalCount(condition.text, met, None, None, total)
     usable = [
-        _sums(condition, details, step.columns, step.scale, noisy)
+        _measured_sums(condition, details, step.columns, step.scale, noisy)
         for step, noisy in zip(details.measured, counts, strict=True)
         if set(condition.scope) <= set(step.columns)
     ]
     if not usable:
         return MarginalCount(condition.text, float(condition.mask(records).sum()), None, None, total)
-    weights = np.array([1 / max(each.variance, 1e-12) for each in usable])
+    weights = np.array([1 / max(sums.variance, 1e-12) for sums in usable])
     weights /= weights.sum()
-    value = float(weights @ [each.value for each in usable])
-    low = float(weights @ [each.low for each in usable]) - _combined(weights, [each.reach[0] for each in usable])
-    high = float(weights @ [each.high for each in usable]) + _combined(weights, [each.reach[1] for each in usable])
-    error = math.sqrt(float(weights**2 @ [each.variance for each in usable]))
+    value = float(weights @ [sums.value for sums in usable])
+    low = float(weights @ [sums.low for sums in usable]) - _combined(weights, [sums.reach[0] for sums in usable])
+    high = float(weights @ [sums.high for sums in usable]) + _combined(weights, [sums.reach[1] for sums in usable])
+    error = math.sqrt(float(weights**2 @ [sums.variance for sums in usable]))
     interval = max(0, math.floor(low)), max(0, math.ceil(high))
     return MarginalCount(condition.text, value, error, interval, total)
 
@@ -103,18 +103,19 @@ def _combined(weights: NDArray[np.float64], reaches: Sequence[float]) -> float:
     return math.sqrt(float(weights**2 @ np.square(reaches)))
 
 
-def _sums(
+def _measured_sums(
     condition: Condition,
     details: MarginalsDetails,
     columns: tuple[str, ...],
     scale: Fraction,
     noisy: NDArray[np.int64],
 ) -> _MeasuredSums:
+    """Return the sums of a measured marginal's noisy counts over the cells that a condition covers, for certain and possibly."""
     concerned = [details.by_name[name] for name in columns]
     codes = combinations_of([column.size for column in concerned])
     scope = set(condition.scope)
     covers = condition.covers(
-        {column.name: codes[:, place] for place, column in enumerate(concerned) if column.name in scope},
+        {column.name: codes[:, index] for index, column in enumerate(concerned) if column.name in scope},
         {column.name: column.cells for column in concerned if column.name in scope},
     )
     certain, possible = int(covers.certain.sum()), int(covers.possible.sum())

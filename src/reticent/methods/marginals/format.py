@@ -42,21 +42,21 @@ class MarginalsFormat(NoisyColumnsFormat):
     known_as: ClassVar[str] = "marginals"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        own = {MEASUREMENT: "cell", COLUMNS: "cell", CELL: "cell", COUNT: "count", ERROR: "count"}
-        listed = {name: dtype for each in self.tables for name, dtype in rows[each].schema.items()}
+        roles = {MEASUREMENT: "cell", COLUMNS: "cell", CELL: "cell", COUNT: "count", ERROR: "count"}
+        types = {name: dtype for table_name in self.tables for name, dtype in rows[table_name].schema.items()}
         return tuple(
-            ManifestColumn(name, own.get(name, "drawn"), ValueType.published(dtype)) for name, dtype in listed.items()
+            ManifestColumn(name, roles.get(name, "drawn"), ValueType.published(dtype)) for name, dtype in types.items()
         )
 
     def read(self, public: PublicSide) -> MarginalsDetails:
         """The details of a release."""
-        found = read_details(MarginalsDetails.from_json, public.manifest.details)
+        details = read_details(MarginalsDetails.from_json, public.manifest.details)
         described = public.manifest.tables["records"].columns
-        if sorted(described) != sorted(found.by_name):
+        if sorted(described) != sorted(details.by_name):
             raise DataError(
-                f"manifest.json describes the columns {', '.join(described)}, and its details {', '.join(found.by_name)}."
+                f"manifest.json describes the columns {', '.join(described)}, and its details {', '.join(details.by_name)}."
             )
-        return found.in_order_of(described)
+        return details.in_order_of(described)
 
     def plan(self, public: PublicSide) -> MarginalsPlan:
         return self.read(public).plan
@@ -84,17 +84,17 @@ class MarginalsFormat(NoisyColumnsFormat):
             )
         if not frame[COUNT].dtype.is_integer() or frame[COUNT].null_count():
             raise DataError("A noisy count is not a whole number; the file was changed after it was published.")
-        found, start = [], 0
+        counts_by_step, start = [], 0
         for number, (step, size) in enumerate(zip(details.measured, sizes, strict=True), 1):
             part = frame.slice(start, size)
-            named = (part[MEASUREMENT] == number).all() and (part[COLUMNS] == ", ".join(step.columns)).all()
-            if not named or part[CELL].to_list() != cell_labels([details.by_name[each] for each in step.columns]):
+            names_match = (part[MEASUREMENT] == number).all() and (part[COLUMNS] == ", ".join(step.columns)).all()
+            if not names_match or part[CELL].to_list() != cell_labels([details.by_name[name] for name in step.columns]):
                 raise DataError(
                     f"The cells of measurement {number} are not those of its columns, in order; the file was changed after it was published."
                 )
-            found.append(part[COUNT].to_numpy().astype(np.int64))
+            counts_by_step.append(part[COUNT].to_numpy().astype(np.int64))
             start += size
-        return found
+        return counts_by_step
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]

@@ -47,7 +47,7 @@ class GraphicalModel:
     @cached_property
     def tree(self) -> JunctionTree:
         """The junction tree of all factors."""
-        return JunctionTree.over(self.sizes, [*self.factors, *(each.columns for each in self.excluded)])
+        return JunctionTree.over(self.sizes, [*self.factors, *(zeros.columns for zeros in self.excluded)])
 
     @cached_property
     def _shares(self) -> list[Array]:
@@ -58,22 +58,22 @@ class GraphicalModel:
 
         Columns that no clique has together are joined along the part of the tree between them.
         """
-        kept = self._between(columns)
-        wanted = set(columns)
-        place = {name: number for number, name in enumerate(self.sizes)}
+        subtree = self._between(columns)
+        wanted_columns = set(columns)
+        axis_label = {name: number for number, name in enumerate(self.sizes)}
         operands: list[Any] = []
-        for number in kept:
+        for number in subtree:
             clique, parent = self.tree.cliques[number], self.tree.parents[number]
-            inside = {other for other in kept if self.tree.parents[other] == number}
-            shared = set(self.tree.separators[number]) if parent in kept else set()
-            needed = wanted | shared | {name for other in inside for name in self.tree.separators[other]}
-            left = [name for name in clique if name in needed]
-            share = self._shares[number].sum(axis=others(clique, needed))
+            inside = {other for other in subtree if self.tree.parents[other] == number}
+            shared = set(self.tree.separators[number]) if parent in subtree else set()
+            open_columns = wanted_columns | shared | {name for other in inside for name in self.tree.separators[other]}
+            left_columns = [name for name in clique if name in open_columns]
+            share = self._shares[number].sum(axis=others(clique, open_columns))
             if shared:
-                below = share.sum(axis=others(tuple(left), shared), keepdims=True)
-                share = np.divide(share, below, out=np.zeros_like(share), where=below > 0)
-            operands += [share, [place[name] for name in left]]
-        joined = np.einsum(*operands, [place[name] for name in columns], optimize="greedy")
+                conditions = share.sum(axis=others(tuple(left_columns), shared), keepdims=True)
+                share = np.divide(share, conditions, out=np.zeros_like(share), where=conditions > 0)
+            operands += [share, [axis_label[name] for name in left_columns]]
+        joined = np.einsum(*operands, [axis_label[name] for name in columns], optimize="greedy")
         counts: Array = self.total * np.asarray(joined, dtype=np.float64).ravel()
         return counts
 
@@ -82,20 +82,20 @@ class GraphicalModel:
         home = self.tree.home(columns)
         if home is not None:
             return {home}
-        kept = set(range(len(self.tree.cliques)))
-        wanted = set(columns)
+        subtree = set(range(len(self.tree.cliques)))
+        wanted_columns = set(columns)
         while True:
-            ends = [number for number in kept if self._neighbours(number, kept) < 2]
-            for number in ends:
-                rest = {name for other in kept - {number} for name in self.tree.cliques[other]}
-                if not wanted & set(self.tree.cliques[number]) - rest:
-                    kept.remove(number)
+            leaves = [number for number in subtree if self._neighbours(number, subtree) < 2]
+            for number in leaves:
+                elsewhere = {name for other in subtree - {number} for name in self.tree.cliques[other]}
+                if not wanted_columns & set(self.tree.cliques[number]) - elsewhere:
+                    subtree.remove(number)
                     break
             else:
-                return kept
+                return subtree
 
-    def _neighbours(self, number: int, kept: set[int]) -> int:
-        return (self.tree.parents[number] in kept) + sum(self.tree.parents[other] == number for other in kept)
+    def _neighbours(self, number: int, subtree: set[int]) -> int:
+        return (self.tree.parents[number] in subtree) + sum(self.tree.parents[other] == number for other in subtree)
 
     def supports(self, columns: Clique) -> bool:
         """Whether a clique of the model contains all of ``columns``, so that fitting them too does not enlarge the model."""
@@ -131,13 +131,13 @@ class _Factors:
     @cached_property
     def _fixed(self) -> list[Array]:
         """Log factors of structural zeros: minus infinity for excluded cells, else 0."""
-        found = [np.zeros([self.tree.sizes[name] for name in clique]) for clique in self.tree.cliques]
-        for each in self.excluded:
-            allowed = np.zeros([self.tree.sizes[name] for name in each.columns])
-            allowed[tuple(each.cells.T)] = -np.inf
-            home = self._home(each.columns)
-            found[home] = found[home] + self._placed(allowed, each.columns, home)
-        return found
+        log_factors = [np.zeros([self.tree.sizes[name] for name in clique]) for clique in self.tree.cliques]
+        for zeros in self.excluded:
+            log_allowed = np.zeros([self.tree.sizes[name] for name in zeros.columns])
+            log_allowed[tuple(zeros.cells.T)] = -np.inf
+            home = self._home(zeros.columns)
+            log_factors[home] = log_factors[home] + self._placed(log_allowed, zeros.columns, home)
+        return log_factors
 
     def _placed(self, factor: Array, columns: Clique, home: int) -> Array:
         clique = self.tree.cliques[home]
@@ -146,21 +146,21 @@ class _Factors:
 
     def summed(self, factors: Mapping[Clique, Array]) -> list[Array]:
         """The sum of factors on every clique of the tree."""
-        found = [each.copy() for each in self._fixed]
+        sums = [fixed.copy() for fixed in self._fixed]
         for columns, factor in factors.items():
             home = self.homes[columns]
-            found[home] += self._placed(factor, columns, home)
-        return found
+            sums[home] += self._placed(factor, columns, home)
+        return sums
 
     def marginals(self, shares: Sequence[Array], total: float) -> dict[Clique, Array]:
         """The counts of every factor's columns."""
-        found = {}
+        counts_by_columns = {}
         for columns, home in self.homes.items():
             clique = self.tree.cliques[home]
             ordered = tuple(name for name in clique if name in columns)
             counts = shares[home].sum(axis=others(clique, columns))
-            found[columns] = total * counts.transpose([ordered.index(name) for name in columns])
-        return found
+            counts_by_columns[columns] = total * counts.transpose([ordered.index(name) for name in columns])
+        return counts_by_columns
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,10 @@ class _MeanCounts:
 
 def _together(sizes: Mapping[str, int], measurements: Sequence[Measurement]) -> dict[Clique, _MeanCounts]:
     sums: dict[Clique, tuple[Array, float]] = {}
-    for each in measurements:
-        precision = each.deviation**-2
-        before, weight = sums.get(each.columns, (np.zeros(len(each.counts)), 0.0))
-        sums[each.columns] = before + precision * each.counts, weight + precision
+    for measurement in measurements:
+        precision = measurement.deviation**-2
+        summed_before, weight = sums.get(measurement.columns, (np.zeros(len(measurement.counts)), 0.0))
+        sums[measurement.columns] = summed_before + precision * measurement.counts, weight + precision
     return {
         columns: _MeanCounts((summed / weight).reshape([sizes[name] for name in columns]), weight)
         for columns, (summed, weight) in sums.items()
@@ -185,8 +185,8 @@ def _together(sizes: Mapping[str, int], measurements: Sequence[Measurement]) -> 
 
 def _estimated_total(means: Mapping[Clique, _MeanCounts]) -> float:
     """The precision-weighted estimate of the number of records from all measurements."""
-    weights = np.array([each.precision / each.counts.size for each in means.values()])
-    return max(1.0, float(weights @ [each.counts.sum() for each in means.values()] / weights.sum()))
+    weights = np.array([mean.precision / mean.counts.size for mean in means.values()])
+    return max(1.0, float(weights @ [mean.counts.sum() for mean in means.values()] / weights.sum()))
 
 
 def fitted(
@@ -204,40 +204,42 @@ def fitted(
     context = context or Context()
     means = _together(sizes, measurements)
     count = _estimated_total(means) if total is None else max(total, 1.0)
-    cliques = [*means, *(each.columns for each in excluded)]
+    cliques = [*means, *(zeros.columns for zeros in excluded)]
     if model_cells(sizes, cliques) > MOST_MODEL_CELLS:
         raise PolicyError(
-            f"A model of the marginals {'; '.join(', '.join(each) for each in list(means)[-3:])} and the others would have {model_cells(sizes, cliques):,} cells; at most {MOST_MODEL_CELLS:,} can be "
+            f"A model of the marginals {'; '.join(', '.join(columns) for columns in list(means)[-3:])} and the others would have {model_cells(sizes, cliques):,} cells; at most {MOST_MODEL_CELLS:,} can be "
             "fitted. List fewer marginals that overlap, or use coarser bins.",
             setting=("select",),
         )
-    old = {} if before is None else before.factors
-    factors = {columns: old.get(columns, np.zeros_like(mean.counts)) for columns, mean in means.items()}
+    start_factors = {} if before is None else before.factors
+    factors = {columns: start_factors.get(columns, np.zeros_like(mean.counts)) for columns, mean in means.items()}
     layout = _Factors(JunctionTree.over(sizes, cliques), factors, tuple(excluded))
 
-    def judged(given: Mapping[Clique, Array]) -> tuple[float, dict[Clique, Array], dict[Clique, Array]]:
+    def judged(candidate_factors: Mapping[Clique, Array]) -> tuple[float, dict[Clique, Array], dict[Clique, Array]]:
         """The loss of a model, its marginals, and the gradient of the loss with respect to them."""
-        found = layout.marginals(layout.tree.probabilities(layout.summed(given)), count)
-        missed = {columns: found[columns] - mean.counts for columns, mean in means.items()}
-        slope = {columns: means[columns].precision * each for columns, each in missed.items()}
-        return sum(float(np.vdot(slope[each], missed[each])) for each in means) / 2, found, slope
+        estimated = layout.marginals(layout.tree.probabilities(layout.summed(candidate_factors)), count)
+        errors = {columns: estimated[columns] - mean.counts for columns, mean in means.items()}
+        gradient = {columns: means[columns].precision * error for columns, error in errors.items()}
+        return sum(float(np.vdot(gradient[columns], errors[columns])) for columns in means) / 2, estimated, gradient
 
     step = 2 / (count * sum(mean.precision for mean in means.values()))
-    grown, cells = 2.0, sum(mean.counts.size for mean in means.values())
-    loss, found, slope = judged(factors)
-    seen = loss
-    for done in range(1, rounds + 1):
-        tried = {columns: each - step * slope[columns] for columns, each in factors.items()}
-        new_loss, new_found, new_slope = judged(tried)
-        gained = sum(float(np.vdot(slope[each], found[each] - new_found[each])) for each in means)
-        if loss - new_loss >= 0.5 * step * gained:
-            factors, loss, found, slope = tried, new_loss, new_found, new_slope
-            step *= grown
+    growth, cells = 2.0, sum(mean.counts.size for mean in means.values())
+    loss, estimated, gradient = judged(factors)
+    loss_at_last_check = loss
+    for round_number in range(1, rounds + 1):
+        candidate_factors = {columns: factor - step * gradient[columns] for columns, factor in factors.items()}
+        new_loss, new_estimated, new_slope = judged(candidate_factors)
+        expected_gain = sum(
+            float(np.vdot(gradient[columns], estimated[columns] - new_estimated[columns])) for columns in means
+        )
+        if loss - new_loss >= 0.5 * step * expected_gain:
+            factors, loss, estimated, gradient = candidate_factors, new_loss, new_estimated, new_slope
+            step *= growth
         else:
-            step, grown = step / 2, 1.1
-        if done % _LOOK_EVERY == 0:
+            step, growth = step / 2, 1.1
+        if round_number % _LOOK_EVERY == 0:
             context.check("fitting a model")
-            if seen - loss <= _STILL * loss or loss <= near * cells:
+            if loss_at_last_check - loss <= _STILL * loss or loss <= near * cells:
                 break
-            seen = loss
+            loss_at_last_check = loss
     return GraphicalModel(sizes, count, factors, tuple(excluded))

@@ -19,27 +19,27 @@ Array = NDArray[np.float64]
 
 def elimination_cliques(sizes: Mapping[str, int], cliques: Iterable[Clique]) -> list[tuple[str, frozenset[str]]]:
     """An elimination order: each column with the clique that summing it out creates, greedily by the fewest cells."""
-    near: dict[str, set[str]] = {name: {name} for name in sizes}
+    neighbours: dict[str, set[str]] = {name: {name} for name in sizes}
     for clique in cliques:
         for name in clique:
-            near[name].update(clique)
-    cells = {name: math.prod(sizes[each] for each in joined) for name, joined in near.items()}
-    found = []
-    while near:
-        name = min(near, key=lambda each: cells[each])
-        joined = near.pop(name)
-        found.append((name, frozenset(joined)))
+            neighbours[name].update(clique)
+    cells = {name: math.prod(sizes[column] for column in joined) for name, joined in neighbours.items()}
+    order = []
+    while neighbours:
+        name = min(neighbours, key=lambda column: cells[column])
+        joined = neighbours.pop(name)
+        order.append((name, frozenset(joined)))
         for other in joined - {name}:
-            near[other] = (near[other] | joined) - {name}
-            cells[other] = math.prod(sizes[each] for each in near[other])
-    return found
+            neighbours[other] = (neighbours[other] | joined) - {name}
+            cells[other] = math.prod(sizes[column] for column in neighbours[other])
+    return order
 
 
 def model_cells(sizes: Mapping[str, int], cliques: Iterable[Clique]) -> int:
     """The number of cells of a junction tree for ``cliques``, which is the memory size of a model."""
-    joined = [each for _, each in elimination_cliques(sizes, cliques)]
-    largest = [each for each in set(joined) if not any(each < other for other in joined)]
-    return sum(math.prod(sizes[name] for name in each) for each in largest)
+    created = [clique for _, clique in elimination_cliques(sizes, cliques)]
+    largest = [clique for clique in set(created) if not any(clique < other for other in created)]
+    return sum(math.prod(sizes[name] for name in clique) for clique in largest)
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,22 @@ class JunctionTree:
     def over(cls, sizes: Mapping[str, int], cliques: Iterable[Clique]) -> JunctionTree:
         """A junction tree in which each of ``cliques`` is contained in a clique; components without common columns have empty separators."""
         eliminated = elimination_cliques(sizes, cliques)
-        place = {name: number for number, (name, _) in enumerate(eliminated)}
+        elimination_rank = {name: number for number, (name, _) in enumerate(eliminated)}
         node: dict[str, int] = {}
-        joined: list[frozenset[str]] = []
+        tree_cliques: list[frozenset[str]] = []
         parents: list[int] = []
         for name, columns in reversed(eliminated):
-            rest = columns - {name}
-            parent = node[min(rest, key=lambda each: place[each])] if rest else -1
-            if parent >= 0 and joined[parent] < columns:
-                joined[parent], node[name] = columns, parent
+            neighbours = columns - {name}
+            parent = node[min(neighbours, key=lambda column: elimination_rank[column])] if neighbours else -1
+            if parent >= 0 and tree_cliques[parent] < columns:
+                tree_cliques[parent], node[name] = columns, parent
                 continue
-            node[name] = len(joined)
-            parents.append(parent if parent >= 0 or not joined else 0)
-            joined.append(columns)
-        return cls(sizes, tuple(tuple(name for name in sizes if name in each) for each in joined), tuple(parents))
+            node[name] = len(tree_cliques)
+            parents.append(parent if parent >= 0 or not tree_cliques else 0)
+            tree_cliques.append(columns)
+        return cls(
+            sizes, tuple(tuple(name for name in sizes if name in column) for column in tree_cliques), tuple(parents)
+        )
 
     @property
     def cells(self) -> int:
@@ -76,9 +78,9 @@ class JunctionTree:
 
     def home(self, columns: Iterable[str]) -> int | None:
         """The index of a smallest clique with all of ``columns``; None if there is none."""
-        wanted = set(columns)
-        fitting = [number for number, clique in enumerate(self.cliques) if wanted <= set(clique)]
-        return min(fitting, key=lambda number: self._sizes[number], default=None)
+        wanted_columns = set(columns)
+        containing = [number for number, clique in enumerate(self.cliques) if wanted_columns <= set(clique)]
+        return min(containing, key=lambda number: self._sizes[number], default=None)
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -86,8 +88,8 @@ class JunctionTree:
 
     def shape(self, clique: Clique, columns: Iterable[str]) -> tuple[int, ...]:
         """The shape in which an array over ``columns`` (in the order of the clique) is added to one over the clique."""
-        kept = set(columns)
-        return tuple(self.sizes[name] if name in kept else 1 for name in clique)
+        kept_columns = set(columns)
+        return tuple(self.sizes[name] if name in kept_columns else 1 for name in clique)
 
     @cached_property
     def separators(self) -> tuple[Clique, ...]:
@@ -100,10 +102,10 @@ class JunctionTree:
     @cached_property
     def _edges(self) -> tuple[tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...]:
         """For each clique but the first: its index, its parent, the axes of each that are summed for the separator, and the separator's broadcast shape for each."""
-        found = []
+        edges = []
         for child, parent in list(enumerate(self.parents))[1:]:
             shared = set(self.separators[child])
-            found.append(
+            edges.append(
                 (
                     child,
                     parent,
@@ -113,7 +115,7 @@ class JunctionTree:
                     self.shape(self.cliques[parent], shared),
                 )
             )
-        return tuple(found)
+        return tuple(edges)
 
     def probabilities(self, logarithms: Sequence[Array]) -> list[Array]:
         """The distribution of every clique, where the whole distribution is proportional to the exponential of the sum of ``logarithms``, one array for each clique (minus infinity: impossible)."""
@@ -122,13 +124,13 @@ class JunctionTree:
         for child, parent, summed, _, _, beside_parent in reversed(self._edges):
             weights[child], sums[child], message = _summed_out(collected[child], summed)
             collected[parent] = collected[parent] + message.reshape(beside_parent)
-        top = np.exp(collected[0] - collected[0].max())
-        found: list[Array] = [top / top.sum()] * len(self.cliques)
+        root = np.exp(collected[0] - collected[0].max())
+        distributions: list[Array] = [root / root.sum()] * len(self.cliques)
         for child, parent, _, summed, beside_child, _ in self._edges:
-            shared = found[parent].sum(axis=summed)
+            shared = distributions[parent].sum(axis=summed)
             ratio = np.divide(shared, sums[child], out=np.zeros_like(shared), where=sums[child] > 0)
-            found[child] = weights[child] * ratio.reshape(beside_child)
-        return found
+            distributions[child] = weights[child] * ratio.reshape(beside_child)
+        return distributions
 
 
 def others(clique: Clique, kept: Iterable[str]) -> tuple[int, ...]:

@@ -20,14 +20,14 @@ def marginal_table(measurements: Sequence[Measurement], columns: Mapping[str, Pu
     parts = [
         pl.DataFrame(
             {
-                MEASUREMENT: np.full(len(each.counts), number),
-                COLUMNS: [", ".join(each.columns)] * len(each.counts),
-                CELL: cell_labels([columns[name] for name in each.columns]),
-                COUNT: each.counts,
-                ERROR: np.full(len(each.counts), each.deviation),
+                MEASUREMENT: np.full(len(measurement.counts), number),
+                COLUMNS: [", ".join(measurement.columns)] * len(measurement.counts),
+                CELL: cell_labels([columns[name] for name in measurement.columns]),
+                COUNT: measurement.counts,
+                ERROR: np.full(len(measurement.counts), measurement.deviation),
             },
             schema=_SCHEMA,
         )
-        for number, each in enumerate(measurements, 1)
+        for number, measurement in enumerate(measurements, 1)
     ]
     return pl.concat(parts)

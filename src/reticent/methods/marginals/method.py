@@ -112,23 +112,23 @@ class Marginals:
         if (
             not isinstance(self.select, Sequence)
             or not self.select
-            or any(isinstance(each, str) for each in self.select)
+            or any(isinstance(clique, str) for clique in self.select)
         ):
             raise PolicyError(
                 f"Marginals: select must be 'aim', 'mst' or a list of lists of columns, but it is {self.select!r}.",
                 setting=("select",),
                 value=self.select,
             )
-        return FixedWorkload(tuple(tuple(map(str, each)) for each in self.select))
+        return FixedWorkload(tuple(tuple(map(str, clique)) for clique in self.select))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why this method refuses, or None. It needs one definition of differential privacy, and a table without weights that bounds the records of a unit."""
         reason = unfit(table, definition, self._records(table), "Marginals")
         if reason is not None:
             return reason
-        taken = [name for name in OWN_COLUMNS if name in table.schema]
-        if taken:
-            return f"A release of marginals has a column {taken[0]!r} of its own. Rename the column of that name."
+        colliding = [name for name in OWN_COLUMNS if name in table.schema]
+        if colliding:
+            return f"A release of marginals has a column {colliding[0]!r} of its own. Rename the column of that name."
         return None
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
@@ -139,13 +139,13 @@ class Marginals:
             raise PolicyError(reason, setting=("method", "name"))
         target = DPTarget.of(definition)
         declared = declared_columns(table, self.domain)
-        self._check_names([each.grid.name if isinstance(each, NoisyCuts) else each.name for each in declared])
+        self._check_names([column.grid.name if isinstance(column, NoisyCuts) else column.name for column in declared])
         context.step("counting rows")
-        noisy = self._behind_budget(table, declared, target, context)
-        columns = self._cut(table, declared, noisy, context)
+        noisy = self._noisy_table(table, declared, target, context)
+        columns = self._cut_columns(table, declared, noisy, context)
         records = self._records(table)
         total = records.total(table, target.relation)
-        excluded_cells = tuple(ImpossibleCells(*excluded(columns, each)) for each in self.impossible)
+        excluded_cells = tuple(ImpossibleCells(*excluded(columns, condition)) for condition in self.impossible)
         fit = self.selection.fit(noisy, None if total is None else float(total), excluded_cells, context)
         details = MarginalsDetails(
             columns, noisy.plan, self.selection.name, records.unit, total, tuple(self.impossible)
@@ -166,7 +166,7 @@ class Marginals:
             method=self.describe(),
             details=details.as_json(),
             measured=_errors(noisy, codes),
-            search={"measured": [" x ".join(each.columns) for each in fit.measurements]},
+            search={"measured": [" x ".join(measurement.columns) for measurement in fit.measurements]},
             cost=account_cost(details.plan, target, records, "synthetic records from marginals", total),
             budget=DeclaredBudget.of(self.budget, "Marginals"),
             insecure=not context.randomness.is_secure,
@@ -177,7 +177,9 @@ class Marginals:
         """The noise on each cell of single columns and pairs, and the share of records that it moves, from the plan alone."""
         target = DPTarget.of(definition)
         declared = declared_columns(table, self.domain)
-        sizes = {each.name if isinstance(each, PublicColumn) else each.grid.name: _size(each) for each in declared}
+        sizes = {
+            column.name if isinstance(column, PublicColumn) else column.grid.name: _size(column) for column in declared
+        }
         noisy = NoisyTable(
             {}, sizes, target.currency, target.total, self._records(table).most, target.relation, Context()
         )
@@ -195,14 +197,14 @@ class Marginals:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; cells are in the details of the release."""
-        given = {
-            "select": self.select if isinstance(self.select, str) else [list(each) for each in self.select],
+        parameters = {
+            "select": self.select if isinstance(self.select, str) else [list(item) for item in self.select],
             "unit": self.unit,
             "impossible": list(self.impossible) or None,
             "rows": self.rows,
             "degree": self.degree if self.select == "aim" and self.degree != 2 else None,
         }
-        return {"name": "Marginals", **{name: each for name, each in given.items() if each is not None}}
+        return {"name": "Marginals", **{name: item for name, item in parameters.items() if item is not None}}
 
     def _records(self, table: Table) -> ProtectedRecords:
         return ProtectedRecords.of(table, self.unit)
@@ -210,40 +212,41 @@ class Marginals:
     def _check_names(self, names: Sequence[str]) -> None:
         if isinstance(self.select, str):
             return
-        for name in (each for clique in self.select for each in clique):
+        for name in (column for clique in self.select for column in clique):
             if name not in names:
                 raise PolicyError(
                     f"select names the column {name!r}, which the domain does not have.{did_you_mean(name, names)}",
                     setting=("select",),
                 )
 
-    def _behind_budget(
+    def _noisy_table(
         self, table: Table, declared: Sequence[PublicColumn | NoisyCuts], target: DPTarget, context: Context
     ) -> NoisyTable:
-        fine = [each.grid if isinstance(each, NoisyCuts) else each for each in declared]
+        """Return the table of the declared columns, on their finest grids, of which only noisy counts can be read, as the budget pays for them."""
+        fine = [column.grid if isinstance(column, NoisyCuts) else column for column in declared]
         codes = {column.name: column.encode(table.frame[column.name]) for column in fine}
         sizes = {column.name: column.size for column in fine}
         return NoisyTable(
             codes, sizes, target.currency, target.total, self._records(table).most, target.relation, context
         )
 
-    def _cut(
+    def _cut_columns(
         self, table: Table, declared: Sequence[PublicColumn | NoisyCuts], noisy: NoisyTable, context: Context
     ) -> tuple[PublicColumn, ...]:
         """The columns, with bins at noisy quantiles if requested: a twentieth of the budget for all of them."""
-        uncut = [each for each in declared if isinstance(each, NoisyCuts)]
+        uncut = [column_or_cuts for column_or_cuts in declared if isinstance(column_or_cuts, NoisyCuts)]
         share = noisy.total * _ON_CUTS / max(1, len(uncut))
         columns = []
-        for each in declared:
-            if isinstance(each, NoisyCuts):
+        for column_or_cuts in declared:
+            if isinstance(column_or_cuts, NoisyCuts):
                 context.step("placing bins")
-                measured = noisy.measured((each.grid.name,), share, "cut")
-                column = each.cut(measured.counts.astype(np.float64))
+                measured = noisy.measured((column_or_cuts.grid.name,), share, "cut")
+                column = column_or_cuts.cut(measured.counts.astype(np.float64))
                 column = column.with_missing() if table.nulls == "category" else column
                 noisy.replaced(column.name, column.encode(table.frame[column.name]), column.size)
                 columns.append(column)
             else:
-                columns.append(each)
+                columns.append(column_or_cuts)
         return tuple(columns)
 
 
@@ -253,13 +256,16 @@ def _size(column: PublicColumn | NoisyCuts) -> int:
 
 def _errors(noisy: NoisyTable, codes: Mapping[str, NDArray[np.int64]]) -> dict[str, float]:
     """The mean total variation distance between true and synthetic marginals of one and of two columns; for the steward alone."""
-    made = NoisyTable(codes, noisy.sizes, noisy.currency, noisy.total, 1, noisy.relation, Context())
+    synthetic = NoisyTable(codes, noisy.sizes, noisy.currency, noisy.total, 1, noisy.relation, Context())
     names = list(noisy.sizes)
     pairs = [pair for pair in combinations(names, 2) if noisy.cells(pair) <= 10**7][:_MOST_PAIRS]
-    found: dict[str, Sequence[Clique]] = {"one_way_error": [(name,) for name in names], "two_way_error": pairs}
+    cliques_by_figure: dict[str, Sequence[Clique]] = {
+        "one_way_error": [(name,) for name in names],
+        "two_way_error": pairs,
+    }
     return {
-        figure: float(np.mean([_variation(noisy.exact(each), made.exact(each)) for each in cliques]))
-        for figure, cliques in found.items()
+        figure: float(np.mean([_variation(noisy.exact(clique), synthetic.exact(clique)) for clique in cliques]))
+        for figure, cliques in cliques_by_figure.items()
         if cliques
     }
 

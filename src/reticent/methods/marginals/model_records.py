@@ -26,16 +26,18 @@ def model_records(tree: JunctionTree, shares: Sequence[Array], count: int, seed:
     source = np.random.default_rng(seed)
     drawn: dict[str, Codes] = {}
     for clique, shared, share in zip(tree.cliques, tree.separators, shares, strict=True):
-        known = list(shared)
-        fresh = [name for name in clique if name not in shared]
-        for name in sorted(fresh, key=lambda each: tree.sizes[each]):
-            wanted = [*known, name]
-            left = [each for each in clique if each in wanted]
-            table = share.sum(axis=others(clique, wanted)).transpose([left.index(each) for each in wanted])
-            keys = _keys(drawn, known, tree.sizes, count)
-            beside = [codes for other, codes in drawn.items() if other not in known]
-            drawn[name] = _column(table.reshape(-1, tree.sizes[name]), keys, beside, source)
-            known.append(name)
+        conditions = list(shared)
+        new_columns = [name for name in clique if name not in shared]
+        for name in sorted(new_columns, key=lambda column_name: tree.sizes[column_name]):
+            needed_columns = [*conditions, name]
+            axes = [column_name for column_name in clique if column_name in needed_columns]
+            table = share.sum(axis=others(clique, needed_columns)).transpose(
+                [axes.index(column_name) for column_name in needed_columns]
+            )
+            keys = _keys(drawn, conditions, tree.sizes, count)
+            independent = [codes for other, codes in drawn.items() if other not in conditions]
+            drawn[name] = _column(table.reshape(-1, tree.sizes[name]), keys, independent, source)
+            conditions.append(name)
     return {name: drawn[name] for name in tree.sizes}
 
 
@@ -59,7 +61,7 @@ def _column(table: Array, keys: Codes, beside: Sequence[Codes], source: np.rando
     total = weights.sum(axis=1, keepdims=True)
     shares = np.divide(weights, total, out=np.full_like(weights, 1 / weights.shape[1]), where=total > 0)
     count = len(keys)
-    sorted_by = [beside[place] for place in source.permutation(len(beside))]
+    sorted_by = [beside[index] for index in source.permutation(len(beside))]
     order = np.lexsort([source.random(count), *sorted_by, row_of])
     before = int(source.integers(_DRAWN_BEFORE, 2 * _DRAWN_BEFORE))
     drawn: Codes = diffused(order, int(source.integers(count)), before, row_of, shares, source.random(before + count))

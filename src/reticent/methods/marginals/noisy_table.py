@@ -120,11 +120,12 @@ class NoisyTable:
         return self._exact[columns]
 
     def _pay(self, kind: StepKind, columns: tuple[str, ...], cost: Fraction) -> Fraction:
+        """Pay for a noisy step that may cost ``cost``; record it and return the scale of its noise. Raises if the budget is used up."""
         scale = self.scale(kind, cost)
         step = NoisyStep(kind, columns, scale)
-        paid = step.cost(self.currency, self.rows, self.relation)
-        if paid > self.left:
+        step_cost = step.cost(self.currency, self.rows, self.relation)
+        if step_cost > self.left:
             raise PolicyError("The budget of this release cannot pay for another noisy step.")
-        self.spent += paid
+        self.spent += step_cost
         self.steps.append(step)
         return scale

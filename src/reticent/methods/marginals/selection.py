@@ -61,14 +61,14 @@ class FixedWorkload(MarginalSelection):
 
     def costs(self, total: Fraction, columns: Collection[str]) -> dict[Clique, Fraction]:
         """The part of a budget for each marginal, single columns first."""
-        listed = dict.fromkeys(self.cliques)
-        covered = {name for clique in listed for name in clique}
-        implied = [(name,) for name in columns if name in covered and (name,) not in listed]
-        wanted = dict.fromkeys([*((name,) for name in columns if (name,) not in implied), *listed])
+        requested = dict.fromkeys(self.cliques)
+        covered = {name for clique in requested for name in clique}
+        implied = [(name,) for name in columns if name in covered and (name,) not in requested]
+        measured = dict.fromkeys([*((name,) for name in columns if (name,) not in implied), *requested])
         on_implied = self._on_covered * total if implied else Fraction(0)
         return {
             **{clique: on_implied / len(implied) for clique in implied},
-            **{clique: (total - on_implied) / len(wanted) for clique in wanted},
+            **{clique: (total - on_implied) / len(measured) for clique in measured},
         }
 
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
@@ -77,8 +77,8 @@ class FixedWorkload(MarginalSelection):
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
         costs = self.costs(table.left, table.sizes)
         measured = []
-        for done, (clique, cost) in enumerate(costs.items()):
-            context.step("measuring", done, len(costs), " x ".join(clique))
+        for number, (clique, cost) in enumerate(costs.items()):
+            context.step("measuring", number, len(costs), " x ".join(clique))
             measured.append(table.measured(clique, cost))
         context.step("fitting a model")
         rounds, near = _FINAL_ROUNDS, _NEAR_ENOUGH
@@ -109,25 +109,28 @@ class MaximumSpanningTree(MarginalSelection):
                 for pair in combinations(columns, 2)
                 if table.cells(pair) <= MOST_CELLS
             }
-            for pair in self._tree(table, missed, share / pairs, context):
+            for pair in self._spanning_tree(table, missed, share / pairs, context):
                 measured.append(table.measured(pair, share / pairs))
         context.step("fitting a model")
         return Fit(
             tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
         )
 
-    def _tree(
+    def _spanning_tree(
         self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
     ) -> Iterable[Clique]:
         """The pairs of a spanning tree, each the noisy maximum of the deviation from independence among pairs that connect two components. Pairs with more cells than can be measured are no
         candidates, so that a very wide column may stay alone."""
-        part = {name: place for place, name in enumerate(table.sizes)}
+        component_of = {name: component for component, name in enumerate(table.sizes)}
         tree: list[Clique] = []
-        while open_ := [pair for pair in missed if part[pair[0]] != part[pair[1]]]:
-            context.step("choosing pairs of columns", len(tree), len(part) - 1)
-            one, other = open_[table.chosen([missed[pair] for pair in open_], cost)]
-            tree.append((one, other))
-            part = {name: part[one] if place == part[other] else place for name, place in part.items()}
+        while open_ := [pair for pair in missed if component_of[pair[0]] != component_of[pair[1]]]:
+            context.step("choosing pairs of columns", len(tree), len(component_of) - 1)
+            first, second = open_[table.chosen([missed[pair] for pair in open_], cost)]
+            tree.append((first, second))
+            component_of = {
+                name: component_of[first] if component == component_of[second] else component
+                for name, component in component_of.items()
+            }
         return tree
 
 
@@ -196,6 +199,6 @@ def _distance(table: NoisyTable, model: GraphicalModel, clique: Clique) -> float
 
 def _workload_weights(columns: Sequence[str], degree: int) -> dict[Clique, float]:
     """Every marginal of at most ``degree`` columns with its weight: the number of columns that it shares with all marginals of exactly ``degree`` columns."""
-    workload = [frozenset(each) for each in combinations(columns, degree)]
-    every = [clique for size in range(1, degree + 1) for clique in combinations(columns, size)]
-    return {clique: float(sum(len(each & set(clique)) for each in workload)) for clique in every}
+    workload = [frozenset(columns_of_one) for columns_of_one in combinations(columns, degree)]
+    cliques = [clique for size in range(1, degree + 1) for clique in combinations(columns, size)]
+    return {clique: float(sum(len(columns_of_one & set(clique)) for columns_of_one in workload)) for clique in cliques}

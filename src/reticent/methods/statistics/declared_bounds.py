@@ -51,8 +51,8 @@ def declared_bounds(name: str, entry: Any) -> Bounds | NoisyBounds:
             f"bounds[{name!r}] from {ends[0]} to {ends[1]} are too close to each other for exact sums. Use wider bounds, or publish the column minus a constant, in a smaller unit.",
             setting=("bounds",),
         )
-    found = Bounds(low, high)
-    return NoisyBounds(found) if noisy else found
+    bounds = Bounds(low, high)
+    return NoisyBounds(bounds) if noisy else bounds
 
 
 def check_numbers(frame: pl.DataFrame, names: Iterable[str]) -> None:

@@ -150,11 +150,11 @@ class StatisticsDetails:
 
     def words(self) -> str:
         """A description of the release for the public."""
-        whose = ProtectedRecords(self.unit, self.rows).words()
-        known = "" if self.facts.total is None else f" The number of records ({self.facts.total:,}) is public."
-        asked = "; ".join(query.words() for query in self.queries[:6])
+        protected = ProtectedRecords(self.unit, self.rows).words()
+        total_words = "" if self.facts.total is None else f" The number of records ({self.facts.total:,}) is public."
+        query_words = "; ".join(query.words() for query in self.queries[:6])
         more = f" and {len(self.queries) - 6} more" if len(self.queries) > 6 else ""
-        return f"Statistics with noise, each with its 95 % interval: {asked}{more}. Noise hides {whose}.{known}"
+        return f"Statistics with noise, each with its 95 % interval: {query_words}{more}. Noise hides {protected}.{total_words}"
 
     def as_json(self) -> dict[str, Any]:
         """The details as plain data."""
@@ -193,5 +193,5 @@ class StatisticsDetails:
             written["unit"],
             written["rows"],
             written["currency"],
-            tuple((Fraction(each["scale"]), each.get("threshold")) for each in written["noise"]),
+            tuple((Fraction(step["scale"]), step.get("threshold")) for step in written["noise"]),
         )

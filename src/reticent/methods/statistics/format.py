@@ -44,10 +44,10 @@ class StatisticsFormat(NoisyColumnsFormat):
     known_as: ClassVar[str] = "statistics"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        listed = {name: dtype for each in self.tables for name, dtype in rows[each].schema.items()}
+        types = {name: dtype for table_name in self.tables for name, dtype in rows[table_name].schema.items()}
         return tuple(
             ManifestColumn(name, "cell" if name in _CELLS else "count", ValueType.published(dtype))
-            for name, dtype in listed.items()
+            for name, dtype in types.items()
         )
 
     def read(self, public: PublicSide) -> StatisticsDetails:
@@ -66,18 +66,20 @@ class StatisticsFormat(NoisyColumnsFormat):
             if step.kind == "keys" and (noisy < int(step.threshold or 0)).any():
                 raise DataError(f"A key of {about!r} is published although its noisy count is below the threshold.")
             if step.kind == "bounds":
-                outer = (details.facts.outer or {})[str(about)]
-                placed = placed_bounds(noisy, WholeNoise(details.currency, step.scale).deviation, outer)
+                public_bounds = (details.facts.outer or {})[str(about)]
+                placed = placed_bounds(noisy, WholeNoise(details.currency, step.scale).deviation, public_bounds)
                 if placed != details.facts.bounds[str(about)]:
                     raise DataError(f"The bounds of {about!r} do not follow from the noisy counts.")
-        shown = public.rows["statistics"].frame()
+        published = public.rows["statistics"].frame()
         expected = statistic_table(details, numbers)
         figures = [name for name, dtype in STATISTICS_SCHEMA.items() if dtype == pl.Float64 and name != "at"]
         texts = [name for name in STATISTICS_SCHEMA if name not in (*figures, "at")]
-        if shown.height != expected.height or not _same_texts(shown, expected, texts):
+        if published.height != expected.height or not _same_texts(published, expected, texts):
             raise DataError("The statistics are not those of the queries; the file was changed after it was published.")
         for name in (*figures, "at"):
-            if not np.allclose(_numbers(shown[name]), _numbers(expected[name]), rtol=1e-7, atol=1e-9, equal_nan=True):
+            if not np.allclose(
+                _numbers(published[name]), _numbers(expected[name]), rtol=1e-7, atol=1e-9, equal_nan=True
+            ):
                 raise DataError(
                     f"The column {name!r} does not follow from the noisy numbers; the file was changed after it was published."
                 )
@@ -93,18 +95,20 @@ class StatisticsFormat(NoisyColumnsFormat):
             raise DataError(f"The steps have {sum(sizes):,} noisy numbers, but there are {frame.height:,}.")
         if not frame["noisy_number"].dtype.is_integer() or frame["noisy_number"].null_count():
             raise DataError("A noisy number is not a whole number; the file was changed after it was published.")
-        found, start = [], 0
-        for place, (size, step, about) in enumerate(zip(sizes, details.plan.steps, details.about, strict=True), 1):
+        numbers_by_step, start = [], 0
+        for step_number, (size, step, about) in enumerate(
+            zip(sizes, details.plan.steps, details.about, strict=True), 1
+        ):
             part = frame.slice(start, size)
             if (
-                not (part["step"] == place).all()
+                not (part["step"] == step_number).all()
                 or not (part["about"] == f"{step.kind} {about}").all()
                 or part["cell"].to_list() != list(range(1, size + 1))
             ):
-                raise DataError(f"The noisy numbers of step {place} are not in order; the file was changed.")
-            found.append(part["noisy_number"].to_numpy().astype(np.int64))
+                raise DataError(f"The noisy numbers of step {step_number} are not in order; the file was changed.")
+            numbers_by_step.append(part["noisy_number"].to_numpy().astype(np.int64))
             start += size
-        return found
+        return numbers_by_step
 
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
@@ -133,41 +137,46 @@ class StatisticsFormat(NoisyColumnsFormat):
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """Estimate how many records meet a condition on the columns of a published count."""
-        details, asked = self.read(public), Condition.of(condition)
+        details, condition_asked = self.read(public), Condition.of(condition)
         numbers = self.noisy_numbers(public, details)
-        found: list[NoisySum] = []
+        answers: list[NoisySum] = []
         for step, about, noisy in zip(details.plan.steps, details.about, numbers, strict=True):
             query = details.queries[about - 1] if isinstance(about, int) else None
             if query is None or query.statistic != "count" or query.where is not None or query.column is not None:
                 continue
-            if set(asked.scope) <= set(query.by) and not set(query.by) & set(details.facts.chosen):
+            if set(condition_asked.scope) <= set(query.by) and not set(query.by) & set(details.facts.chosen):
                 columns = [details.facts.columns[name] for name in query.by]
                 codes = combinations_of([column.size for column in columns])
-                covers = asked.covers(
-                    {column.name: codes[:, place] for place, column in enumerate(columns)},
+                covers = condition_asked.covers(
+                    {column.name: codes[:, index] for index, column in enumerate(columns)},
                     {column.name: column.cells for column in columns},
                 )
                 if np.array_equal(covers.certain, covers.possible):
-                    found.append(_counted(asked, noisy, covers.certain, WholeNoise(details.currency, step.scale)))
-        if not found:
+                    answers.append(
+                        _noisy_sum(condition_asked, noisy, covers.certain, WholeNoise(details.currency, step.scale))
+                    )
+        if not answers:
             raise PolicyError(
-                f"No published count answers {asked.text!r}. Counts of all records are published by: "
+                f"No published count answers {condition_asked.text!r}. Counts of all records are published by: "
                 f"{'; '.join(', '.join(query.by) or 'nothing' for query in details.queries if query.statistic == 'count' and query.where is None) or 'none'}."
             )
-        return min(found, key=lambda each: each.standard_error)
+        return min(answers, key=lambda answer: answer.standard_error)
 
 
-def _counted(asked: Condition, noisy: NDArray[np.int64], met: NDArray[np.bool_], noise: WholeNoise) -> NoisySum:
-    cells, value = int(met.sum()), int(noisy[met].sum())
+def _noisy_sum(
+    condition: Condition, noisy: NDArray[np.int64], covered: NDArray[np.bool_], noise: WholeNoise
+) -> NoisySum:
+    """Return the sum of the noisy counts of the covered cells as the answer to a condition, with its interval."""
+    cells, value = int(covered.sum()), int(noisy[covered].sum())
     reach = int(np.ceil(noise.reach(cells)))
     interval = max(0, value - reach), max(0, value + reach)
-    return NoisySum(asked.text, value, cells, noise.deviation * cells**0.5, interval, CONFIDENCE)
+    return NoisySum(condition.text, value, cells, noise.deviation * cells**0.5, interval, CONFIDENCE)
 
 
-def _same_texts(one: pl.DataFrame, other: pl.DataFrame, names: Sequence[str]) -> bool:
+def _same_texts(first: pl.DataFrame, second: pl.DataFrame, names: Sequence[str]) -> bool:
     """Whether two tables agree in some columns; empty and missing texts are equal, because files do not distinguish them."""
     return all(
-        one[name].cast(pl.String).fill_null("").to_list() == other[name].cast(pl.String).fill_null("").to_list()
+        first[name].cast(pl.String).fill_null("").to_list() == second[name].cast(pl.String).fill_null("").to_list()
         for name in names
     )
 

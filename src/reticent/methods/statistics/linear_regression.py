@@ -52,17 +52,17 @@ class RegressionDesign:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """The name of every coefficient: the intercept is that of 1."""
-        named = ["1"]
+        names = ["1"]
         for name in self.covariates:
             labels = [] if name in self.bounds else self.columns[name].labels[1:]
-            named += [name] if name in self.bounds else [f"{name} = {label}" for label in labels]
-        return tuple(named)
+            names += [name] if name in self.bounds else [f"{name} = {label}" for label in labels]
+        return tuple(names)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """The pairs of variables whose products are added up; the outcome is the last variable, and its square is not needed."""
         size = len(self.terms)
-        return [(one, other) for one in range(size) for other in range(one, size + 1)]
+        return [(first, second) for first in range(size) for second in range(first, size + 1)]
 
     def contribution(self, single: bool, optional: bool) -> Contribution:
         """A record adds a product of at most RADIUS^2 in size to the sum of every pair."""
@@ -80,8 +80,8 @@ class RegressionDesign:
                 variables += [np.where(codes == cell, RADIUS, 0) for cell in range(1, column.size)]
         variables.append(scaled(self.bounds[self.outcome], frame[self.outcome]))
         sums = np.zeros((groups, len(self.pairs)), dtype=np.int64)
-        for place, (one, other) in enumerate(self.pairs):
-            np.add.at(sums[:, place], group, variables[one] * variables[other])
+        for pair_number, (first, second) in enumerate(self.pairs):
+            np.add.at(sums[:, pair_number], group, variables[first] * variables[second])
         return sums
 
     def estimates(self, sums: Whole, noise: WholeNoise) -> list[Estimates]:
@@ -90,8 +90,8 @@ class RegressionDesign:
         With noisy sums A of pairs of variables and b of pairs with the outcome, A^-1 b has the error A^-1 (e - E beta) to first order in the noise E and e, which is linear in independent noise of a known deviation.
         Where the smallest eigenvalue of A is not well above the norm of E, no interval would hold.
         """
-        found = np.array([self._coefficients(row.astype(np.float64), noise) for row in sums])
-        values, errors = found[:, 0], found[:, 1]
+        by_group = np.array([self._coefficients(row.astype(np.float64), noise) for row in sums])
+        values, errors = by_group[:, 0], by_group[:, 1]
         reach = noise.quantile * errors
         return [
             Estimates(
@@ -104,30 +104,30 @@ class RegressionDesign:
         """The coefficients of one group, and their standard errors."""
         size = len(self.terms)
         products, outcome = np.zeros((size, size)), np.zeros(size)
-        for (one, other), total in zip(self.pairs, sums.tolist(), strict=True):
-            if other == size:
-                outcome[one] = total
+        for (first, second), total in zip(self.pairs, sums.tolist(), strict=True):
+            if second == size:
+                outcome[first] = total
             else:
-                products[one, other] = products[other, one] = total
+                products[first, second] = products[second, first] = total
         if np.linalg.eigvalsh(products)[0] < _CERTAIN * noise.deviation * np.sqrt(size):
             return np.full((2, size), np.nan)
         inverse = np.linalg.inv(products)
         slopes = inverse @ outcome
-        units, start = self._units
-        rows = units @ inverse
+        units, constant = self._units_and_constant
+        scaled_inverse = units @ inverse
         variance = np.zeros(size)
-        for one, other in self.pairs:
-            if other == size:
-                moved = rows[:, one]
-            elif one == other:
-                moved = -rows[:, one] * slopes[one]
+        for first, second in self.pairs:
+            if second == size:
+                error_weights = scaled_inverse[:, first]
+            elif first == second:
+                error_weights = -scaled_inverse[:, first] * slopes[first]
             else:
-                moved = -rows[:, one] * slopes[other] - rows[:, other] * slopes[one]
-            variance += moved**2
-        return np.array([units @ slopes + start, noise.deviation * np.sqrt(variance)])
+                error_weights = -scaled_inverse[:, first] * slopes[second] - scaled_inverse[:, second] * slopes[first]
+            variance += error_weights**2
+        return np.array([units @ slopes + constant, noise.deviation * np.sqrt(variance)])
 
     @cached_property
-    def _units(self) -> tuple[Reals, Reals]:
+    def _units_and_constant(self) -> tuple[Reals, Reals]:
         """The matrix and the constant that turn coefficients of scaled variables into those of the columns."""
         middles, halves = [0.0], [1.0]
         for name in self.covariates:
@@ -140,11 +140,11 @@ class RegressionDesign:
                 middles += [0.0] * cells
                 halves += [1.0] * cells
         middle, half = _ends(self.bounds[self.outcome])
-        units = np.diag([half / each for each in halves])
-        units[0, 1:] = [-half * centre / each for centre, each in zip(middles[1:], halves[1:], strict=True)]
-        start = np.zeros(len(middles))
-        start[0] = middle
-        return units, start
+        units = np.diag([half / scale for scale in halves])
+        units[0, 1:] = [-half * centre / scale for centre, scale in zip(middles[1:], halves[1:], strict=True)]
+        constant = np.zeros(len(middles))
+        constant[0] = middle
+        return units, constant
 
 
 def _ends(bounds: Bounds) -> tuple[float, float]:

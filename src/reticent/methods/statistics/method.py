@@ -80,15 +80,15 @@ class Statistics:
         _ = self.asked
         if self.unit is not None:
             one_of(self.unit, "Statistics: unit", UNITS)
-        for setting, given, example in (
+        for setting, entries, example in (
             ("domain", self.domain, "{'region': ['north', 'south']}"),
             ("bounds", self.bounds, "{'income': [0, 100000]}"),
         ):
-            if given is not None and not isinstance(given, Mapping):
+            if entries is not None and not isinstance(entries, Mapping):
                 raise PolicyError(
-                    f"Statistics: {setting} must map names of columns, such as {example}, but it is {given!r}.",
+                    f"Statistics: {setting} must map names of columns, such as {example}, but it is {entries!r}.",
                     setting=(setting,),
-                    value=given,
+                    value=entries,
                 )
         for name in self.bounds or {}:
             declared_bounds(str(name), (self.bounds or {})[name])
@@ -97,13 +97,17 @@ class Statistics:
     @property
     def asked(self) -> tuple[StatisticQuery, ...]:
         """The queries."""
-        given = self.queries
-        if isinstance(given, str | Mapping) or not isinstance(given, Sequence) or not 0 < len(given) <= MOST_QUERIES:
+        queries = self.queries
+        if (
+            isinstance(queries, str | Mapping)
+            or not isinstance(queries, Sequence)
+            or not 0 < len(queries) <= MOST_QUERIES
+        ):
             raise PolicyError(
                 f"Statistics: queries must be a list of 1 to {MOST_QUERIES:,} queries, such as {{'statistic': 'count'}}.",
                 setting=("queries",),
             )
-        return tuple(StatisticQuery.of(each, place) for place, each in enumerate(given, 1))
+        return tuple(StatisticQuery.of(entry, number) for number, entry in enumerate(queries, 1))
 
     @property
     def _keyed(self) -> tuple[str, ...]:
@@ -113,8 +117,8 @@ class Statistics:
     @property
     def _placed(self) -> tuple[str, ...]:
         """Columns whose bounds are placed by noisy counts."""
-        given = (self.bounds or {}).items()
-        return tuple(name for name, entry in given if isinstance(declared_bounds(name, entry), NoisyBounds))
+        entries = (self.bounds or {}).items()
+        return tuple(name for name, entry in entries if isinstance(declared_bounds(name, entry), NoisyBounds))
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why this method refuses, or None. It needs one definition of differential privacy, and a table without weights that bounds the records of a unit."""
@@ -128,18 +132,18 @@ class Statistics:
                 "UnboundedDP(1, '1e-6'), or declare the keys in domain."
             )
         public = (*table.quasi, *table.sensitive, *table.declared)
-        for setting, given in (("bounds", self.bounds), ("domain", self.domain)):
-            for name in given or {}:
+        for setting, entries in (("bounds", self.bounds), ("domain", self.domain)):
+            for name in entries or {}:
                 if name not in public:
                     return f"Statistics: {setting} names the column {name!r}, which is not published: only quasi, sensitive and declared columns are.{did_you_mean(name, public)}"
         grouping = {name for query in self.asked for name in query.by}
         numeric = {name for query in self.asked for name in (query.column, *query.on)}
-        idle = [
+        unused = [
             *(name for name in self._keyed if name not in grouping),
             *(name for name in self._placed if name not in numeric),
         ]
-        if idle:
-            return f"The budget would pay for noisy keys or bounds of {idle[0]!r}, which no query uses. Omit them, or ask for a statistic of the column."
+        if unused:
+            return f"The budget would pay for noisy keys or bounds of {unused[0]!r}, which no query uses. Omit them, or ask for a statistic of the column."
         for query in self.asked:
             for name in query.columns:
                 if name not in public:
@@ -167,28 +171,28 @@ class Statistics:
         context.step("counting rows")
         check_numbers(table.frame, self.bounds or {})
         noisy = NoisyAnswers(table.frame, target.currency, target.total, records.most, target.relation, context)
-        facts, each = self._facts(table, definition), target.total / self._parts()
+        facts, share_of_budget = self._facts(table, definition), target.total / self._parts()
         columns, bounds = dict(facts.columns), dict(facts.bounds)
         for name in self._keyed:
             context.step("choosing keys")
-            found = noisy.keys(name, each, target.failure / len(self._keyed))
-            if not found:
+            keys = noisy.keys(name, share_of_budget, target.failure / len(self._keyed))
+            if not keys:
                 raise PolicyError(
                     f"No key of {name!r} has a noisy count that reaches the threshold, so that nothing can be published by it. Allow a larger epsilon or delta, or declare the keys.",
                     setting=("domain",),
                 )
             columns[name] = PublicColumn(
-                name, ValueType.of(table.schema[name], name), tuple(Value(value) for value in found)
+                name, ValueType.of(table.schema[name], name), tuple(Value(value) for value in keys)
             )
-        for name, outer in sorted((facts.outer or {}).items()):
+        for name, public_bounds in sorted((facts.outer or {}).items()):
             context.step("placing bounds")
-            bounds[name] = noisy.bounds(name, outer, each * _ON_BOUNDS)
+            bounds[name] = noisy.bounds(name, public_bounds, share_of_budget * _ON_BOUNDS)
         facts = replace(facts, columns=columns, bounds=bounds)
         for number, query in enumerate(queries):
             context.step("answering", number, len(queries), query.words())
             kinds = facts.kinds(query)
             for kind in kinds:
-                noisy.answer(kind, query, facts, each * query.weight / len(kinds))
+                noisy.answer(kind, query, facts, share_of_budget * query.weight / len(kinds))
         details = StatisticsDetails(queries, facts, records.unit, records.most, target.currency, tuple(noisy.noise))
         return Draft(
             format=FORMAT,
@@ -213,30 +217,30 @@ class Statistics:
         figures: dict[str, float] = {}
         for number, query in enumerate(self.asked, 1):
             kinds = facts.kinds(query)
-            paid = target.total / self._parts() * query.weight / len(kinds)
+            cost = target.total / self._parts() * query.weight / len(kinds)
             kind = kinds[-1]
             contribution = facts.contribution(kind, query)
 
             def price(scale: Fraction, kind: Any = kind, contribution: Any = contribution) -> Fraction:
                 return StatisticStep(kind, scale, contribution).cost(target.currency, records.most, target.relation)
 
-            deviation = WholeNoise(target.currency, least_scale(price, target.currency, paid)).deviation
+            deviation = WholeNoise(target.currency, least_scale(price, target.currency, cost)).deviation
             groups = int(np.prod([facts.columns[name].size if name in facts.columns else 1 for name in query.by]))
             bounds = facts.bounds.get(str(query.column), Bounds(Fraction(0), Fraction(2**16)))
             unit = 1.0 if query.statistic == "count" else float(bounds.unit)
-            each = max(1.0, table.frame.height / groups)
+            records_per_group = max(1.0, table.frame.height / groups)
             figures[f"{number}: {query.words()}"] = (
                 deviation
                 if query.statistic == "count"
                 else deviation * unit
                 if query.statistic == "sum"
-                else deviation * unit / each
+                else deviation * unit / records_per_group
                 if query.statistic == "mean"
-                else deviation * unit**2 / each
+                else deviation * unit**2 / records_per_group
                 if query.statistic == "variance"
-                else coefficient_error(deviation, each, (bounds.high - bounds.low) / 2)
+                else coefficient_error(deviation, records_per_group, (bounds.high - bounds.low) / 2)
                 if query.statistic == "linear"
-                else 4 * deviation / each
+                else 4 * deviation / records_per_group
             )
         first = next(iter(figures))
         return ExpectedError(
@@ -247,8 +251,8 @@ class Statistics:
 
     def describe(self) -> dict[str, Any]:
         """The method and its public parameters; cells and bounds are in the details of the release."""
-        given = {"queries": [query.as_json() for query in self.asked], "unit": self.unit}
-        return {"name": "Statistics", **{name: each for name, each in given.items() if each is not None}}
+        parameters = {"queries": [query.as_json() for query in self.asked], "unit": self.unit}
+        return {"name": "Statistics", **{name: value for name, value in parameters.items() if value is not None}}
 
     def _parts(self) -> Fraction:
         """The sum of the weights of all steps that share the budget."""
@@ -268,18 +272,18 @@ class Statistics:
                 )
             columns[column.name] = column
         bounds: dict[str, Bounds] = {}
-        outer: dict[str, Bounds] = {}
+        public_bounds: dict[str, Bounds] = {}
         for name, entry in (self.bounds or {}).items():
-            found = declared_bounds(str(name), entry)
-            if isinstance(found, NoisyBounds):
-                outer[name] = found.outer
-            bounds[name] = found.outer if isinstance(found, NoisyBounds) else found
+            declared_entry = declared_bounds(str(name), entry)
+            if isinstance(declared_entry, NoisyBounds):
+                public_bounds[name] = declared_entry.outer
+            bounds[name] = declared_entry.outer if isinstance(declared_entry, NoisyBounds) else declared_entry
         records = ProtectedRecords.of(table, self.unit)
         return PublicFacts(
             columns,
             bounds,
             self._keyed,
-            outer,
+            public_bounds,
             table.nulls == "category",
             records.total(table, DPTarget.of(definition).relation),
         )

@@ -52,16 +52,17 @@ class NoisyAnswers:
 
     def keys(self, name: str, cost: Fraction, failure: Fraction) -> list[object]:
         """The values of a column whose noisy count reaches a threshold; a value of a single unit is returned with probability at most ``failure``."""
-        scale = self._paid("keys", Contribution(), cost)
+        scale = self._scale_paid("keys", Contribution(), cost)
         threshold = threshold_for(failure, scale, self.rows, self.relation)
         counted = self._frame[name].drop_nulls().value_counts(name="times")
         values, times = counted[name].to_list(), counted["times"].to_list()
-        noisy = self._told(dict(zip(map(str, values), times, strict=True)), scale, threshold)
-        found = sorted((value, noisy[str(value)]) for value in values if str(value) in noisy)
-        self._record(scale, threshold, np.array([count for _, count in found], dtype=np.int64))
-        return [value for value, _ in found]
+        noisy = self._counts_above_threshold(dict(zip(map(str, values), times, strict=True)), scale, threshold)
+        passing = sorted((value, noisy[str(value)]) for value in values if str(value) in noisy)
+        self._record(scale, threshold, np.array([count for _, count in passing], dtype=np.int64))
+        return [value for value, _ in passing]
 
-    def _told(self, counts: dict[str, int], scale: Fraction, threshold: int) -> dict[str, int]:
+    def _counts_above_threshold(self, counts: dict[str, int], scale: Fraction, threshold: int) -> dict[str, int]:
+        """Add Gaussian noise to the counts of keys; return the noisy counts that reach the threshold."""
         if not counts:
             return {}
         if self._source is not None:
@@ -74,62 +75,64 @@ class NoisyAnswers:
             dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")),
             dp.l02inf_distance(dp.absolute_distance(T="i64")),
         )
-        made = dp.m.make_gaussian_threshold(*space, scale=float(scale), threshold=threshold)
-        return {str(key): int(count) for key, count in made(counts).items()}
+        mechanism = dp.m.make_gaussian_threshold(*space, scale=float(scale), threshold=threshold)
+        return {str(key): int(count) for key, count in mechanism(counts).items()}
 
     def bounds(self, name: str, outer: Bounds, cost: Fraction) -> Bounds:
         """Bounds within public ones such that, by noisy counts, half a percent of the values is beyond each."""
-        scale = self._paid("bounds", Contribution(levels=TREE_LEVELS), cost)
-        leaf, known = self._leaves(name, outer)
+        scale = self._scale_paid("bounds", Contribution(levels=TREE_LEVELS), cost)
+        leaf, is_known = self._leaves(name, outer)
         noise = WholeNoise(self.currency, scale)
-        noisy = noise.added(tree_counts(leaf[known], np.zeros(int(known.sum()), dtype=np.int64), 1), self._source)
+        noisy = noise.added(tree_counts(leaf[is_known], np.zeros(int(is_known.sum()), dtype=np.int64), 1), self._source)
         self._record(scale, None, noisy)
         return placed_bounds(noisy, noise.deviation, outer)
 
     def answer(self, kind: StepKind, query: StatisticQuery, facts: PublicFacts, cost: Fraction) -> None:
         """Execute one step of a query, and record its noisy numbers."""
         contribution = facts.contribution(kind, query)
-        scale = self._paid(kind, contribution, cost)
+        scale = self._scale_paid(kind, contribution, cost)
         group, groups = self._groups(query, facts)
-        kept = group >= 0
+        is_counted = group >= 0
         if query.where is not None:
-            kept &= Condition.parse(query.where).mask(self._frame).to_numpy()
+            is_counted &= Condition.parse(query.where).mask(self._frame).to_numpy()
         numeric = [query.column, *(name for name in query.on if name in facts.bounds)]
-        for name in (each for each in numeric if each is not None):
-            kept &= self._frame[name].is_not_null().to_numpy()
+        for name in (column_name for column_name in numeric if column_name is not None):
+            is_counted &= self._frame[name].is_not_null().to_numpy()
             if self._frame[name].dtype.is_float():
-                kept &= ~self._frame[name].fill_null(0.0).is_nan().to_numpy()
-        true = self._numbers(kind, query, facts, group[kept], groups, kept)
+                is_counted &= ~self._frame[name].fill_null(0.0).is_nan().to_numpy()
+        true = self._true_numbers(kind, query, facts, group[is_counted], groups, is_counted)
         self._record(scale, None, WholeNoise(self.currency, scale).added(true, self._source))
 
-    def _numbers(
+    def _true_numbers(
         self,
         kind: StepKind,
         query: StatisticQuery,
         facts: PublicFacts,
         group: Whole,
         groups: int,
-        kept: NDArray[np.bool_],
+        is_counted: NDArray[np.bool_],
     ) -> Whole:
+        """Return the true numbers of a step, group by group: only the records that ``is_counted``, whose groups are ``group``."""
         if kind == "count":
             return np.bincount(group, minlength=groups).astype(np.int64)
         if kind == "products":
-            return facts.design(query).sums(self._frame.filter(pl.Series(kept)), group, groups)
+            return facts.design(query).sums(self._frame.filter(pl.Series(is_counted)), group, groups)
         bounds = facts.bounds[str(query.column)]
         if kind == "tree":
             leaf, _ = self._leaves(str(query.column), bounds)
-            return tree_counts(leaf[kept], group, groups)
+            return tree_counts(leaf[is_counted], group, groups)
         units, _ = bounds.scaled(self._frame[str(query.column)])
-        values = units[kept] if kind == "sum" else units[kept] - bounds.middle
+        values = units[is_counted] if kind == "sum" else units[is_counted] - bounds.middle
         sums = np.zeros(groups, dtype=np.int64)
         np.add.at(sums, group, values**2 if kind == "squares" else values)
         return sums
 
     def _leaves(self, name: str, bounds: Bounds) -> tuple[Whole, NDArray[np.bool_]]:
-        units, known = bounds.scaled(self._frame[name])
+        """Return for every record the leaf of the tree over ``bounds`` to which its value belongs, and whether it has a value."""
+        units, is_known = bounds.scaled(self._frame[name])
         edges = leaf_edges(float(bounds.low), float(bounds.high))
-        found = np.searchsorted(edges[1:-1], units * float(bounds.unit), side="right")
-        return np.clip(found, 0, LEAVES - 1).astype(np.int64), known
+        leaf = np.searchsorted(edges[1:-1], units * float(bounds.unit), side="right")
+        return np.clip(leaf, 0, LEAVES - 1).astype(np.int64), is_known
 
     def _groups(self, query: StatisticQuery, facts: PublicFacts) -> tuple[Whole, int]:
         """The group of every record (-1: its key was not selected), and the number of groups."""
@@ -152,13 +155,14 @@ class NoisyAnswers:
                     listed, on="key", how="left", maintain_order="left"
                 )["code"]
                 outside |= joined.is_null().to_numpy()
-                own = joined.fill_null(0).to_numpy().astype(np.int64)
+                column_codes = joined.fill_null(0).to_numpy().astype(np.int64)
             else:
-                own = column.encode(self._frame[name])
-            codes = codes * column.size + own
+                column_codes = column.encode(self._frame[name])
+            codes = codes * column.size + column_codes
         return np.where(outside, -1, codes), size
 
-    def _paid(self, kind: StepKind, contribution: Contribution, cost: Fraction) -> Fraction:
+    def _scale_paid(self, kind: StepKind, contribution: Contribution, cost: Fraction) -> Fraction:
+        """Pay ``cost`` for a step; return the least scale of noise that it buys. Raises if the budget is used up."""
         threshold = 1 if kind == "keys" else None
 
         def price(scale: Fraction) -> Fraction:

@@ -35,14 +35,16 @@ def measurement_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> p
     parts = [
         pl.DataFrame(
             {
-                "step": np.full(each.size, place),
-                "about": [f"{step.kind} {about}"] * each.size,
-                "cell": np.arange(1, each.size + 1),
-                "noisy_number": each.ravel(),
+                "step": np.full(noisy.size, step_number),
+                "about": [f"{step.kind} {about}"] * noisy.size,
+                "cell": np.arange(1, noisy.size + 1),
+                "noisy_number": noisy.ravel(),
             },
             schema=MEASUREMENTS_SCHEMA,
         )
-        for place, (step, about, each) in enumerate(zip(details.plan.steps, details.about, numbers, strict=True), 1)
+        for step_number, (step, about, noisy) in enumerate(
+            zip(details.plan.steps, details.about, numbers, strict=True), 1
+        )
     ]
     return pl.concat(parts)
 
@@ -60,22 +62,24 @@ def statistic_table(details: StatisticsDetails, numbers: Sequence[Whole]) -> pl.
 def _rows(
     number: int, query: StatisticQuery, facts: PublicFacts, steps: Mapping[StepKind, tuple[WholeNoise, Whole]]
 ) -> pl.DataFrame:
+    """Return the published statistics of one query, for every group; ``steps`` has the noise and the noisy numbers of its steps."""
     groups = facts.groups(query)
     parts = []
-    listed: list[tuple[str | None, Fraction | None, Estimates]]
+    columns_with_estimates: list[tuple[str | None, Fraction | None, Estimates]]
     if query.statistic == "linear":
         noise, sums = steps["products"]
         design = facts.design(query)
         coefficients = design.estimates(sums.reshape(len(groups), -1), noise)
-        listed = [
-            (f"{query.column} ~ {term}", None, each) for term, each in zip(design.terms, coefficients, strict=True)
+        columns_with_estimates = [
+            (f"{query.column} ~ {term}", None, figures)
+            for term, figures in zip(design.terms, coefficients, strict=True)
         ]
     else:
-        listed = [
+        columns_with_estimates = [
             (query.column, share, _estimates(query, facts, steps, None if share is None else float(share), len(groups)))
             for share in query.at or (None,)
         ]
-    for column, share, found in listed:
+    for column, share, estimates in columns_with_estimates:
         columns: dict[str, Any] = {
             "query": [number] * len(groups),
             "statistic": [query.statistic] * len(groups),
@@ -83,8 +87,15 @@ def _rows(
             "group": groups,
             "at": [None if share is None else float(share)] * len(groups),
         }
-        figures = {"value": found.value, "standard_error": found.error, "low": found.low, "high": found.high}
-        columns |= {name: [rounded(each) for each in figure.tolist()] for name, figure in figures.items()}
+        figures = {
+            "value": estimates.value,
+            "standard_error": estimates.error,
+            "low": estimates.low,
+            "high": estimates.high,
+        }
+        columns |= {
+            name: [rounded(figure_value) for figure_value in figure.tolist()] for name, figure in figures.items()
+        }
         parts.append(pl.DataFrame(columns, schema=STATISTICS_SCHEMA))
     return pl.concat(parts)
 
@@ -96,6 +107,7 @@ def _estimates(
     share: float | None,
     groups: int,
 ) -> Estimates:
+    """Return the estimates of a query for all groups, in the units of the column; ``share`` is the one of a quantile."""
     if query.statistic == "count":
         noise, counts = steps["count"]
         return plain_sums(counts.astype(np.float64), noise.deviation, noise.reach(1), 0.0)
@@ -109,19 +121,21 @@ def _estimates(
         edges = leaf_edges(float(bounds.low), float(bounds.high))
         return quantiles(trees.reshape(groups, -1), noise.deviation, share, edges, noise.quantile)
     counted = steps.get("count")
-    known = np.full(groups, float(facts.total or 0))
-    sizes = known if counted is None else counted[1].astype(np.float64)
+    public_sizes = np.full(groups, float(facts.total or 0))
+    sizes = public_sizes if counted is None else counted[1].astype(np.float64)
     count_deviation = 0.0 if counted is None else counted[0].deviation
     noise, sums = steps["centred"]
     low, high = (end - bounds.middle for end in bounds.ends)
     if query.statistic == "mean":
-        found = ratios(sums.astype(np.float64), sizes, noise.deviation, count_deviation, (low, high), noise.quantile)
-        return moved(found, bounds.middle * unit, unit)
+        means = ratios(sums.astype(np.float64), sizes, noise.deviation, count_deviation, (low, high), noise.quantile)
+        return moved(means, bounds.middle * unit, unit)
     squared, squares = steps["squares"]
     deviations = squared.deviation, noise.deviation, count_deviation
-    most = max(low**2, high**2)
+    largest_square = max(low**2, high**2)
     return moved(
-        variances(squares.astype(np.float64), sums.astype(np.float64), sizes, deviations, most, noise.quantile),
+        variances(
+            squares.astype(np.float64), sums.astype(np.float64), sizes, deviations, largest_square, noise.quantile
+        ),
         0.0,
         unit**2,
     )

@@ -37,8 +37,8 @@ class StatisticQuery:
         one_of(self.statistic, "statistic", STATISTICS)
         exact(self.weight, "weight", above=0, high=10**6)
         if self.column is None and self.statistic != "count":
-            needed = "an outcome" if self.statistic == "linear" else "a column"
-            raise PolicyError(f"A {self.statistic} needs {needed}.", setting=("queries",))
+            what_it_needs = "an outcome" if self.statistic == "linear" else "a column"
+            raise PolicyError(f"A {self.statistic} needs {what_it_needs}.", setting=("queries",))
         if (self.statistic == "linear") != bool(self.on):
             raise PolicyError(
                 "A linear regression needs its covariates, such as on=['age', 'sex'], and no other statistic has them.",
@@ -61,70 +61,74 @@ class StatisticQuery:
             Condition.parse(self.where)
 
     @classmethod
-    def of(cls, given: Any, place: int) -> StatisticQuery:
+    def of(cls, entry: Any, number: int) -> StatisticQuery:
         """A query as a policy writes it: ``{"statistic": "mean", "column": "income", "by": ["region"], "where": "age >= 18"}``."""
-        if isinstance(given, StatisticQuery):
-            return given
-        if not isinstance(given, Mapping) or "statistic" not in given:
+        if isinstance(entry, StatisticQuery):
+            return entry
+        if not isinstance(entry, Mapping) or "statistic" not in entry:
             raise PolicyError(
-                f"queries[{place}] must name a statistic, such as {{'statistic': 'mean', 'column': 'income'}}, but it is {given!r}.",
+                f"queries[{number}] must name a statistic, such as {{'statistic': 'mean', 'column': 'income'}}, but it is {entry!r}.",
                 setting=("queries",),
-                value=given,
+                value=entry,
             )
-        for name in given:
+        for name in entry:
             if name not in _KEYS:
                 raise PolicyError(
-                    f"queries[{place}] has {name!r}, which is not known.{did_you_mean(str(name), _KEYS)} It may have {', '.join(_KEYS)}.",
+                    f"queries[{number}] has {name!r}, which is not known.{did_you_mean(str(name), _KEYS)} It may have {', '.join(_KEYS)}.",
                     setting=("queries",),
                 )
-        at = given.get("at", ())
-        shares = at if isinstance(at, Sequence) and not isinstance(at, str) else (at,)
-        by, on = given.get("by", ()), given.get("on", ())
-        for name, listed in (("by", by), ("on", on)):
+        share_or_shares = entry.get("at", ())
+        shares = (
+            share_or_shares
+            if isinstance(share_or_shares, Sequence) and not isinstance(share_or_shares, str)
+            else (share_or_shares,)
+        )
+        grouping, covariates = entry.get("by", ()), entry.get("on", ())
+        for name, listed in (("by", grouping), ("on", covariates)):
             if isinstance(listed, str) or not isinstance(listed, Sequence):
                 raise PolicyError(
-                    f"queries[{place}]: {name} must be a list of columns, but it is {listed!r}.", setting=("queries",)
+                    f"queries[{number}]: {name} must be a list of columns, but it is {listed!r}.", setting=("queries",)
                 )
         for name in ("column", "outcome", "where"):
-            if not isinstance(given.get(name, ""), str | None):
-                needed = "a condition, such as 'age >= 18'" if name == "where" else "the name of a column"
+            if not isinstance(entry.get(name, ""), str | None):
+                expected = "a condition, such as 'age >= 18'" if name == "where" else "the name of a column"
                 raise PolicyError(
-                    f"queries[{place}]: {name} must be {needed}, but it is {given[name]!r}.", setting=("queries",)
+                    f"queries[{number}]: {name} must be {expected}, but it is {entry[name]!r}.", setting=("queries",)
                 )
-        wrong = "column" if given["statistic"] == "linear" else "outcome"
-        if wrong in given:
+        unsuitable = "column" if entry["statistic"] == "linear" else "outcome"
+        if unsuitable in entry:
             raise PolicyError(
-                f"queries[{place}]: a linear regression has an outcome, and other statistics have a column.",
+                f"queries[{number}]: a linear regression has an outcome, and other statistics have a column.",
                 setting=("queries",),
             )
         try:
             return cls(
-                given["statistic"],
-                given.get("outcome", given.get("column")),
-                tuple(map(str, by)),
-                given.get("where"),
-                tuple(exact(each, "at") for each in shares),
-                exact(given.get("weight", 1), "weight"),
-                tuple(map(str, on)),
+                entry["statistic"],
+                entry.get("outcome", entry.get("column")),
+                tuple(map(str, grouping)),
+                entry.get("where"),
+                tuple(exact(share, "at") for share in shares),
+                exact(entry.get("weight", 1), "weight"),
+                tuple(map(str, covariates)),
             )
         except PolicyError as problem:
-            raise PolicyError(f"queries[{place}]: {problem}", setting=("queries",), value=given) from None
+            raise PolicyError(f"queries[{number}]: {problem}", setting=("queries",), value=entry) from None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that the query reads."""
-        own = () if self.column is None else (self.column,)
+        measured = () if self.column is None else (self.column,)
         scope = () if self.where is None else Condition.parse(self.where).scope
-        return tuple(dict.fromkeys((*own, *self.on, *self.by, *scope)))
+        return tuple(dict.fromkeys((*measured, *self.on, *self.by, *scope)))
 
     def words(self) -> str:
         """A description of the query."""
-        of = "of records" if self.column is None else f"of {self.column!r}"
-        by = f" by {', '.join(self.by)}" if self.by else ""
-        where = f" where {self.where}" if self.where is not None else ""
+        subject = "of records" if self.column is None else f"of {self.column!r}"
+        grouping = f" by {', '.join(self.by)}" if self.by else ""
+        condition = f" where {self.where}" if self.where is not None else ""
         if self.statistic == "linear":
-            return f"linear regression {of} on {', '.join(self.on)}{by}{where}"
-        return f"{self.statistic} {of}{by}{where}"
+            return f"linear regression {subject} on {', '.join(self.on)}{grouping}{condition}"
+        return f"{self.statistic} {subject}{grouping}{condition}"
 
     def as_json(self) -> dict[str, Any]:
         """The query as plain data."""
