@@ -29,11 +29,11 @@ def finest_floor(table: Table, floor: NodeLevels, context: Context | None = None
     """The finest levels, at or above ``floor``, whose points fit into the engine's memory; with a context, computed once per run."""
     if context is None:
         return engine_of(table).finest(table, floor)
-    known: dict[NodeLevels, tuple[Table, NodeLevels]] = context.memo.setdefault(("finest", table.counted_as), {})
-    if floor not in known:
-        watched = table.watched(context, "searching levels that fit")
-        known[floor] = table, engine_of(table, context).finest(watched, floor)
-    return known[floor][1]
+    cached: dict[NodeLevels, tuple[Table, NodeLevels]] = context.memo.setdefault(("finest", table.counted_as), {})
+    if floor not in cached:
+        watched_table = table.watched(context, "searching levels that fit")
+        cached[floor] = table, engine_of(table, context).finest(watched_table, floor)
+    return cached[floor][1]
 
 
 def count_table(
@@ -47,15 +47,15 @@ def count_table(
     if context is None:
         return engine_of(table).count(table, sensitive=sensitive, floor=floor)
     levels = floor if floor is not None else (0,) * len(table.quasi)
-    known: dict[bool, tuple[Table, FrequencySet]] = context.memo.setdefault(("count", table.counted_as, levels), {})
-    if True in known and not sensitive:
-        return known[True][1].bare()
-    if sensitive not in known:
+    cached: dict[bool, tuple[Table, FrequencySet]] = context.memo.setdefault(("count", table.counted_as, levels), {})
+    if True in cached and not sensitive:
+        return cached[True][1].bare()
+    if sensitive not in cached:
         # The table is stored with its count: the cache key is valid only while it is alive.
         context.step("counting rows")
-        scanned = table.watched(context, "counting rows")
-        known[sensitive] = table, engine_of(table, context).count(scanned, sensitive=sensitive, floor=floor)
-    return known[sensitive][1]
+        watched_table = table.watched(context, "counting rows")
+        cached[sensitive] = table, engine_of(table, context).count(watched_table, sensitive=sensitive, floor=floor)
+    return cached[sensitive][1]
 
 
 def count_chunks(table: Table, context: Context, stage: str) -> Iterator[FrequencySet]:

@@ -30,12 +30,12 @@ def in_order(rows: Rows, folder: Path) -> Chunks:
     times = unused("times", columns)
     parts = folder / "parts"
     parts.mkdir()
-    seen = kinds = 0
+    rows_read = distinct_read = 0
     for number, chunk in enumerate(rows.chunks()):
         counted = chunk.group_by(columns).agg(pl.len().cast(pl.Int64).alias(times))
-        seen, kinds = seen + chunk.height, kinds + counted.height
+        rows_read, distinct_read = rows_read + chunk.height, distinct_read + counted.height
         write_new(parts / f"{number}.parquet", as_parquet(counted), mode=0o600)
-    for distinct in _sorted(parts, folder / "spilled", columns, times, alike=2 * kinds < seen):
+    for distinct in _sorted(parts, folder / "spilled", columns, times, alike=2 * distinct_read < rows_read):
         yield from _repeated(distinct.drop(times).cast(rows.schema), distinct[times].to_numpy())
 
 
@@ -70,8 +70,8 @@ def _repeated(rows: pl.DataFrame, times: np.ndarray[tuple[int], np.dtype[np.int6
     ends = np.cumsum(times)
     step = rows_at_once(rows.width)
     for start in range(0, int(ends[-1]) if len(ends) else 0, step):
-        places = np.arange(start, min(start + step, int(ends[-1])))
-        yield rows[np.searchsorted(ends, places, side="right")]
+        positions = np.arange(start, min(start + step, int(ends[-1])))
+        yield rows[np.searchsorted(ends, positions, side="right")]
 
 
 def _text(path: Path) -> str:

@@ -72,7 +72,10 @@ class LocalEngine:
             counted, people = points.sizes if times is None else sum_by(points.ids, times, len(points.sizes)), {}
         else:
             # The population is counted together with the rows: merging two counts would be far more expensive.
-            codes = [np.concatenate(both) for both in zip(codes, self._people_codes(table, levels), strict=True)]
+            codes = [
+                np.concatenate(rows_and_people)
+                for rows_and_people in zip(codes, self._people_codes(table, levels), strict=True)
+            ]
             points = Distinct(*pack(codes, sizes, table.rows + table.population.height))
             counted = sum_by(points.ids[: table.rows], times, len(points.sizes))
             people = {"population": sum_by(points.ids[table.rows :], None, len(points.sizes))}
@@ -115,14 +118,14 @@ class LocalEngine:
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""
         series = {name: rows.values(name) for name in columns}
-        with_nulls = [each for each in series.values() if each.null_count()]
-        missing = {each.name: (each.null_count(), each.is_null().arg_max() or 0) for each in with_nulls}
+        with_nulls = [values for values in series.values() if values.null_count()]
+        missing = {values.name: (values.null_count(), values.is_null().arg_max() or 0) for values in with_nulls}
         return Profile(rows.height, series, missing)
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
         """Write rows as a new file of a ``kind``, sorted unless they keep their own order."""
-        held = rows if isinstance(rows, FrameRows | RepeatedRows) else FrameRows(rows.frame())
-        ordered = held.ordered() if order == "sorted" else held
+        in_memory = rows if isinstance(rows, FrameRows | RepeatedRows) else FrameRows(rows.frame())
+        ordered = in_memory.ordered() if order == "sorted" else in_memory
         checksum = Checksum()
         # Coded or deduplicated rows are written as CSV without building a frame.
         blocks = ordered.csv_blocks() if kind.name == "csv" else kind.write(ordered.frame(), ordered.schema)
@@ -173,7 +176,10 @@ class LocalEngine:
     def codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column as part codes."""
         leaves = _looked_up(table, table.hierarchies)
-        return [_parts(*each) for each in zip(table.hierarchies, levels, leaves, strict=True)]
+        return [
+            _parts(*column_level_and_leaves)
+            for column_level_and_leaves in zip(table.hierarchies, levels, leaves, strict=True)
+        ]
 
     def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
         """Every quasi column of the population as part codes."""
@@ -189,6 +195,7 @@ class LocalEngine:
         return codes
 
     def _sensitive(self, table: Table) -> tuple[SensitiveDomain, Codes | None]:
+        """Return the domain of the sensitive values, combined over all sensitive columns, and each row's code in it; no codes without sensitive columns."""
         columns = table.sensitive_columns
         if not columns:
             return SensitiveDomain.none(), None
@@ -205,6 +212,7 @@ class LocalEngine:
         return joint, domain.size
 
     def _extras(self, table: Table, points: Distinct) -> dict[str, NDArray[np.int64]]:
+        """Return further counts per point: those that the table adds up, and the weights of rows."""
         extras = {}
         for name, counts in table.extra_counts.items():
             numbers = counts.to_numpy()
@@ -232,13 +240,17 @@ def _numbered(keys: pl.Series) -> Codes:
 
 def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]) -> list[Codes]:
     """The index of every row's value among the known ones of each column."""
-    known, named = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
-    new = [place for place, (name, values) in enumerate(named) if name not in known or known[name][0] is not values]
-    encoded = looked_up(table.frame, dict(named[place] for place in new)) if new else {}
-    for place in new:
-        name, values = named[place]
-        known[name] = values, columns[place].codes(table.frame[name], encoded.get(name), table.first_row)
-    return [known[name][1] for name, _ in named]
+    cached, names_and_values = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
+    uncached = [
+        index
+        for index, (name, values) in enumerate(names_and_values)
+        if name not in cached or cached[name][0] is not values
+    ]
+    encoded = looked_up(table.frame, dict(names_and_values[index] for index in uncached)) if uncached else {}
+    for index in uncached:
+        name, values = names_and_values[index]
+        cached[name] = values, columns[index].codes(table.frame[name], encoded.get(name), table.first_row)
+    return [cached[name][1] for name, _ in names_and_values]
 
 
 def _known(column: BoundHierarchy | SensitiveColumn) -> tuple[str, pl.Series]:

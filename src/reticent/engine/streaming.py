@@ -61,7 +61,7 @@ class StreamingEngine:
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the distinct values and nulls of some columns, in one pass."""
-        seen = 0
+        rows_read = 0
         values = {name: pl.Series(name, [], dtype=rows.schema[name]) for name in columns}
         missing: dict[str, tuple[int, int]] = {}
         for chunk in rows.chunks():
@@ -69,10 +69,10 @@ class StreamingEngine:
                 column = chunk[name]
                 values[name] = pl.concat([values[name], column.unique()]).unique()
                 if nulls := column.null_count():
-                    before, first = missing.get(name, (0, seen + (column.is_null().arg_max() or 0)))
-                    missing[name] = before + nulls, first
-            seen += chunk.height
-        return Profile(seen, values, missing)
+                    nulls_before, first_null = missing.get(name, (0, rows_read + (column.is_null().arg_max() or 0)))
+                    missing[name] = nulls_before + nulls, first_null
+            rows_read += chunk.height
+        return Profile(rows_read, values, missing)
 
     def write(self, rows: Rows, target: Path, kind: TableFile, order: Order = "sorted") -> Written:
         """Write rows as a new file of a ``kind``; rows to be sorted that do not fit into memory are spooled to files next to it."""

@@ -29,22 +29,24 @@ def confined(read: Callable[..., _R], *arguments: Any, packed: int, file: str) -
     """The result of ``read(*arguments)``, computed within the memory allowed for a file of ``packed`` bytes. Raises
     :class:`DataError` if it needs more.
     """
-    most = max(_ALWAYS, most_expanded(packed))
-    asked = pickle.dumps((read, arguments, _COPIES * most, _SECONDS + packed // _BYTES_A_SECOND))
-    done = subprocess.run(
+    memory_limit = max(_ALWAYS, most_expanded(packed))
+    pickled_call = pickle.dumps((read, arguments, _COPIES * memory_limit, _SECONDS + packed // _BYTES_A_SECOND))
+    process = subprocess.run(
         [sys.executable, "-P", "-c", f"from {__name__} import _answer; _answer()"],
-        input=asked,
+        input=pickled_call,
         capture_output=True,
         env={**os.environ, "POLARS_MAX_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         check=False,
     )
-    if done.returncode:
-        messages = done.stderr.decode(errors="replace").strip().splitlines() or [f"it ended with {done.returncode}"]
+    if process.returncode:
+        messages = process.stderr.decode(errors="replace").strip().splitlines() or [
+            f"it ended with {process.returncode}"
+        ]
         reason = next((line for line in messages if "memory" in line), messages[-1])[:200]
         raise DataError(
-            f"{file} has {packed:,} bytes and cannot be read within {_COPIES * most:,} bytes of memory: reading failed ({reason}). {WAY_OUT}."
+            f"{file} has {packed:,} bytes and cannot be read within {_COPIES * memory_limit:,} bytes of memory: reading failed ({reason}). {WAY_OUT}."
         )
-    result = pickle.loads(done.stdout)
+    result = pickle.loads(process.stdout)
     if isinstance(result, ReticentError):
         raise result
     answer: _R = result
@@ -63,10 +65,11 @@ def _answer() -> None:
 
 
 def _limit(room: int, seconds: int) -> None:
-    held = Path("/proc/self/statm")
-    if held.exists():
+    """Limit this process to ``room`` bytes of memory beyond what it uses now (on Linux), and to ``seconds`` of processor time."""
+    memory_sizes = Path("/proc/self/statm")
+    if memory_sizes.exists():
         import resource
 
-        most = int(held.read_text("ascii").split()[0]) * resource.getpagesize() + room
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        allowed = int(memory_sizes.read_text("ascii").split()[0]) * resource.getpagesize() + room
+        resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))

@@ -77,30 +77,32 @@ class CsvFile(RowSource):
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The requested columns (or all), typed."""
         layout = self.layout
-        wanted = self._wanted(layout, columns)
-        whole = self._encoded(layout, wanted, self._records_texts(layout))
-        if not whole.height:
+        column_names = self._wanted(layout, columns)
+        block = self._coded_block(layout, column_names, self._records_texts(layout))
+        if not block.height:
             raise DataError(
                 f"{self.path} has column names (line {layout.lines_above + 1}) but no rows. There is nothing to publish; check the source. If that line is a "
                 "row, pass header=False (--no-header)."
             )
-        kinds = self._kinds(layout, wanted, [whole])
-        return pl.DataFrame([self._typed(whole, name, kinds, layout) for name in wanted])
+        kinds = self._column_kinds(layout, column_names, [block])
+        return pl.DataFrame([self._typed_column(block, name, kinds, layout) for name in column_names])
 
     def stream(self, columns: Sequence[str] | None = None) -> StreamRows:
         """The requested columns (or all), typed, a few megabytes at a time."""
         layout = self.layout
-        wanted = self._wanted(layout, columns)
-        kinds = self._kinds(layout, wanted, self._blocks(layout, wanted))
-        nothing = _Block(0, 0, dict.fromkeys(wanted, (pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.UInt32))))
+        column_names = self._wanted(layout, columns)
+        kinds = self._column_kinds(layout, column_names, self._blocks(layout, column_names))
+        nothing = _Block(
+            0, 0, dict.fromkeys(column_names, (pl.Series([], dtype=pl.String), pl.Series([], dtype=pl.UInt32)))
+        )
 
         def frame(block: _Block, chosen: Sequence[str]) -> pl.DataFrame:
-            return pl.DataFrame([self._typed(block, name, kinds, layout) for name in chosen])
+            return pl.DataFrame([self._typed_column(block, name, kinds, layout) for name in chosen])
 
         def make(chosen: Sequence[str]) -> Iterator[pl.DataFrame]:
             return (frame(block, chosen) for block in self._blocks(layout, chosen))
 
-        return StreamRows(frame(nothing, wanted).schema, make)
+        return StreamRows(frame(nothing, column_names).schema, make)
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
         chosen = (
@@ -114,6 +116,7 @@ class CsvFile(RowSource):
         return {**skipped, **({} if self.header is not None or layout.header else {"header": False})}
 
     def layout_found(self) -> dict[str, Any]:
+        """Return the layout that was detected, as the settings that state it."""
         layout = self.layout
         return {
             "encoding": layout.encoding,
@@ -133,18 +136,18 @@ class CsvFile(RowSource):
         survey = _survey(self.path, self.encoding)
         text, cut = _beginning(self.path, survey.encoding, self.skip_rows or 0)
         if not text.strip():
-            said = f" below the {self.skip_rows} lines that are skipped" if self.skip_rows else ""
+            below_skipped = f" below the {self.skip_rows} lines that are skipped" if self.skip_rows else ""
             raise DataError(
-                f"{self.path} is empty{said}. A CSV file needs a line of column names and a line for each row."
+                f"{self.path} is empty{below_skipped}. A CSV file needs a line of column names and a line for each row."
             )
         skipped = self.skip_rows or 0
-        blank, said_delimiter = _said_delimiter(text)
-        if said_delimiter is not None:
+        blank, declared_delimiter = _declared_delimiter(text)
+        if declared_delimiter is not None:
             skipped += blank
             text = "".join(text.splitlines(keepends=True)[blank:])
             if not text.strip():
                 raise DataError(f"{self.path} has a delimiter line and nothing else. There are no column names.")
-        delimiter = self.delimiter or said_delimiter or _find_delimiter(text, cut)
+        delimiter = self.delimiter or declared_delimiter or _find_delimiter(text, cut)
         numbered = self._numbered(text, cut, delimiter, skipped)
         records_layout = find_layout([record for _, record in numbered], self.header, self.skip_rows, str(self.path))
         begins, record = numbered[records_layout.above]
@@ -184,11 +187,11 @@ class CsvFile(RowSource):
             raise DataError(
                 f"{self.path}, line {line}: {len(names):,} columns, but at most {_MOST_COLUMNS:,} are read. Select fewer columns first."
             )
-        places: dict[str, int] = {}
+        first_position: dict[str, int] = {}
         for number, name in enumerate(names):
-            if places.setdefault(name, number) != number:
+            if first_position.setdefault(name, number) != number:
                 raise DataError(
-                    f"{self.path}, line {line}: two columns are called {name!r} (the {_nth(places[name])} and the {_nth(number)}). Give every column its own "
+                    f"{self.path}, line {line}: two columns are called {name!r} (the {_nth(first_position[name])} and the {_nth(number)}). Give every column its own "
                     "name. If the line is a row, pass header=False (--no-header)."
                 )
         return names
@@ -205,9 +208,12 @@ class CsvFile(RowSource):
                     f"{self.path}, line {begins}: a quotation mark opens and never closes. Close it, or double it inside a value."
                 ) from None
 
-    def _kinds(self, layout: Layout, wanted: Sequence[str], blocks: Iterable[_Block]) -> dict[str, TextKind]:
-        declared = {name: declared_kind(name, self.types[name]) for name in wanted if name in self.types}
-        evidence = TypeEvidence([name for name in wanted if name not in declared], layout.delimiter != ",")
+    def _column_kinds(
+        self, layout: Layout, column_names: Sequence[str], blocks: Iterable[_Block]
+    ) -> dict[str, TextKind]:
+        """Return the type of each column: the declared one, or the one that all of its texts fit. Doubts about decimal signs are recorded."""
+        declared = {name: declared_kind(name, self.types[name]) for name in column_names if name in self.types}
+        evidence = TypeEvidence([name for name in column_names if name not in declared], layout.delimiter != ",")
         for block in blocks:
             evidence.add({name: block.columns[name][0] for name in evidence.columns})
         for name, kind in evidence.doubts().items():
@@ -218,26 +224,29 @@ class CsvFile(RowSource):
             )
         return {**evidence.kinds(), **declared}
 
-    def _blocks(self, layout: Layout, wanted: Sequence[str]) -> Iterator[_Block]:
+    def _blocks(self, layout: Layout, column_names: Sequence[str]) -> Iterator[_Block]:
         """The requested columns as texts and codes, a few megabytes at a time."""
         start = 0
         for text in self._records_texts(layout):
-            yield (block := self._encoded(layout, wanted, [text], start))
+            yield (block := self._coded_block(layout, column_names, [text], start))
             start += block.height
 
-    def _encoded(self, layout: Layout, wanted: Sequence[str], texts: Iterable[RecordText], start: int = 0) -> _Block:
+    def _coded_block(
+        self, layout: Layout, column_names: Sequence[str], texts: Iterable[RecordText], start: int = 0
+    ) -> _Block:
         """The requested columns of complete records. Raises for a row with too many or too few fields."""
         form = RecordFormat(layout.delimiter, len(layout.names), tuple(self.null_values))
-        books = {layout.names.index(name): pl.Categories.random() for name in wanted}
+        books = {layout.names.index(name): pl.Categories.random() for name in column_names}
         try:
-            parts = [form.columns(text, books) for text in texts]
+            frames = [form.columns(text, books) for text in texts]
         except MalformedRecords as error:
             raise self._malformed(layout, error) from None
-        if not parts:
+        if not frames:
             return _Block(start, 0, {})
-        rows = pl.concat(parts, rechunk=True)
+        rows = pl.concat(frames, rechunk=True)
         columns = {
-            layout.names[place]: (book.to_series(), rows[str(place)].to_physical()) for place, book in books.items()
+            layout.names[position]: (book.to_series(), rows[str(position)].to_physical())
+            for position, book in books.items()
         }
         return _Block(start, rows.height, columns)
 
@@ -287,16 +296,16 @@ class CsvFile(RowSource):
                     ) from None
                 raise DataError(f"{self.path}, line {begins}: {error}. Is a quotation mark missing?") from None
 
-    def _typed(self, block: _Block, name: str, kinds: Mapping[str, TextKind], layout: Layout) -> pl.Series:
+    def _typed_column(self, block: _Block, name: str, kinds: Mapping[str, TextKind], layout: Layout) -> pl.Series:
         """A column of a block in its type."""
         texts, codes = block.columns[name]
         if kinds[name] == TEXT:
             return texts.gather(codes).alias(name)
         values = texts.to_frame("text").select(kinds[name].read(pl.col("text"))).to_series()
         if name in self.types:
-            wrong = values.is_null() & ~texts.to_frame("text").select(is_missing_word(pl.col("text"))).to_series()
-            if wrong.any():
-                row = int(wrong.gather(codes).fill_null(False).arg_max() or 0)
+            unreadable = values.is_null() & ~texts.to_frame("text").select(is_missing_word(pl.col("text"))).to_series()
+            if unreadable.any():
+                row = int(unreadable.gather(codes).fill_null(False).arg_max() or 0)
                 raise DataError(
                     f"{self.path}, line {self._line(layout, block.start + row)}: column {name!r} has the value {texts[codes[row]]!r}, which "
                     f"cannot be read as {kinds[name]}. Correct it, list it in null_values, or read the column as text.",
@@ -378,12 +387,12 @@ def _beginning(path: Path, encoding: str, skipped: int) -> tuple[str, bool]:
     )
 
 
-def _said_delimiter(text: str) -> tuple[int, str | None]:
+def _declared_delimiter(text: str) -> tuple[int, str | None]:
     """The number of lines up to the one with which spreadsheets declare the delimiter, and that delimiter."""
     lines = text.splitlines(keepends=True)
     first = next(number for number, line in enumerate(lines) if line.strip())
-    said = _SAID_DELIMITER.fullmatch(lines[first])
-    return (first + 1, said[1]) if said is not None else (0, None)
+    declaration = _SAID_DELIMITER.fullmatch(lines[first])
+    return (first + 1, declaration[1]) if declaration is not None else (0, None)
 
 
 def _numbered_names(width: int) -> tuple[str, ...]:
@@ -410,20 +419,20 @@ def _rows_end(survey: _Survey, delimiter: str, width: int) -> tuple[int | None, 
         return None, []
     # A row may have a single value, unless an empty line precedes it.
     first = next((number for number, kind in enumerate(kinds) if kind != "cell"), len(kinds))
-    below = list(zip(kinds, lines[len(lines) - len(kinds) :], strict=True))[first:]
-    notes = [line for kind, line in below if kind in ("note", "cell")]
-    if not notes and not any(kind == "empty row" for kind, _ in below):
+    lines_below = list(zip(kinds, lines[len(lines) - len(kinds) :], strict=True))[first:]
+    notes = [line for kind, line in lines_below if kind in ("note", "cell")]
+    if not notes and not any(kind == "empty row" for kind, _ in lines_below):
         return None, []
-    end = survey.size - sum(len(line) for _, line in below)
+    end = survey.size - sum(len(line) for _, line in lines_below)
     if not notes:
-        count = sum(kind == "empty row" for kind, _ in below)
+        count = sum(kind == "empty row" for kind, _ in lines_below)
         return end, [
             f"{count} empty {'row' if count == 1 else 'rows'} at the end {'was' if count == 1 else 'were'} not read."
         ]
-    shown = notes[0].decode(survey.encoding).strip(f' "{delimiter}\r\n')[:40]
+    first_note = notes[0].decode(survey.encoding).strip(f' "{delimiter}\r\n')[:40]
     count = len(notes)
     return end, [
-        f"the last {'line is a note' if count == 1 else f'{count} lines are notes'} below the rows and {'was' if count == 1 else 'were'} not read ({shown!r})."
+        f"the last {'line is a note' if count == 1 else f'{count} lines are notes'} below the rows and {'was' if count == 1 else 'were'} not read ({first_note!r})."
     ]
 
 
@@ -491,6 +500,7 @@ class _Bytes:
         self.tail = b""
 
     def add(self, block: bytes) -> None:
+        """Survey one more block of the file. Raises for a NUL byte and for bytes that do not decode."""
         nul = -1 if self.wide else block.find(b"\0")
         if nul >= 0:
             raise DataError(
@@ -503,6 +513,7 @@ class _Bytes:
         self.tail = (self.tail + block)[-_SAMPLE:] if len(block) < _SAMPLE else block[-_SAMPLE:]
 
     def _decode(self, block: bytes) -> None:
+        """Check that a block can be decoded; record the line of the first byte that cannot, and bytes that cp1252 does not define."""
         self.undefined = self.undefined or any(byte in block for byte in _UNDEFINED_IN_CP1252)
         if self.wrong_line is None:
             try:
@@ -511,16 +522,17 @@ class _Bytes:
                 # The rest of the previous block is at the beginning of what is decoded.
                 self.wrong_line = self._line(error.start - (len(error.object) - len(block)))
 
-    def _line(self, place: int) -> int:
+    def _line(self, offset: int) -> int:
         """The line number of a position in the current block, from the beginning of the file."""
         with _open(self.path) as stream:
-            rest, line = self.size + place, 1
-            while rest > 0 and (block := stream.read(min(rest, _BLOCK))):
-                line, rest = line + block.count(10), rest - len(block)
+            remaining, line = self.size + offset, 1
+            while remaining > 0 and (block := stream.read(min(remaining, _BLOCK))):
+                line, remaining = line + block.count(10), remaining - len(block)
         return line
 
 
 def _encoding_of_head(head: bytes) -> str | None:
+    """Return the encoding that the first bytes of a file show: by a byte order mark, or by the zeros of two-byte characters; None if they show none."""
     if head.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -88,16 +88,17 @@ class RecordFormat:
         """The wanted columns of complete records, named by their position, each coded by its categories. Raises :class:`MalformedRecords`."""
         if len(self.delimiter.encode()) > 1:
             raise MalformedRecords(f"the delimiter {self.delimiter!r} is not an ASCII character")
-        plain, nulls = self._plain(text)
+        regular, nulls = self._regular(text)
         schema = {
-            str(place): pl.Categorical(wanted[place]) if place in wanted else pl.String() for place in range(self.width)
+            str(position): pl.Categorical(wanted[position]) if position in wanted else pl.String()
+            for position in range(self.width)
         }
-        chosen = [str(place) for place in wanted]
-        if not plain.content:
+        chosen = [str(position) for position in wanted]
+        if not regular.content:
             return pl.DataFrame(schema=schema).select(chosen)
         try:
             rows = pl.read_csv(
-                plain.content,
+                regular.content,
                 has_header=False,
                 separator=self.delimiter,
                 schema=schema,
@@ -105,11 +106,11 @@ class RecordFormat:
             )
         except (pl.exceptions.PolarsError, ValueError) as error:
             raise MalformedRecords(str(error)) from None
-        if plain.lines != rows.height or not self._has_all_delimiters(plain):
+        if regular.lines != rows.height or not self._has_all_delimiters(regular):
             raise MalformedRecords(f"a record that does not have {self.width} fields")
         return rows.select(chosen)
 
-    def _plain(self, text: RecordText) -> tuple[RecordText, tuple[str, ...]]:
+    def _regular(self, text: RecordText) -> tuple[RecordText, tuple[str, ...]]:
         """The same records as polars reads them, and the texts that still mark missing values there."""
         # Each blank line lacks delimiters.
         blank_lines = self.width > 1 and not self._has_all_delimiters(text) and text.has_blank_line
@@ -118,7 +119,7 @@ class RecordFormat:
                 b'"' + value.replace('"', '""').encode() + b'"' in text.content for value in self.null_values
             )
             if text.lone_returns or blank_lines or quoted_nulls or not text.is_regular(self.delimiter):
-                return RecordText(self._quoted_anew(text.content)), ()
+                return RecordText(self._with_regular_quotes(text.content)), ()
             return text, self.null_values
         content = text.content
         if text.lone_returns:
@@ -133,21 +134,21 @@ class RecordFormat:
 
     def first_end(self, text: bytes) -> int:
         """The end of the first record."""
-        return next((found.end() for found in self._fields(text) if found[3] != self.delimiter.encode()), len(text))
+        return next((field.end() for field in self._fields(text) if field[3] != self.delimiter.encode()), len(text))
 
     def complete(self, text: bytes) -> RecordText:
         """The complete records of a text that starts with one: up to the last line break outside quotation marks."""
         end = _last_line_end(text, len(text))
-        found = RecordText(text[:end])
-        while found.places.size % 2:
-            end = _last_line_end(text, int(found.places[-1]))
-            found = RecordText(text[:end])
-        if found.is_regular(self.delimiter):
-            return found
+        records = RecordText(text[:end])
+        while records.places.size % 2:
+            end = _last_line_end(text, int(records.places[-1]))
+            records = RecordText(text[:end])
+        if records.is_regular(self.delimiter):
+            return records
         separator = self.delimiter.encode()
         ends = (field.end() for field in self._fields(text) if field[3] not in (separator, b""))
-        whole = (end for end in ends if end < len(text) or not text.endswith(b"\r"))
-        return RecordText(text[: max(whole, default=0)])
+        complete_ends = (end for end in ends if end < len(text) or not text.endswith(b"\r"))
+        return RecordText(text[: max(complete_ends, default=0)])
 
     def _fields(self, text: bytes) -> Iterator[re.Match[bytes]]:
         """The fields: a quoted part at the beginning, what follows it, and the delimiter or line end."""
@@ -155,24 +156,28 @@ class RecordFormat:
         pattern = rb'("(?:[^"]++|"")*+"?)?+([^\r\n' + separator + rb"]*+)(" + separator + rb"|\r\n|\n|\r|\Z)"
         return re.finditer(pattern, text)
 
-    def _quoted_anew(self, text: bytes) -> bytes:
+    def _with_regular_quotes(self, text: bytes) -> bytes:
         """The same records with regular quotation marks and line ends, without blank lines; null values are empty."""
         nulls = {value.encode() for value in self.null_values}
         separator = self.delimiter.encode()
         written: list[bytes] = []
         begins = True
-        for found in self._fields(text):
-            if found.start() == len(text):
+        for field in self._fields(text):
+            if field.start() == len(text):
                 break
-            quoted, rest, end = found.groups()
+            quoted, trailing, end = field.groups()
             last = end != separator
             if quoted is not None:
-                written += (quoted.removesuffix(b'"') if _closed(quoted) else quoted, rest.replace(b'"', b'""'), b'"')
-            elif b'"' in rest:
-                written += (b'"', rest.replace(b'"', b'""'), b'"')
-            elif rest and rest not in nulls:
-                written.append(rest)
-            if not (begins and last and quoted is None and not rest and self.width > 1):
+                written += (
+                    quoted.removesuffix(b'"') if _closed(quoted) else quoted,
+                    trailing.replace(b'"', b'""'),
+                    b'"',
+                )
+            elif b'"' in trailing:
+                written += (b'"', trailing.replace(b'"', b'""'), b'"')
+            elif trailing and trailing not in nulls:
+                written.append(trailing)
+            if not (begins and last and quoted is None and not trailing and self.width > 1):
                 written.append(b"\n" if last else separator)
             begins = last
         return b"".join(written)
@@ -203,12 +208,12 @@ def record_blocks(
             above, waiting = _below(waiting, above)
             if above:
                 continue
-        found = form.complete(waiting)
-        waiting = waiting[len(found.content) :]
-        if found.content and names:
-            found, names = RecordText(found.content[form.first_end(found.content) :]), False
-        if found.content:
-            yield found
+        records = form.complete(waiting)
+        waiting = waiting[len(records.content) :]
+        if records.content and names:
+            records, names = RecordText(records.content[form.first_end(records.content) :]), False
+        if records.content:
+            yield records
         if len(waiting) > longest and not names:
             raise MalformedRecords("a record that is too long")
     if names:
@@ -229,9 +234,9 @@ def _closed(quoted: bytes) -> bool:
 
 def _below(text: bytes, lines: int) -> tuple[int, bytes]:
     """How many of a number of lines are not in the text, and the rest of the text below those that are."""
-    place = 0
-    for found in re.finditer(rb"\r\n|\n|\r(?!\Z)", text):
+    below = 0
+    for line_end in re.finditer(rb"\r\n|\n|\r(?!\Z)", text):
         if not lines:
             break
-        place, lines = found.end(), lines - 1
-    return lines, text[place:]
+        below, lines = line_end.end(), lines - 1
+    return lines, text[below:]

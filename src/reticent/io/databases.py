@@ -38,6 +38,7 @@ class DatabaseSource(RowSource):
             return self.selection.check(None, self._relation(package, connection)[1])
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the requested columns, fetched in batches. Raises if they exceed the memory for an answer."""
         with _connected(self.selection.source) as (package, connection):
             relation, available = self._relation(package, connection)
             names = self.selection.check(columns, available)
@@ -62,19 +63,19 @@ class DatabaseSource(RowSource):
         """What is selected from, and its columns."""
         query = self.selection.query
         if query is not None:
-            said = package.text(query.strip().rstrip(";"))
-            names = list(connection.execute(said).keys())
-            return said.columns(*(package.column(name) for name in names)).subquery("chosen"), names
-        looked = package.inspect(connection)
-        known = [*looked.get_table_names(), *looked.get_view_names()]
-        name = self.selection.the_table(known)
-        schema, _, plain = name.rpartition(".")
-        if name in known or not schema:
-            schema, plain = "", name
-        if not schema and name not in known:
-            raise DataError(f"{self.selection.name} has no table {name!r}.{did_you_mean(name, known)}")
-        names = [column["name"] for column in looked.get_columns(plain, schema=schema or None)]
-        return package.Table(plain, package.MetaData(), schema=schema or None, autoload_with=connection), names
+            statement = package.text(query.strip().rstrip(";"))
+            names = list(connection.execute(statement).keys())
+            return statement.columns(*(package.column(name) for name in names)).subquery("chosen"), names
+        inspector = package.inspect(connection)
+        tables = [*inspector.get_table_names(), *inspector.get_view_names()]
+        name = self.selection.the_table(tables)
+        schema, _, table = name.rpartition(".")
+        if name in tables or not schema:
+            schema, table = "", name
+        if not schema and name not in tables:
+            raise DataError(f"{self.selection.name} has no table {name!r}.{did_you_mean(name, tables)}")
+        names = [column["name"] for column in inspector.get_columns(table, schema=schema or None)]
+        return package.Table(table, package.MetaData(), schema=schema or None, autoload_with=connection), names
 
 
 @contextmanager
@@ -86,44 +87,45 @@ def database_tables(address: str, tables: Mapping[str, Rows], identity: str | No
     (MySQL, Oracle) get the table dropped again.
     """
     with _connected(address_of(address), commits=True) as (package, connection):
-        looked = package.inspect(connection)
-        places = {name: _schema_of(looked, connection.dialect.name, name) for name in tables}
-        for name, (schema, plain) in places.items():
-            if looked.has_table(plain, schema=schema):
+        inspector = package.inspect(connection)
+        schema_and_table = {name: _schema_of(inspector, connection.dialect.name, name) for name in tables}
+        for name, (schema, table_name) in schema_and_table.items():
+            if inspector.has_table(table_name, schema=schema):
                 raise DataError(
                     f"The database has a table {name!r} already. Choose another name. Nothing was written to it."
                 )
-        made: list[Any] = []
+        written: list[Any] = []
         try:
             for name, rows in tables.items():
-                made.append(_written(package, connection, places[name], rows, identity))
+                written.append(_write_table(package, connection, schema_and_table[name], rows, identity))
             yield
         except BaseException:
             connection.rollback()
             with suppress(package.exc.SQLAlchemyError):
-                for table in made:
+                for table in written:
                     table.drop(connection, checkfirst=True)
                 connection.commit()
             raise
 
 
-def _schema_of(looked: Any, dialect: str, name: str) -> tuple[str | None, str]:
+def _schema_of(inspector: Any, dialect: str, name: str) -> tuple[str | None, str]:
     """The schema and the table of a name: ``reporting.visits`` if there is such a schema."""
-    schema, _, plain = name.partition(".")
-    known = looked.get_schema_names() if plain else []
-    if plain and schema in known:
-        return schema, plain
-    if plain and dialect == "postgresql":
+    schema, _, table = name.partition(".")
+    schemas = inspector.get_schema_names() if table else []
+    if table and schema in schemas:
+        return schema, table
+    if table and dialect == "postgresql":
         raise DataError(
-            f"The database has no schema {schema!r}.{did_you_mean(schema, known)} Create it first, or write the name without a dot. Nothing was written."
+            f"The database has no schema {schema!r}.{did_you_mean(schema, schemas)} Create it first, or write the name without a dot. Nothing was written."
         )
     return None, name
 
 
-def _written(
-    package: Any, connection: Any, place: tuple[str | None, str], rows: Rows, identity: str | None = None
+def _write_table(
+    package: Any, connection: Any, schema_and_name: tuple[str | None, str], rows: Rows, identity: str | None = None
 ) -> Any:
-    schema, name = place
+    """Create a table, insert the rows, and return it; ``identity`` is an additional column that numbers the rows."""
+    schema, name = schema_and_name
     columns = [package.Column(column, _sql_type(package, connection, dtype)) for column, dtype in rows.schema.items()]
     if identity is not None:
         if identity in rows.schema:
@@ -144,6 +146,7 @@ def _written(
 
 
 def _sql_type(package: Any, connection: Any, dtype: pl.DataType) -> Any:
+    """Return the SQLAlchemy type for a column of a polars type."""
     if dtype == pl.UInt64:
         # SQLite stores long decimals as floats.
         return package.Text() if connection.dialect.name == "sqlite" else package.Numeric(20, 0)
@@ -232,10 +235,12 @@ def _connected(address: str, *, commits: bool = False) -> Iterator[tuple[Any, An
 
 def _engine(package: Any, address: str) -> Any:
     """An engine whose transactions include DDL, also with SQLite, whose driver begins them late."""
-    plain = address.replace("postgres://", "postgresql://", 1) if address.startswith("postgres://") else address
-    if plain.startswith("postgresql://"):
-        plain = plain.replace("postgresql://", "postgresql+psycopg://", 1)
-    engine = package.create_engine(plain)
+    sqlalchemy_address = (
+        address.replace("postgres://", "postgresql://", 1) if address.startswith("postgres://") else address
+    )
+    if sqlalchemy_address.startswith("postgresql://"):
+        sqlalchemy_address = sqlalchemy_address.replace("postgresql://", "postgresql+psycopg://", 1)
+    engine = package.create_engine(sqlalchemy_address)
     if engine.dialect.name == "sqlite":
         package.event.listen(engine, "connect", _left_alone)
         package.event.listen(engine, "begin", _begun)

@@ -40,6 +40,7 @@ class DuckdbSource(RowSource):
             return list(_relation(connection, self.selection).columns)
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the requested columns. Raises if they exceed the memory for a file of its size."""
         with _opened(self.selection) as connection:
             relation = _relation(connection, self.selection)
             chosen, wide = _projection(self.selection, relation, columns)
@@ -50,6 +51,7 @@ class DuckdbSource(RowSource):
             return plain_types(pl.concat(_counted(self.selection, projected)), wide)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
+        """Return the requested columns as a stream; every pass opens the file again."""
         selection = self.selection
         with _opened(selection) as connection:
             relation = _relation(connection, selection)
@@ -57,11 +59,11 @@ class DuckdbSource(RowSource):
             _check_size(connection, selection, columns)
             schema = whole_frame(relation.project(chosen).limit(0)).schema
 
-        def make(wanted: Sequence[str]) -> Chunks:
+        def make(chosen_columns: Sequence[str]) -> Chunks:
             with _opened(selection) as connection:
                 relation = _relation(connection, selection)
-                projected = relation.project(_projection(selection, relation, wanted)[0])
-                yield from frames_of(projected, rows_at_once(len(wanted)))
+                projected = relation.project(_projection(selection, relation, chosen_columns)[0])
+                yield from frames_of(projected, rows_at_once(len(chosen_columns)))
 
         return plain_stream(StreamRows(schema, make), wide)
 
@@ -73,6 +75,7 @@ class DuckdbSource(RowSource):
 
 @contextlib.contextmanager
 def _opened(selection: Selection) -> Iterator[Any]:
+    """Open a DuckDB file read-only, with a memory limit. Raises :class:`DataError` for what DuckDB cannot read."""
     import duckdb
 
     try:
@@ -86,10 +89,10 @@ def _opened(selection: Selection) -> Iterator[Any]:
 
 def _projection(selection: Selection, relation: Any, columns: Sequence[str] | None) -> tuple[str, list[str]]:
     """The select list, and the columns of long numbers, which are transferred as text."""
-    wanted = selection.check(columns, relation.columns)
+    names = selection.check(columns, relation.columns)
     types = _types(relation)
-    wide = [name for name in wanted if types[name].startswith(_WIDE_INTEGERS)]
-    chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in wanted)
+    wide = [name for name in names if types[name].startswith(_WIDE_INTEGERS)]
+    chosen = (f"{quoted(name)}::varchar as {quoted(name)}" if name in wide else quoted(name) for name in names)
     return ", ".join(chosen), wide
 
 

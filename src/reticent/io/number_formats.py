@@ -46,6 +46,7 @@ class NumberFormat:
 
     @property
     def _pattern(self) -> str:
+        """Return the regular expression of a number in this format, with its sign, parentheses, currency or percent sign."""
         between, point = re.escape(self.thousands), re.escape(self.decimal)
         grouped = rf"[1-9]\d{{0,2}}(?:{between}\d{{2,3}})*{between}\d{{3}}|"
         number = rf"(?:{grouped}0|[1-9]\d*)"
@@ -112,27 +113,32 @@ class WrittenNumbers:
 
     @classmethod
     def _decided(cls, frame: pl.DataFrame, readings: dict[str, pl.Series], example: str) -> WrittenNumbers | None:
-        plain = frame["plain"]
+        """Choose among the ``readings`` of a column of numbers as text, by the name of a format; no reading but a doubt if they are ambiguous, None if the column is better left as text.
+
+        ``frame`` has the columns ``text`` and ``plain`` (without blanks), ``example`` is one of the texts.
+        """
+        texts = frame["plain"]
         signs = frame.select(_sign(pl.col("plain")))["plain"]
-        several = signs.drop_nulls().unique().sort().to_list()
-        if len(several) > 1:
-            return cls(None, example, doubt=f"it mixes {' and '.join(several)}")
-        if several == ["%"] and signs.null_count():
+        distinct_signs = signs.drop_nulls().unique().sort().to_list()
+        if len(distinct_signs) > 1:
+            return cls(None, example, doubt=f"it mixes {' and '.join(distinct_signs)}")
+        if distinct_signs == ["%"] and signs.null_count():
             return cls(None, example, doubt="some of its numbers have a percent sign and others have none")
-        if plain.str.starts_with("(").all():
+        if texts.str.starts_with("(").all():
             return None
-        whole = [name for name in readings if name.startswith("integer")]
-        chosen = (whole or list(readings))[0]
-        same = all(values.equals(readings[chosen]) for values in readings.values())
-        grouped = plain.str.contains(r"\d[,.' ]\d")
-        if not same and not (
-            whole and (several not in ([], ["%"]) or _numbers_below_thousand_stand_alone(plain, grouped))
+        integer_readings = [name for name in readings if name.startswith("integer")]
+        reading = (integer_readings or list(readings))[0]
+        readings_agree = all(values.equals(readings[reading]) for values in readings.values())
+        grouped = texts.str.contains(r"\d[,.' ]\d")
+        if not readings_agree and not (
+            integer_readings
+            and (distinct_signs not in ([], ["%"]) or _numbers_below_thousand_stand_alone(texts, grouped))
         ):
-            return cls(None, example, doubt=f"{_first(plain, grouped)} may be read as {_both(readings, grouped)}")
-        if chosen == "integer:1 234" and not several and grouped.all():
+            return cls(None, example, doubt=f"{_first(texts, grouped)} may be read as {_both(readings, grouped)}")
+        if reading == "integer:1 234" and not distinct_signs and grouped.all():
             # Telephone numbers and codes look like this, too.
             return None
-        return cls(chosen, example, readings[chosen][frame["text"].index_of(example) or 0])
+        return cls(reading, example, readings[reading][frame["text"].index_of(example) or 0])
 
 
 _FORMATS = {
@@ -141,14 +147,14 @@ _FORMATS = {
 }
 
 
-def _numbers_below_thousand_stand_alone(plain: pl.Series, grouped: pl.Series) -> bool:
+def _numbers_below_thousand_stand_alone(texts: pl.Series, grouped: pl.Series) -> bool:
     """True if numbers have a separator exactly if they have four digits: then it separates thousands."""
-    alone = plain.filter(~grouped).str.replace_all(r"\D", "").str.len_chars()
-    return len(alone) > 0 and int(grouped.sum()) >= _ENOUGH_GROUPED and bool((alone <= 3).all())
+    ungrouped_lengths = texts.filter(~grouped).str.replace_all(r"\D", "").str.len_chars()
+    return len(ungrouped_lengths) > 0 and int(grouped.sum()) >= _ENOUGH_GROUPED and bool((ungrouped_lengths <= 3).all())
 
 
-def _first(plain: pl.Series, grouped: pl.Series) -> str:
-    return repr(plain.filter(grouped)[0] if grouped.any() else plain[0])
+def _first(texts: pl.Series, grouped: pl.Series) -> str:
+    return repr(texts.filter(grouped)[0] if grouped.any() else texts[0])
 
 
 def _both(readings: dict[str, pl.Series], grouped: pl.Series) -> str:
@@ -156,9 +162,9 @@ def _both(readings: dict[str, pl.Series], grouped: pl.Series) -> str:
     return " or ".join(f"{value:.15g}" for value in sorted(values))
 
 
-def _sign(plain: pl.Expr) -> pl.Expr:
+def _sign(text: pl.Expr) -> pl.Expr:
     """The currency or percent sign of a number, null if it has none."""
-    return plain.str.extract(rf"({_CURRENCIES}|%)", 1)
+    return text.str.extract(rf"({_CURRENCIES}|%)", 1)
 
 
 def _plain(text: pl.Expr) -> pl.Expr:

@@ -47,10 +47,10 @@ def find_layout(
     above = 0 if skip_rows is not None else _titles(records)
     assumed = []
     if above:
-        shown = next(str(cell) for cell in records[0] if cell)
-        listed = f"The first {unit} is" if above == 1 else f"The first {above} {unit}s are"
+        first_cell = next(str(cell) for cell in records[0] if cell)
+        skipped_lines = f"The first {unit} is" if above == 1 else f"The first {above} {unit}s are"
         assumed.append(
-            f"{where}: {listed} above the table and {'was' if above == 1 else 'were'} skipped ({_short(shown)}). Set skip_rows = 0 (--skip-rows 0) to "
+            f"{where}: {skipped_lines} above the table and {'was' if above == 1 else 'were'} skipped ({_short(first_cell)}). Set skip_rows = 0 (--skip-rows 0) to "
             "skip nothing."
         )
     if header is None:
@@ -112,13 +112,13 @@ def _has_names(records: Sequence[Record]) -> bool:
     for name, column in zip(first, columns, strict=True):
         shapes = {_shape(cell) for cell in column}
         kind = shapes.pop() if len(shapes) == 1 else "text"
-        own = _shape(name)
+        name_shape = _shape(name)
         if kind == "text":
             texts += bool(column)
             recurring += name in column
-        elif own == kind:
+        elif name_shape == kind:
             like_rows += not _is_year_above_numbers(name, column)
-        elif own != "empty":
+        elif name_shape != "empty":
             return True
     if like_rows:
         return False
@@ -138,11 +138,11 @@ def _counts_up(numbers: Sequence[str | None], width: int) -> bool:
     """True if column names are consecutive numbers, such as years or column positions."""
     if not all(text is not None and text.strip().isdecimal() for text in numbers):
         return False
-    whole = [int(text) for text in numbers if text is not None]
-    if len(whole) < 3 and whole != [0, 1][: len(whole)]:
+    integers = [int(text) for text in numbers if text is not None]
+    if len(integers) < 3 and integers != [0, 1][: len(integers)]:
         return False
-    steps = {after - before for before, after in itertools.pairwise(whole)}
-    return len(whole) >= min(width, 2) and len(steps) == 1 and steps.pop() > 0
+    steps = {after - before for before, after in itertools.pairwise(integers)}
+    return len(integers) >= min(width, 2) and len(steps) == 1 and steps.pop() > 0
 
 
 def _is_year_above_numbers(name: str | None, column: Sequence[str | None]) -> bool:

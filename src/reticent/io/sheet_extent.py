@@ -58,17 +58,18 @@ class _Extent:
 
     @classmethod
     def of(cls, content: bytes, is_binary: bool) -> _Extent:
+        """Return how much memory a part of a workbook needs, from the positions of its rows and cells; the part is not parsed as XML."""
         if is_binary:
             return _binary_extent(content)
         if _OPEN_ROW.search(content) is not None:
             return cls(_repeated_room(content), 0, _numbers([]), _numbers([]))
         rows = [match.start() for match in _ROW.finditer(content)]
         filled = np.array([match.start() for match in _FILLED.finditer(content)], dtype=np.int64)
-        places = set(_PLACE.findall(content))
-        numbers = {number for _, number in places} | set(_ROW_NUMBER.findall(content))
+        cell_references = set(_PLACE.findall(content))
+        numbers = {number for _, number in cell_references} | set(_ROW_NUMBER.findall(content))
         height = max(len(rows), *map(int, numbers), 0) if numbers else len(rows)
-        in_a_row = int(np.bincount(np.searchsorted(rows, filled)).max()) if len(filled) else 0
-        width = max([in_a_row, *(_column(letters) for letters in {letters for letters, _ in places})])
+        most_in_a_row = int(np.bincount(np.searchsorted(rows, filled)).max()) if len(filled) else 0
+        width = max([most_in_a_row, *(_column(letters) for letters in {letters for letters, _ in cell_references})])
         starts = [match.start() for match in _SHARED.finditer(content)]
         shared = np.diff([*starts, len(content)]) if starts else _numbers([])
         return cls(height * width * _CELL, len(filled), _numbers(_NAMED.findall(content)), _numbers(shared))
@@ -81,8 +82,8 @@ class _Extent:
         return int(shared[0][referenced].sum()) + (self.filled - len(referenced)) * longest
 
 
-def _numbers(found: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.asarray(found).astype(np.int64)
+def _numbers(values: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.asarray(values).astype(np.int64)
 
 
 def _column(letters: bytes) -> int:
@@ -95,33 +96,34 @@ def _column(letters: bytes) -> int:
 def _repeated_room(content: bytes) -> int:
     """The memory of an OpenDocument sheet, whose rows and cells have repeat counts; trailing empty ones take none."""
     height = last = width = text = 0
-    for attributes, row in _stretches(_OPEN_ROW, content):
-        times, across, filled, longest = _times(b"rows", attributes), 0, 0, 0
-        for cell, inside in _stretches(_OPEN_CELL, row):
-            across += _times(b"columns", cell)
+    for attributes, row in _elements_with_content(_OPEN_ROW, content):
+        times, across, filled, longest = _repetitions(b"rows", attributes), 0, 0, 0
+        for cell, inside in _elements_with_content(_OPEN_CELL, row):
+            across += _repetitions(b"columns", cell)
             if b"value" in cell or b"<" in inside.partition(b"</")[0]:
-                filled, longest = across, longest + len(inside) * _times(b"columns", cell)
+                filled, longest = across, longest + len(inside) * _repetitions(b"columns", cell)
         height += times
         last, width, text = (height, max(width, filled), text + times * longest) if filled else (last, width, text)
     return last * width * _CELL + text
 
 
-def _stretches(opening: re.Pattern[bytes], content: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _elements_with_content(opening: re.Pattern[bytes], content: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The attributes of every element, and the content up to the next."""
     elements = list(opening.finditer(content))
-    ends = [each.start() for each in elements[1:]] + [len(content)]
-    return ((each[1], content[each.end() : end]) for each, end in zip(elements, ends, strict=True))
+    ends = [element.start() for element in elements[1:]] + [len(content)]
+    return ((element[1], content[element.end() : end]) for element, end in zip(elements, ends, strict=True))
 
 
-def _times(what: bytes, attributes: bytes) -> int:
-    match = _REPEATED[what].search(attributes)
+def _repetitions(attribute: bytes, attributes: bytes) -> int:
+    """Return how often a row or a cell is repeated by an ``attribute`` of its element; once if it is absent."""
+    match = _REPEATED[attribute].search(attributes)
     return int(match[1][:12]) if match is not None else 1
 
 
 def _binary_extent(content: bytes) -> _Extent:
     """The same for a part of an .xlsb file: records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
     height = width = filled = 0
-    named: list[int] = []
+    string_numbers: list[int] = []
     shared: list[int] = []
     for number, start, end in _records(content):
         if number == 0:
@@ -129,26 +131,28 @@ def _binary_extent(content: bytes) -> _Extent:
         elif number <= 11:
             filled, width = filled + 1, max(width, int.from_bytes(content[start : start + 4], "little") + 1)
             if number == 7:
-                named.append(int.from_bytes(content[start + 8 : start + 12], "little"))
+                string_numbers.append(int.from_bytes(content[start + 8 : start + 12], "little"))
         elif number == 19:
             shared.append(end - start)
-    return _Extent(height * width * _CELL, filled, _numbers(named), _numbers(shared))
+    return _Extent(height * width * _CELL, filled, _numbers(string_numbers), _numbers(shared))
 
 
 def _records(content: bytes) -> Iterator[tuple[int, int, int]]:
-    place, size = 0, len(content)
-    while place < size:
-        number, place = _varint(content, place, 2)
-        length, place = _varint(content, place, 4)
-        yield number, place, place + length
-        place += length
+    """Yield each record of a binary part: its number, and the start and end of its body."""
+    offset, size = 0, len(content)
+    while offset < size:
+        number, offset = _varint(content, offset, 2)
+        length, offset = _varint(content, offset, 4)
+        yield number, offset, offset + length
+        offset += length
 
 
-def _varint(content: bytes, place: int, most: int) -> tuple[int, int]:
+def _varint(content: bytes, offset: int, most_bytes: int) -> tuple[int, int]:
+    """Return the number stored at ``offset`` in up to ``most_bytes`` bytes of seven bits each, and the offset behind it."""
     number = 0
-    for digit in range(most):
-        byte = content[place + digit] if place + digit < len(content) else 0
+    for digit in range(most_bytes):
+        byte = content[offset + digit] if offset + digit < len(content) else 0
         number |= (byte & 127) << 7 * digit
         if byte < 128:
             break
-    return number, place + digit + 1
+    return number, offset + digit + 1

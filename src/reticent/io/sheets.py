@@ -104,7 +104,7 @@ class Workbook(RowSource):
             **({"skip_rows": above} if layout.above and self.skip_rows is None else {}),
             **({} if layout.header or self.header is not None else {"header": False}),
         }
-        return _Sheet(pl.DataFrame([_plain(column) for column in frame]), assumed, settings)
+        return _Sheet(pl.DataFrame([_natural_type(column) for column in frame]), assumed, settings)
 
     def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int]:
         """Where the table begins, by the first rows as text, and the number of rows above it."""
@@ -114,8 +114,8 @@ class Workbook(RowSource):
             if number >= (self.skip_rows or 0) and any(row)
         ]
         if not numbered:
-            said = f" below the {self.skip_rows} rows that are skipped" if self.skip_rows else ""
-            raise DataError(f"{self.path}: sheet {sheet!r} is empty{said}.")
+            below_skipped = f" below the {self.skip_rows} rows that are skipped" if self.skip_rows else ""
+            raise DataError(f"{self.path}: sheet {sheet!r} is empty{below_skipped}.")
         where = f"{self.path}, sheet {sheet!r}"
         layout = find_layout([row for _, row in numbered], self.header, self.skip_rows, where, "row")
         above, names = numbered[layout.above]
@@ -124,6 +124,7 @@ class Workbook(RowSource):
         return layout, above
 
     def _chosen(self, opened: Any) -> str:
+        """Return the name of the sheet to read: the requested one, or the only one with content."""
         names = list(opened.sheet_names)
         listed = ", ".join(map(repr, names))
         if self.sheet is not None:
@@ -166,17 +167,18 @@ class Workbook(RowSource):
             )
 
     def _unreadable(self, error: Exception) -> DataError:
+        """Return the error for a file that the reader of spreadsheets refuses: empty, protected, an old format, or incomplete."""
         if not self._head:
             return DataError(f"{self.path} is empty.")
         if self._head == _COMPOUND and self.path.suffix.lower() != ".xls":
             return DataError(
                 f"{self.path} is protected by a password, or it is an old Excel file under a new name. Save it as .xlsx without a password."
             )
-        said = str(error).strip().splitlines()[0].rstrip(".")
-        if "assword" in said or "ncrypt" in said:
+        message = str(error).strip().splitlines()[0].rstrip(".")
+        if "assword" in message or "ncrypt" in message:
             return DataError(f"{self.path} is protected by a password. Save a copy without one.")
         return DataError(
-            f"{self.path} cannot be read as a spreadsheet: {said}. Is the file complete, and is its suffix right?"
+            f"{self.path} cannot be read as a spreadsheet: {message}. Is the file complete, and is its suffix right?"
         )
 
 
@@ -191,23 +193,23 @@ class _Sheet:
 
 def _rows_above_notes(frame: pl.DataFrame) -> tuple[int, list[str]]:
     """The number of rows before trailing empty rows and notes, and a sentence about these. A note is a single cell below an empty row."""
-    last = frame.tail(_SAMPLE)
-    filled = last.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if last.width else []
-    few = 1 if frame.width > 2 else 0
-    first = next((place for place in range(len(filled), 0, -1) if filled[place - 1] > few), 0)
-    below = filled[first:]
-    start = next((place for place, count in enumerate(below) if not count), len(below))
-    end, notes, empty = first + start, sum(below[start:]), below[start:].count(0)
-    if start == len(below) or not end:
+    sample = frame.tail(_SAMPLE)
+    filled = sample.select(pl.sum_horizontal(pl.all().is_not_null())).to_series().to_list() if sample.width else []
+    cells_of_note = 1 if frame.width > 2 else 0
+    first_below = next((index for index in range(len(filled), 0, -1) if filled[index - 1] > cells_of_note), 0)
+    below = filled[first_below:]
+    first_empty = next((index for index, count in enumerate(below) if not count), len(below))
+    end, notes, empty = first_below + first_empty, sum(below[first_empty:]), below[first_empty:].count(0)
+    if first_empty == len(below) or not end:
         return frame.height, []
     if not notes:
         return frame.height - (len(filled) - end), [
             f"{empty} empty {'row' if empty == 1 else 'rows'} at the end {'was' if empty == 1 else 'were'} not read."
         ]
-    shown = next(str(cell) for cell in last.row(end + below[start:].index(1)) if cell is not None)[:40]
-    what = "row is a note" if notes == 1 else f"{notes} rows are notes"
+    first_note = next(str(cell) for cell in sample.row(end + below[first_empty:].index(1)) if cell is not None)[:40]
+    count_of_notes = "row is a note" if notes == 1 else f"{notes} rows are notes"
     return frame.height - (len(filled) - end), [
-        f"the last {what} below the table and {'was' if notes == 1 else 'were'} not read ({shown!r})."
+        f"the last {count_of_notes} below the table and {'was' if notes == 1 else 'were'} not read ({first_note!r})."
     ]
 
 
@@ -220,9 +222,9 @@ def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
         return None
     ids = re.findall(r"<(?:\w+:)?sheet\s[^>]*?r:id=\"([^\"]+)\"", book)
     targets = {
-        match[1]: place[1]
-        for each in re.findall(r"<Relationship\s[^>]*>", relations)
-        if (match := re.search(r'Id="([^"]+)"', each)) and (place := re.search(r'Target="([^"]+)"', each))
+        match[1]: target_match[1]
+        for element in re.findall(r"<Relationship\s[^>]*>", relations)
+        if (match := re.search(r'Id="([^"]+)"', element)) and (target_match := re.search(r'Target="([^"]+)"', element))
     }
     if number >= len(ids) or ids[number] not in targets:
         return None
@@ -231,7 +233,7 @@ def _part_of_sheet(packed: zipfile.ZipFile, number: int) -> str | None:
     return part if part in packed.namelist() else None
 
 
-def _plain(column: pl.Series) -> pl.Series:
+def _natural_type(column: pl.Series) -> pl.Series:
     """Integral floats as integers, timestamps at midnight as days."""
     name = column.name
     if name.startswith(_UNNAMED):
@@ -240,8 +242,8 @@ def _plain(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Null:
         return column.cast(pl.String)
     if column.dtype.is_float():
-        whole = bool((values % 1 == 0).all()) and bool((values.abs() <= _WHOLE).all())
-        return column.cast(pl.Int64) if whole and len(values) else column
+        is_integral = bool((values % 1 == 0).all()) and bool((values.abs() <= _WHOLE).all())
+        return column.cast(pl.Int64) if is_integral and len(values) else column
     if isinstance(column.dtype, pl.Datetime):
         midnight = bool((values.dt.time() == datetime.time()).all())
         return column.cast(pl.Date) if midnight else column.cast(pl.Datetime("us"))
@@ -258,6 +260,7 @@ class XlsxTable(LossyTable):
         needed("xlsxwriter", "formats", "Writing Excel files")
 
     def check_size(self, frame: pl.DataFrame) -> None:
+        """Raise if the frame exceeds the rows, columns or text length of a sheet."""
         if frame.height > _MOST_ROWS or frame.width > _MOST_COLUMNS:
             raise DataError(
                 f"A sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, and the table has {frame.height:,} and {frame.width:,}. Choose csv "
@@ -281,6 +284,7 @@ class XlsxTable(LossyTable):
         return not column.dtype.is_temporal() or bool((values.cast(pl.Date) >= _FIRST_DAY).all())
 
     def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
+        """Return the frame as an .xlsx file; the bytes depend on nothing but the values."""
         package = needed("xlsxwriter", "formats", "Writing Excel files")
         memory = io.BytesIO()
         book = package.Workbook(memory, {"in_memory": True})
@@ -289,17 +293,18 @@ class XlsxTable(LossyTable):
         sheet = book.add_worksheet("table", worksheet_class=_exact_sheet(package))
         sheet.freeze_panes(1, 0)
         day, moment = (book.add_format({"num_format": form}) for form in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000"))
-        for place, series in enumerate(frame):
-            sheet.write_string(0, place, series.name)
+        for column_number, series in enumerate(frame):
+            sheet.write_string(0, column_number, series.name)
             column = as_plain_text(series) if series.name in as_text else series
             write, style = _cell_writer(sheet, column.dtype, day, moment)
             for row, value in enumerate(column, start=1):
                 if value is not None:
-                    write(row, place, value, *style)
+                    write(row, column_number, value, *style)
         book.close()
         return memory.getvalue()
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
+        """Return the table of an .xlsx file in the types of a schema. Raises if its columns differ."""
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         logging.getLogger("fastexcel").setLevel(logging.ERROR)
         check_workbook(content, file)
@@ -319,27 +324,33 @@ class XlsxTable(LossyTable):
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
         """What is not the table: the table is written again, and every zip member must be equal, with nothing between or after members."""
-        held = content if isinstance(content, bytes) else content.read_bytes()
+        file_bytes = content if isinstance(content, bytes) else content.read_bytes()
         package = needed("fastexcel", "formats", "Reading spreadsheets")
         names = (
-            package.read_excel(held).load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None).to_polars()
+            package.read_excel(file_bytes)
+            .load_sheet(0, header_row=None, skip_rows=1, schema_sample_rows=None)
+            .to_polars()
         )
         written = self.again(rows, names)
-        if written == held:
+        if written == file_bytes:
             return None
-        mine, theirs = _parts(written), _parts(held)
-        other = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
-        if other:
-            return f"a part {other[0]!r} that differs from what the table is written as (sheets, comments, properties, or another version of XlsxWriter)"
-        return "bytes outside its parts" if len(held) != len(written) else None
+        written_parts, file_parts = _parts(written), _parts(file_bytes)
+        differing = [
+            name for name in sorted({*written_parts, *file_parts}) if written_parts.get(name) != file_parts.get(name)
+        ]
+        if differing:
+            return f"a part {differing[0]!r} that differs from what the table is written as (sheets, comments, properties, or another version of XlsxWriter)"
+        return "bytes outside its parts" if len(file_bytes) != len(written) else None
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
+    """Return the content of every member of a zip file by its name."""
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         return {part.filename: packed.read(part) for part in packed.infolist()}
 
 
 def _cell_writer(sheet: Any, dtype: pl.DataType, day: Any, moment: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return the method that writes cells of a type, and further arguments for it: the format ``day`` or ``moment`` for dates."""
     if dtype == pl.Boolean:
         return sheet.write_boolean, ()
     if dtype.is_numeric():

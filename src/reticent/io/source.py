@@ -100,7 +100,7 @@ class Source:
         """A source with those of the ``options`` that apply to its kind: a policy's options for its own file may not apply to another."""
         plain = cls(location, engine=options.get("engine"), spark=options.get("spark"))
         allowed = plain._allowed
-        return replace(plain, **{name: said for name, said in options.items() if allowed.get(name, True)})
+        return replace(plain, **{name: option for name, option in options.items() if allowed.get(name, True)})
 
     @property
     def reading_options(self) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class Source:
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The requested columns (all if none are named)."""
         frame = self._rows.read(columns)
-        return frame if isinstance(self._rows, CsvFile) else self._said_of(frame, columns)
+        return frame if isinstance(self._rows, CsvFile) else self._with_declarations(frame, columns)
 
     def open(self, columns: Sequence[str] | None = None, engine: EngineName | None = None) -> pl.DataFrame | Rows:
         """The requested columns in memory or, on request or if they do not fit, as a stream; sources with their own engine are opened in place."""
@@ -161,8 +161,8 @@ class Source:
             return rows
         if engine == "local" or not isinstance(self.location, str | Path):
             return self.read(columns)
-        wanted = list(dict.fromkeys(columns)) if columns is not None else self.columns()
-        return self.stream(wanted) if engine == "streaming" or not self._rows.fits(len(wanted)) else self.read(columns)
+        names = list(dict.fromkeys(columns)) if columns is not None else self.columns()
+        return self.stream(names) if engine == "streaming" or not self._rows.fits(len(names)) else self.read(columns)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
         """The requested columns in chunks of rows."""
@@ -204,6 +204,7 @@ class Source:
 
     @property
     def _kind(self) -> str:
+        """Return what the location is: a frame, database, text, sheet, statistics or another file."""
         if not isinstance(self.location, str | Path):
             return "frame"
         suffix = _suffix(Path(self.location))
@@ -216,8 +217,8 @@ class Source:
     def _rows(self) -> RowSource:
         """The reader of the rows, by kind of location."""
         if self._distant:
-            said = ("table", "query", "delimiter", "encoding", "null_values", "types", "header")
-            reading = {name: getattr(self, name) for name in said}
+            types = ("table", "query", "delimiter", "encoding", "null_values", "types", "header")
+            reading = {name: getattr(self, name) for name in types}
             return cast(RowSource, opener(str(self.engine)).source(self.location, self.spark, reading))
         if not isinstance(self.location, str | Path):
             return _LazyRows(self.location.lazy, self.name)
@@ -251,6 +252,7 @@ class Source:
         )
 
     def _served(self, address: str) -> RowSource:
+        """Return the source of rows for the address of a database."""
         if address.startswith(_POSTGRES):
             return PostgresSource(self._selection(address))
         from reticent.io.databases import DatabaseSource
@@ -264,23 +266,24 @@ class Source:
     def _selection(self, address: str) -> Selection:
         return Selection(address, self.table, self.query, self.name)
 
-    def _said_of(self, found: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
+    def _with_declarations(self, rows: pl.DataFrame, columns: Sequence[str] | None) -> pl.DataFrame:
         """The rows with the declared missing-value spellings and types applied."""
         if self.types:
-            chosen_columns(list(self.types), found.columns if columns is None else self.columns(), self.name)
-        return cast_declared(self._without_nulls(found), self.types)
+            chosen_columns(list(self.types), rows.columns if columns is None else self.columns(), self.name)
+        return cast_declared(self._without_nulls(rows), self.types)
 
     def _without_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
         if not self.null_values:
             return rows
         # Column by column: polars takes some names for patterns.
         spelled = list(self.null_values)
-        return pl.DataFrame([_without(each, spelled) if each.dtype == pl.String else each for each in rows])
+        return pl.DataFrame([_without(column, spelled) if column.dtype == pl.String else column for column in rows])
 
 
 def _without(texts: pl.Series, spelled: list[str]) -> pl.Series:
-    plain = texts.alias("text")
-    return plain.set(plain.is_in(spelled), None).alias(texts.name)
+    """Return texts with null for those that are ``spelled`` as missing."""
+    fixed_name = texts.alias("text")
+    return fixed_name.set(fixed_name.is_in(spelled), None).alias(texts.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,8 +344,8 @@ def read_frame(
     ``types`` overrides the inferred type of a column: text, integer, number, date (or ``date:%d/%m/%Y``),
     timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``. The other options are those of :class:`Source`.
     """
-    said = null_values, types or {}, sheet, labels, header, skip_rows
-    return Source(source, table, query, delimiter, encoding, *said).read(columns)
+    declarations = null_values, types or {}, sheet, labels, header, skip_rows
+    return Source(source, table, query, delimiter, encoding, *declarations).read(columns)
 
 
 def people_of(population: Any) -> pl.DataFrame:
@@ -355,6 +358,7 @@ def people_of(population: Any) -> pl.DataFrame:
 
 
 def _existing(location: str | Path) -> Path:
+    """Return the path of a file of rows. Raises if it does not exist, is not an ordinary file, or has a suffix of another kind."""
     path = Path(location)
     if path.is_dir():
         raise DataError(f"{path} is a folder, not a file of rows.")

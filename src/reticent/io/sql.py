@@ -65,8 +65,8 @@ class Selection:
 
     def may_hold(self, rows: int, columns: int) -> bool:
         """True if that many rows of a database file may be loaded into memory."""
-        needed = cell_memory(rows, columns)
-        return needed <= budget() if self.query is not None else may_be_held(needed, self.packed)
+        memory = cell_memory(rows, columns)
+        return memory <= budget() if self.query is not None else may_be_held(memory, self.packed)
 
     def check_size(self, values: int, text: int) -> None:
         """Raise for a table with more values, or more text, than its database file may expand to."""
@@ -100,16 +100,16 @@ class PostgresSource(RowSource):
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
         with _connect(self.selection) as connection:
             statement = _postgres_statement(connection, self.selection)
-            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
-            return fetch_postgres(connection, _projected(statement, wanted), wanted)
+            names = self.selection.check(columns, _postgres_columns(connection, statement))
+            return fetch_postgres(connection, _projected(statement, names), names)
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
         """Stream the rows; one snapshot transaction returns the same rows in every pass, regardless of concurrent writes."""
         with contextlib.ExitStack() as opened:
             connection = opened.enter_context(_connect(self.selection, snapshot=True))
             statement = _postgres_statement(connection, self.selection)
-            wanted = self.selection.check(columns, _postgres_columns(connection, statement))
-            codes = _postgres_types(connection, _projected(statement, wanted))
+            names = self.selection.check(columns, _postgres_columns(connection, statement))
+            codes = _postgres_types(connection, _projected(statement, names))
             snapshot = opened.pop_all()
 
         def make(chosen: Sequence[str]) -> Chunks:
@@ -161,6 +161,7 @@ def _told() -> Iterator[None]:
 
 
 def _postgres_statement(connection: psycopg.Connection[Any], selection: Selection) -> sql.Composed:
+    """Return what is selected from, as SQL: the query in parentheses, or the quoted table. Raises for a table that does not exist."""
     from psycopg import sql
 
     if selection.query is not None:
@@ -170,10 +171,10 @@ def _postgres_statement(connection: psycopg.Connection[Any], selection: Selectio
         "select table_schema, table_name from information_schema.tables "
         "where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2"
     ).fetchall()
-    known = [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
-    name = selection.the_table(known)
-    if name not in known and name.removeprefix("public.") not in known:
-        raise DataError(f"The database has no table {name!r}.{did_you_mean(name, known)}")
+    tables = [name if schema == "public" else f"{schema}.{name}" for schema, name in rows]
+    name = selection.the_table(tables)
+    if name not in tables and name.removeprefix("public.") not in tables:
+        raise DataError(f"The database has no table {name!r}.{did_you_mean(name, tables)}")
     return sql.SQL("{}").format(sql.Identifier(*name.split(".", 1)))
 
 
@@ -184,29 +185,29 @@ def _postgres_columns(connection: psycopg.Connection[Any], statement: sql.Compos
     return [column.name for column in cursor.description or ()]
 
 
-def _projected(statement: sql.Composed, wanted: Sequence[str]) -> sql.Composed:
+def _projected(statement: sql.Composed, names: Sequence[str]) -> sql.Composed:
     from psycopg import sql
 
-    listed = sql.SQL(", ").join(sql.Identifier(name) for name in wanted)
+    listed = sql.SQL(", ").join(sql.Identifier(name) for name in names)
     return sql.SQL("select {} from {}").format(listed, statement)
 
 
 def _fetch(
-    connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]
+    connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]
 ) -> tuple[list[pl.DataFrame], list[str]]:
     """The rows in batches, and the columns of fixed-point numbers, which are transferred as text."""
     codes = _postgres_types(connection, statement)
-    frames = [pl.DataFrame(schema=_postgres_schema(codes)), *_batches(connection, statement, wanted)]
+    frames = [pl.DataFrame(schema=_postgres_schema(codes)), *_batches(connection, statement, names)]
     return frames, [name for name, code in codes.items() if code == _NUMERIC]
 
 
-def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, wanted: Sequence[str]) -> Chunks:
+def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, names: Sequence[str]) -> Chunks:
     """The rows, fetched by a server-side cursor."""
     with connection.cursor(name="reticent") as cursor:
         cursor.execute(statement)
         schema = _postgres_schema({column.name: column.type_code for column in cursor.description or ()})
         while rows := cursor.fetchmany(_BATCH):
-            columns = zip(wanted, zip(*rows, strict=True), strict=True)
+            columns = zip(names, zip(*rows, strict=True), strict=True)
             yield pl.DataFrame([_column(name, values, schema[name]) for name, values in columns])
 
 
@@ -275,9 +276,9 @@ def _number_type(texts: Iterable[pl.Series]) -> pl.DataType:
     """The type that keeps every digit of integers, or a float if some are fractional."""
     integers, fractions = True, False
     for text in texts:
-        whole = text.str.replace(r"\.0+$", "")
-        integers &= whole.cast(pl.Int64, strict=False).null_count() == text.null_count()
-        fractions |= bool(whole.str.contains(r"[^\d-]").drop_nulls().any())
+        integral_text = text.str.replace(r"\.0+$", "")
+        integers &= integral_text.cast(pl.Int64, strict=False).null_count() == text.null_count()
+        fractions |= bool(integral_text.str.contains(r"[^\d-]").drop_nulls().any())
     return pl.Int64() if integers else pl.Float64() if fractions else pl.String()
 
 
@@ -287,7 +288,7 @@ def _as_number(text: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int = 0) -> pl.DataFrame:
     """The frame with some columns converted to their declared types."""
-    casts = {name: declared_kind(name, given) for name, given in types.items() if name in frame.columns}
+    casts = {name: declared_kind(name, declaration) for name, declaration in types.items() if name in frame.columns}
     return frame.with_columns(_as_kind(frame, name, kind, first_row) for name, kind in casts.items())
 
 
@@ -306,13 +307,14 @@ def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
 
 
 def _as_kind(frame: pl.DataFrame, name: str, kind: TextKind, first_row: int) -> pl.Series:
-    held = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
-    text = held.cast(pl.String)
-    if held.dtype.is_float():
+    """Return a column converted to a kind. Raises for the first value that cannot be; rows are numbered from ``first_row``."""
+    values = frame[name].fill_nan(None) if frame[name].dtype.is_float() else frame[name]
+    text = values.cast(pl.String)
+    if values.dtype.is_float():
         # Codes stored as 1.0 are written 1.
-        whole = (held == held.floor()) & (held.abs() < 2.0**53)
-        codes = held.cast(pl.Int64, strict=False).cast(pl.String)
-        text = pl.select(pl.when(whole).then(codes).otherwise(text)).to_series().alias(name)
+        is_integral = (values == values.floor()) & (values.abs() < 2.0**53)
+        codes = values.cast(pl.Int64, strict=False).cast(pl.String)
+        text = pl.select(pl.when(is_integral).then(codes).otherwise(text)).to_series().alias(name)
     if kind == TEXT:
         return text
     # Under a fixed name: polars takes some names for patterns.

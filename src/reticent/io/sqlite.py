@@ -54,13 +54,14 @@ class SqliteSource(RowSource):
             return pl.concat([pl.DataFrame(schema=kinds), *self._batches(connection, relation, kinds)])
 
     def stream(self, columns: Sequence[str]) -> StreamRows:
+        """Return the requested columns as a stream; their types are determined in a first pass."""
         with _opened(self.selection) as connection:
             _, kinds = self._measured(connection, columns)
 
-        def make(wanted: Sequence[str]) -> Chunks:
+        def make(chosen_columns: Sequence[str]) -> Chunks:
             with _opened(self.selection) as connection:
                 relation = _relation(connection, self.selection)
-                yield from self._batches(connection, relation, {name: kinds[name] for name in wanted})
+                yield from self._batches(connection, relation, {name: kinds[name] for name in chosen_columns})
 
         return StreamRows(pl.Schema(kinds), make)
 
@@ -114,6 +115,7 @@ class SqliteSource(RowSource):
         return relation, types
 
     def _check_stored(self, connection: sqlite3.Connection, names: Sequence[str]) -> None:
+        """Raise if a requested column is computed: a file must not run expressions."""
         if self.selection.query is None:
             table = self.selection.the_table(_tables(connection, stored=True))
             computed = {
@@ -136,10 +138,10 @@ def _opened(selection: Selection) -> Iterator[sqlite3.Connection]:
     """The file, read-only. Corrupt pages may claim an endless value or table: values have a maximum size, and reading has
     a step limit by file size.
     """
-    place = f"file:{quote(str(Path(selection.source).resolve()))}?mode=ro"
+    address = f"file:{quote(str(Path(selection.source).resolve()))}?mode=ro"
     steps = iter(range((_STEPS + _STEPS_A_BYTE * selection.packed) // _STEPS_AT_ONCE))
     try:
-        with closing(sqlite3.connect(place, uri=True, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most_expanded(selection.packed), _LONGEST))
             if selection.query is None:
                 connection.set_progress_handler(lambda: next(steps, None) is None, _STEPS_AT_ONCE)
@@ -153,14 +155,15 @@ def _opened(selection: Selection) -> Iterator[sqlite3.Connection]:
 
 
 def _relation(connection: sqlite3.Connection, selection: Selection) -> str:
+    """Return what is selected from: the query in parentheses, or the quoted table. Raises for a view, and for a table that does not exist."""
     if selection.query is not None:
         return f"({selection.query.rstrip().rstrip(';')})"
-    known, computed = _tables(connection, stored=True), _tables(connection, stored=False)
-    name = selection.the_table(known or computed)
+    tables, computed = _tables(connection, stored=True), _tables(connection, stored=False)
+    name = selection.the_table(tables or computed)
     if name in computed:
         raise selection.is_program(name, "a view")
-    if name not in known:
-        raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, known)}")
+    if name not in tables:
+        raise DataError(f"{selection.name} has no table {name!r}.{did_you_mean(name, tables)}")
     return quoted(name)
 
 
@@ -175,25 +178,26 @@ def _tables(connection: sqlite3.Connection, *, stored: bool) -> list[str]:
 
 
 def _names(connection: sqlite3.Connection, relation: str) -> list[str]:
-    return [each[0] for each in connection.execute(f"SELECT * FROM {relation} LIMIT 0").description]
+    return [column[0] for column in connection.execute(f"SELECT * FROM {relation} LIMIT 0").description]
 
 
 def _kind(
-    connection: sqlite3.Connection, relation: str, name: str, found: frozenset[str], selection: Selection
+    connection: sqlite3.Connection, relation: str, name: str, storage_types: frozenset[str], selection: Selection
 ) -> pl.DataType:
+    """Return the polars type of a column whose values have these SQLite types. Raises for a mixture without an exact common type."""
     column = quoted(name)
-    if found not in _KINDS:
+    if storage_types not in _KINDS:
         raise DataError(
-            f"{selection.name}: column {name!r} mixes values of the types {', '.join(sorted(found))}, or holds blobs. Select it with one type (CAST) in a query.",
+            f"{selection.name}: column {name!r} mixes values of the types {', '.join(sorted(storage_types))}, or holds blobs. Select it with one type (CAST) in a query.",
             column=name,
         )
-    if found == {"integer", "real"}:
-        (odd,) = connection.execute(
+    if storage_types == {"integer", "real"}:
+        (inexact,) = connection.execute(
             f"SELECT count(*) FROM {relation} WHERE typeof({column}) = 'integer' AND abs({column}) > 9007199254740992"
         ).fetchone()
-        if odd:
+        if inexact:
             raise DataError(
-                f"{selection.name}: column {name!r} mixes fractions with {odd} whole numbers beyond 2^53, which have no exact common type. Cast it in a query.",
+                f"{selection.name}: column {name!r} mixes fractions with {inexact} whole numbers beyond 2^53, which have no exact common type. Cast it in a query.",
                 column=name,
             )
-    return _KINDS[found]
+    return _KINDS[storage_types]

@@ -65,26 +65,28 @@ class StatisticsFile(RowSource):
         return list(self._parsed(metadataonly=True)[1].column_names)
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        return self._loaded(columns)[0]
+        return self._decoded_columns(columns)[0]
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
-        return self._loaded(columns)[1]
+        return self._decoded_columns(columns)[1]
 
     def fits(self, columns: int) -> bool:
         rows = self._parsed(metadataonly=True)[1].number_rows
         return rows is None or fits(rows, columns)
 
-    def _loaded(self, columns: Sequence[str] | None) -> tuple[pl.DataFrame, TableCodebook]:
+    def _decoded_columns(self, columns: Sequence[str] | None) -> tuple[pl.DataFrame, TableCodebook]:
+        """Return the requested columns with values and labels decoded, and the codebook; cached."""
         key = None if columns is None else tuple(dict.fromkeys(columns))
         if key not in self._found:
-            wanted = chosen_columns(key, self.columns(), str(self.path))
+            names = chosen_columns(key, self.columns(), str(self.path))
             declared, packed = self._parsed(metadataonly=True)[1], self.path.stat().st_size
-            reader = partial(self._parsed, usecols=wanted, user_missing=True)
+            reader = partial(self._parsed, usecols=names, user_missing=True)
             frame, metadata = _read_within(reader, declared, packed, str(self.path))
-            self._found[key] = _decoded(frame.select(wanted), metadata, self.labels)
+            self._found[key] = _decoded(frame.select(names), metadata, self.labels)
         return self._found[key]
 
     def _parsed(self, **options: Any) -> tuple[pl.DataFrame, Any]:
+        """Return a frame and the metadata as pyreadstat reads them, with its ``options``."""
         suffix = self.path.suffix.lower()
         package = needed("pyreadstat", "formats", f"Reading {_PROGRAMS[suffix]} files")
         if self.encoding is not None:
@@ -94,7 +96,9 @@ class StatisticsFile(RowSource):
             options["catalog_file"] = str(catalog)
         if suffix in (".por", ".xpt"):
             options.pop("user_missing", None)
-        with _told(package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file complete?"):
+        with _named_errors(
+            package, f"{self.path} cannot be read as a file of {_PROGRAMS[suffix]}", "Is the file complete?"
+        ):
             frame, metadata = getattr(package, _READERS[suffix])(str(self.path), output_format="polars", **options)
         return frame, metadata
 
@@ -118,38 +122,38 @@ def _read_within(
     return frame, metadata
 
 
-def _too_large(what: str, columns: int, packed: int, file: str) -> DataError:
+def _too_large(claim: str, columns: int, packed: int, file: str) -> DataError:
     return DataError(
-        f"{file} {what} of {columns:,} columns in {packed:,} bytes; at most {most_expanded(packed):,} bytes are unpacked. It was not read. {WAY_OUT}."
+        f"{file} {claim} of {columns:,} columns in {packed:,} bytes; at most {most_expanded(packed):,} bytes are unpacked. It was not read. {WAY_OUT}."
     )
 
 
 def _catalog(path: Path) -> Path | None:
     """The file with the value labels of a SAS data set, which are stored separately: under its own name, or SAS's default one."""
-    beside = (path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat"))
-    return next((each for each in beside if each.is_file()), None)
+    candidates = (path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat"))
+    return next((path for path in candidates if path.is_file()), None)
 
 
-def _decoded(frame: pl.DataFrame, told: Any, labels: Labels) -> tuple[pl.DataFrame, TableCodebook]:
+def _decoded(frame: pl.DataFrame, metadata: Any, labels: Labels) -> tuple[pl.DataFrame, TableCodebook]:
     """Columns of values, with missing-value codes replaced by null, and the file's metadata."""
     columns: list[pl.Series] = []
-    used: dict[str, Mapping[Code, str]] = {}
+    labels_by_column: dict[str, Mapping[Code, str]] = {}
     missing: dict[str, dict[str, int]] = {}
     for series in frame:
         name = series.name
-        given: Mapping[Code, str] = told.variable_value_labels.get(name, {})
-        column, left_out = _without_missing(series, told.missing_ranges.get(name, ()))
-        column = _plain(column)
-        if left_out:
-            missing[name] = {_named(code, given): count for code, count in left_out.items()}
-        kept = _labels_of(column.dtype, given)
-        if kept:
-            used[name] = kept
-            if labels == "text" and set(column.drop_nulls().unique()) <= set(kept):
-                column = column.replace_strict(kept, return_dtype=pl.String)
+        value_labels: Mapping[Code, str] = metadata.variable_value_labels.get(name, {})
+        column, missing_counts = _without_missing(series, metadata.missing_ranges.get(name, ()))
+        column = _natural_type(column)
+        if missing_counts:
+            missing[name] = {_named(code, value_labels): count for code, count in missing_counts.items()}
+        column_labels = _labels_of(column.dtype, value_labels)
+        if column_labels:
+            labels_by_column[name] = column_labels
+            if labels == "text" and set(column.drop_nulls().unique()) <= set(column_labels):
+                column = column.replace_strict(column_labels, return_dtype=pl.String)
         columns.append(column)
-    titles = {name: title for name, title in told.column_names_to_labels.items() if title and name in frame.columns}
-    return pl.DataFrame(columns), TableCodebook(titles, used, missing)
+    titles = {name: title for name, title in metadata.column_names_to_labels.items() if title and name in frame.columns}
+    return pl.DataFrame(columns), TableCodebook(titles, labels_by_column, missing)
 
 
 def _without_missing(series: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> tuple[pl.Series, dict[Code, int]]:
@@ -162,14 +166,16 @@ def _without_missing(series: pl.Series, ranges: Sequence[Mapping[str, Any]]) -> 
         return numbers, {f".{letter}": letters.count(letter) for letter in sorted(set(letters))}
     if not ranges:
         return series, {}
-    held = pl.any_horizontal(pl.col(series.name).is_between(pl.lit(each["lo"]), pl.lit(each["hi"])) for each in ranges)
-    coded = series.to_frame().with_columns(held.fill_null(False).alias("is missing"))
+    is_missing = pl.any_horizontal(
+        pl.col(series.name).is_between(pl.lit(bounds["lo"]), pl.lit(bounds["hi"])) for bounds in ranges
+    )
+    coded = series.to_frame().with_columns(is_missing.fill_null(False).alias("is missing"))
     counted = coded.filter(pl.col("is missing"))[series.name].value_counts().sort(series.name)
-    kept = coded.select(pl.when(~pl.col("is missing")).then(pl.col(series.name)).alias(series.name))
-    return kept.to_series(), dict(counted.iter_rows())
+    present = coded.select(pl.when(~pl.col("is missing")).then(pl.col(series.name)).alias(series.name))
+    return present.to_series(), dict(counted.iter_rows())
 
 
-def _plain(column: pl.Series) -> pl.Series:
+def _natural_type(column: pl.Series) -> pl.Series:
     """A column in the type of its values: integral floats are integers, empty texts are null (these programs have no other way)."""
     if column.dtype == pl.Null:
         return column.cast(pl.String)
@@ -177,19 +183,21 @@ def _plain(column: pl.Series) -> pl.Series:
         return column.set(column == "", None)
     if column.dtype.is_float():
         values = column.drop_nulls()
-        whole = bool(values.is_finite().all()) and bool((values % 1 == 0).all()) and bool((values.abs() < _WHOLE).all())
-        return column.cast(pl.Int64) if whole else column
+        is_integral = (
+            bool(values.is_finite().all()) and bool((values % 1 == 0).all()) and bool((values.abs() < _WHOLE).all())
+        )
+        return column.cast(pl.Int64) if is_integral else column
     return column.cast(pl.Int64) if column.dtype.is_integer() else column
 
 
-def _labels_of(dtype: pl.DataType, given: Mapping[Code, str]) -> dict[Code, str]:
+def _labels_of(dtype: pl.DataType, value_labels: Mapping[Code, str]) -> dict[Code, str]:
     """The labels of a column's own codes, made unique: codes that share a label include their code in it."""
     is_text = dtype == pl.String
-    own = {code: label for code, label in given.items() if isinstance(code, str) == is_text}
-    texts = list(own.values())
+    labels_of_type = {code: label for code, label in value_labels.items() if isinstance(code, str) == is_text}
+    texts = list(labels_of_type.values())
     return {
         _code(code, dtype): f"{label} ({_written(code)})" if texts.count(label) > 1 else label
-        for code, label in sorted(own.items())
+        for code, label in sorted(labels_of_type.items())
     }
 
 
@@ -207,14 +215,14 @@ def _named(code: Code, labels: Mapping[Code, str]) -> str:
 
 
 @contextmanager
-def _told(package: Any, what: str, hint: str) -> Iterator[None]:
+def _named_errors(package: Any, failure: str, hint: str) -> Iterator[None]:
     """Convert an error of pyreadstat to one that names the file."""
     try:
         yield
     except (package.ReadstatError, package.PyreadstatError, OverflowError, UnicodeDecodeError, ValueError) as error:
-        raise DataError(f"{what}: {first_line(error).rstrip('.')}. {hint}") from None
+        raise DataError(f"{failure}: {first_line(error).rstrip('.')}. {hint}") from None
     except TypeError:
-        raise DataError(f"{what}: a column has no name that can be read. {hint}") from None
+        raise DataError(f"{failure}: a column has no name that can be read. {hint}") from None
 
 
 def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataFrame, Any]:
@@ -246,6 +254,7 @@ class _StatisticsTable(LossyTable):
         return not column.dtype.is_float() or bool((column.drop_nulls().fill_nan(inf).abs() < self.largest).all())
 
     def encoded(self, frame: pl.DataFrame, as_text: Sequence[str]) -> bytes:
+        """Return the frame as a file of this program, with labels and titles of the codebook."""
         package = needed("pyreadstat", "formats", f"Writing {self.program} files")
         names = self._names(frame.columns)
         columns, labels, titles = [], {}, {}
@@ -256,12 +265,12 @@ class _StatisticsTable(LossyTable):
                 labels[name] = used
             title = self.codebook.titles.get(series.name, series.name if name != series.name else "")
             titles[name] = title[: self.longest_title] or None
-        known = {"variable_value_labels": labels} if self.longest_label else {}
+        label_options = {"variable_value_labels": labels} if self.longest_label else {}
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / f"table.{self.name}"
-            with _told(package, f"The table cannot be written as {self.name}", "Choose csv or parquet."):
+            with _named_errors(package, f"The table cannot be written as {self.name}", "Choose csv or parquet."):
                 getattr(package, self.writer)(
-                    pl.DataFrame(columns), str(target), column_labels=titles, **known, **self.options
+                    pl.DataFrame(columns), str(target), column_labels=titles, **label_options, **self.options
                 )
             return self.settled(target.read_bytes())
 
@@ -270,7 +279,8 @@ class _StatisticsTable(LossyTable):
         return content
 
     def read(self, content: bytes, schema: pl.Schema, file: str) -> pl.DataFrame:
-        frame, metadata = self._held(content, file)
+        """Return the table of a file in the types of a schema. Raises if its columns differ, or if it holds notes."""
+        frame, metadata = self._parsed_content(content, file)
         if metadata.notes or metadata.file_label:
             raise DataError(f"{file} holds notes or a title of the file, which the manifest does not describe.")
         if frame.columns != self._names(list(schema)):
@@ -289,18 +299,18 @@ class _StatisticsTable(LossyTable):
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
         """What is not the table: the table is written again with the file's titles and labels, and must be the same file."""
-        held = content if isinstance(content, bytes) else content.read_bytes()
-        frame, metadata = self._held(held, file)
-        shown = dict(zip(frame.columns, rows.frame().columns, strict=True))
-        titles = {shown[name]: title for name, title in metadata.column_names_to_labels.items() if title}
-        labels = {shown[name]: codes for name, codes in metadata.variable_value_labels.items()}
-        if type(self)(TableCodebook(titles, labels)).again(rows, frame) == held:
+        file_bytes = content if isinstance(content, bytes) else content.read_bytes()
+        frame, metadata = self._parsed_content(file_bytes, file)
+        column_names = dict(zip(frame.columns, rows.frame().columns, strict=True))
+        titles = {column_names[name]: title for name, title in metadata.column_names_to_labels.items() if title}
+        labels = {column_names[name]: codes for name, codes in metadata.variable_value_labels.items()}
+        if type(self)(TableCodebook(titles, labels)).again(rows, frame) == file_bytes:
             return None
         return "something that differs from what the table is written as (further rows, notes, labels that no value has, bytes after the table, or another version of pyreadstat)"
 
-    def _held(self, content: bytes, file: str) -> tuple[pl.DataFrame, Any]:
+    def _parsed_content(self, content: bytes, file: str) -> tuple[pl.DataFrame, Any]:
         package = needed("pyreadstat", "formats", f"Reading {self.program} files")
-        with _told(package, f"{file} cannot be read as a file of {self.program}", "Is the file complete?"):
+        with _named_errors(package, f"{file} cannot be read as a file of {self.program}", "Is the file complete?"):
             reader = partial(_parsed_bytes, f".{self.name}", content)
             return _read_within(reader, reader(metadataonly=True)[1], len(content), file)
 
@@ -309,14 +319,18 @@ class _StatisticsTable(LossyTable):
 
     def _column(self, series: pl.Series) -> tuple[pl.Series, dict[Code, str]]:
         """The column as written, and the labels of its codes."""
-        given = self.codebook.labels.get(series.name, {})
+        codebook_labels = self.codebook.labels.get(series.name, {})
         if series.dtype == pl.Boolean:
             coded = series.cast(pl.Float64)
             return (coded, {0.0: "false", 1.0: "true"}) if self.longest_label else (as_plain_text(series), {})
         if series.dtype.is_integer():
-            kept = {float(code): label for code, label in given.items() if not isinstance(code, str)}
+            labels_by_code = {
+                float(code): label for code, label in codebook_labels.items() if not isinstance(code, str)
+            }
             occurring = set(series.drop_nulls().unique())
-            return series.cast(pl.Float64), {code: kept[code] for code in sorted(kept) if code in occurring}
+            return series.cast(pl.Float64), {
+                code: labels_by_code[code] for code in sorted(labels_by_code) if code in occurring
+            }
         if series.dtype == pl.Null:
             return series.cast(pl.String), {}
         if series.dtype != pl.String:
@@ -325,16 +339,16 @@ class _StatisticsTable(LossyTable):
         longest = max((len(text.encode()) for text in texts), default=0)
         if not self.longest_label or not 0 < len(texts) <= _MOST_LABELS or longest > self.longest_label:
             return series, {}
-        codes = _codes(texts, given)
+        codes = _codes(texts, codebook_labels)
         labels: dict[Code, str] = {float(code): text for text, code in sorted(codes.items(), key=lambda pair: pair[1])}
         return series.replace_strict(codes, return_dtype=pl.Float64), labels
 
 
-def _codes(texts: Sequence[str], given: Mapping[Code, str]) -> dict[str, float]:
+def _codes(texts: Sequence[str], codebook_labels: Mapping[Code, str]) -> dict[str, float]:
     """A code for each text: that of the codebook, or the next integer."""
-    known = {label: float(code) for code, label in given.items() if not isinstance(code, str)}
-    codes = {text: known[text] for text in texts if text in known}
-    following = int(max([0.0, *known.values()])) + 1
+    code_of_label = {label: float(code) for code, label in codebook_labels.items() if not isinstance(code, str)}
+    codes = {text: code_of_label[text] for text in texts if text in code_of_label}
+    following = int(max([0.0, *code_of_label.values()])) + 1
     for text in texts:
         if text not in codes:
             codes[text] = float(following)

@@ -58,13 +58,13 @@ class TextKind:
 
     def fits(self, text: pl.Expr) -> pl.Expr:
         """True if parsing is lossless: ``007`` can be read as 7, but does not fit an integer."""
-        plain = text.str.strip_chars()
+        stripped = text.str.strip_chars()
         readable = self.read(text).is_not_null()
         if self.name == "date" and "%Y" in (self.format or ""):
             # 05.01.31 is not a day of the year 31.
-            readable = readable & plain.str.contains(r"\d{4}")
+            readable = readable & stripped.str.contains(r"\d{4}")
         shape = _SHAPES.get(self.name) if self.format is None else None
-        return readable & plain.str.contains(shape) if shape is not None else readable
+        return readable & stripped.str.contains(shape) if shape is not None else readable
 
     def __str__(self) -> str:
         return self.name if self.format is None else f"{self.name}:{self.format}"
@@ -75,8 +75,8 @@ def _read_integer(text: pl.Expr, form: str | None) -> pl.Expr:
         return INTEGERS[form].read(text)
     # Integers are often stored as 63.0; declared integers may be written so.
     wide = text.cast(pl.Float64, strict=False)
-    held = pl.when((wide == wide.floor()) & (wide.abs() < 2.0**53)).then(wide).cast(pl.Int64, strict=False)
-    return pl.coalesce(text.cast(pl.Int64, strict=False), held)
+    integral = pl.when((wide == wide.floor()) & (wide.abs() < 2.0**53)).then(wide).cast(pl.Int64, strict=False)
+    return pl.coalesce(text.cast(pl.Int64, strict=False), integral)
 
 
 def _read_number(text: pl.Expr, form: str | None) -> pl.Expr:
@@ -90,16 +90,17 @@ def _read_comma_number(text: pl.Expr, _: str | None) -> pl.Expr:
 
 
 def _read_date(text: pl.Expr, form: str | None) -> pl.Expr:
+    """Return texts as dates by a format; a month is its first day, and two-digit years are in the past."""
     form = form or "%Y-%m-%d"
     if "%d" not in form:
         # A month is its first day.
         return (text.str.replace(r"\.0*$", "") + " 01").str.to_date(f"{form} %d", strict=False)
-    read = text.str.to_date(form, strict=False)
+    dates = text.str.to_date(form, strict=False)
     if "%y" not in form:
-        return read
+        return dates
     # Two-digit years: the latest century in which the day is not in the future.
     today = datetime.datetime.now(tz=datetime.UTC).date()
-    return pl.when(read > today).then(read.dt.offset_by("-100y")).otherwise(read)
+    return pl.when(dates > today).then(dates.dt.offset_by("-100y")).otherwise(dates)
 
 
 def _read_timestamp(text: pl.Expr, form: str | None) -> pl.Expr:

@@ -39,10 +39,10 @@ def known_of(rows: SparkRows) -> SparkProfile:
 
 def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -> DataFrame:
     """A frame of rows with the part of every quasi column at some levels, as ``k0``, ``k1`` and so on."""
-    for place, (hierarchy, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
+    for index, (hierarchy, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
         raw, codes = parts_of(rows, hierarchy, level)
         column = f"c{list(rows.held).index(hierarchy.column)}"
-        frame = _joined(rows, frame, column, raw, codes, f"k{place}")
+        frame = _joined(rows, frame, column, raw, codes, f"k{index}")
     return frame
 
 
@@ -64,13 +64,13 @@ def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
 def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[Column]]]:
     """The rows, and for every quasi column its values at level 0 and its parts at all levels above, as expressions."""
     frame, expressions = rows.source, []
-    for place, hierarchy in enumerate(table.hierarchies):
+    for index, hierarchy in enumerate(table.hierarchies):
         column = f"c{list(rows.held).index(hierarchy.column)}"
         raw, leaves = parts_of(rows, hierarchy, 0)
         parts = np.stack([level.parts.take(leaves) for level in hierarchy.levels], axis=1)
-        frame = _joined(rows, frame, column, raw, pl.Series(parts.tolist(), dtype=pl.List(pl.Int64)), f"l{place}")
+        frame = _joined(rows, frame, column, raw, pl.Series(parts.tolist(), dtype=pl.List(pl.Int64)), f"l{index}")
         expressions.append(
-            [F.col(column), *(F.element_at(f"l{place}", level + 1) for level in range(1, hierarchy.height + 1))]
+            [F.col(column), *(F.element_at(f"l{index}", level + 1) for level in range(1, hierarchy.height + 1))]
         )
     return frame, expressions
 
@@ -87,9 +87,13 @@ def _joined(rows: SparkRows, frame: DataFrame, column: str, raw: pl.Series, code
 
 def shown(rows: SparkRows, frame: DataFrame, points: Sequence[Codes], cells: pl.DataFrame) -> DataFrame:
     """A coded frame with the ``cells`` of every row's point, as ``s0``, ``s1`` and so on; rows of other points are dropped."""
-    keys = [f"k{place}" for place in range(len(points))]
+    keys = [f"k{index}" for index in range(len(points))]
     columns = [pl.Series(key, codes.astype(np.int64)) for key, codes in zip(keys, points, strict=True)]
-    listed = pl.DataFrame([*columns, *(cells[name].alias(f"s{place}") for place, name in enumerate(cells.columns))])
-    looked_up = rows.session.createDataFrame(listed.to_arrow(), spark_types(listed.to_arrow().schema))
-    hinted = F.broadcast(looked_up) if listed.height <= _BROADCAST else looked_up
-    return frame.join(hinted, keys, "inner")
+    cells_of_points = pl.DataFrame(
+        [*columns, *(cells[name].alias(f"s{index}") for index, name in enumerate(cells.columns))]
+    )
+    cell_frame = rows.session.createDataFrame(
+        cells_of_points.to_arrow(), spark_types(cells_of_points.to_arrow().schema)
+    )
+    joinable = F.broadcast(cell_frame) if cells_of_points.height <= _BROADCAST else cell_frame
+    return frame.join(joinable, keys, "inner")

@@ -35,27 +35,28 @@ def write(rows: SparkRows, target: Path, kind: TableFile) -> Written:
     Every attempt of a task writes its own file; those of successful tasks are renamed here, and all others are removed.
     The folder must be shared by the executors and the driver.
     """
-    made = rows.applied()
-    order = [F.col(f"c{place}").asc_nulls_last() for place in range(len(made.held))]
+    applied = rows.applied()
+    order = [F.col(f"c{index}").asc_nulls_last() for index in range(len(applied.held))]
     parts = min(max(1, -(-(rows.most or rows.height) // _ROWS_IN_FILE)), _MOST_FILES)
-    spread = made.source.repartition(1) if parts == 1 else made.source.repartitionByRange(parts, *order)
-    written = spread.sortWithinPartitions(*order).mapInArrow(
-        _writer(made.schema, kind.name, target, made.repeated), _TOLD
+    partitioned = applied.source.repartition(1) if parts == 1 else applied.source.repartitionByRange(parts, *order)
+    written = partitioned.sortWithinPartitions(*order).mapInArrow(
+        _writer(applied.schema, kind.name, target, applied.repeated), _TOLD
     )
     try:
         reports = cast(pl.DataFrame, pl.from_arrow(rows.run("write the files", written.toArrow))).sort("part")
-        _check(reports, target)
-        return _taken_over(reports, target, kind, made.schema)
+        _require_written(reports, target)
+        return _taken_over(reports, target, kind, applied.schema)
     finally:
-        for left in target.parent.glob(f".{target.name}.*"):
-            left.unlink(missing_ok=True)
+        for leftover in target.parent.glob(f".{target.name}.*"):
+            leftover.unlink(missing_ok=True)
 
 
-def _check(told: pl.DataFrame, target: Path) -> None:
-    failed = told.filter(pl.col("errno") != 0)
+def _require_written(reports: pl.DataFrame, target: Path) -> None:
+    """Raise if a task failed to write, or if its file is not in the folder of ``target``."""
+    failed = reports.filter(pl.col("errno") != 0)
     if failed.height:
         raise OSError(failed["errno"][0], failed["error"][0], str(target.parent))
-    for file in told["file"]:
+    for file in reports["file"]:
         if not (target.parent / file).exists():
             raise DataError(
                 f"The executors wrote to {str(target.parent)!r}, but their files are not there: it is not a folder that they share with the driver. Name one that "
@@ -63,14 +64,16 @@ def _check(told: pl.DataFrame, target: Path) -> None:
             )
 
 
-def _taken_over(told: pl.DataFrame, target: Path, kind: TableFile, schema: pl.Schema) -> Written:
+def _taken_over(reports: pl.DataFrame, target: Path, kind: TableFile, schema: pl.Schema) -> Written:
     """The files under their final names, in row order; one empty file if there are no rows."""
-    if told.is_empty():
+    if reports.is_empty():
         checksum = Checksum()
         write_new(target, checksum.passing(kind.blocks(schema, ())), mode=0o600, sync=False)
         return Written(StoredRows(schema, paths=(target,)), (WrittenFile(target, checksum.sha256, checksum.size),))
     files = []
-    for name, part in zip(part_names(target.stem, kind.name, told.height), told.iter_rows(named=True), strict=True):
+    for name, part in zip(
+        part_names(target.stem, kind.name, reports.height), reports.iter_rows(named=True), strict=True
+    ):
         path = target.with_name(name)
         os.replace(target.parent / part["file"], path)
         files.append(WrittenFile(path, part["sha256"], part["size"]))
@@ -112,19 +115,19 @@ class _writer:  # noqa: N801  (it is used as a function)
 
     def _parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[pl.DataFrame, np.ndarray]]:
         """The rows with their multiplicities, in batches large enough for Parquet row groups."""
-        waiting: list[pa.RecordBatch] = []
+        batch_queue: list[pa.RecordBatch] = []
         for batch in batches:
             if batch.num_rows:
-                waiting.append(batch)
-            if sum(each.num_rows for each in waiting) >= _ROWS_IN_GROUP:
-                yield self._frame(waiting)
-                waiting = []
-        if waiting:
-            yield self._frame(waiting)
+                batch_queue.append(batch)
+            if sum(queued.num_rows for queued in batch_queue) >= _ROWS_IN_GROUP:
+                yield self._frame(batch_queue)
+                batch_queue = []
+        if batch_queue:
+            yield self._frame(batch_queue)
 
     def _frame(self, batches: list[pa.RecordBatch]) -> tuple[pl.DataFrame, np.ndarray]:
         frame = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches(batches)))
-        rows = pl.DataFrame([frame[f"c{place}"].alias(name) for place, name in enumerate(self.schema)]).cast(
+        rows = pl.DataFrame([frame[f"c{index}"].alias(name) for index, name in enumerate(self.schema)]).cast(
             self.schema
         )
         times = frame[TIMES].to_numpy() if self.repeated else np.ones(frame.height, dtype=np.int64)
@@ -145,5 +148,5 @@ def _repeated(parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[pl.D
         ends = np.cumsum(times)
         step = rows_at_once(rows.width)
         for start in range(0, int(ends[-1]), step):
-            places = np.arange(start, min(start + step, int(ends[-1])))
-            yield rows[np.searchsorted(ends, places, side="right")]
+            positions = np.arange(start, min(start + step, int(ends[-1])))
+            yield rows[np.searchsorted(ends, positions, side="right")]

@@ -48,6 +48,7 @@ def session_from(given: Any) -> SparkSession:
 
 
 def _started(master: str, conf: Mapping[str, Any]) -> SparkSession:
+    """Return a new Spark session for a master, with the settings of ``conf`` over the defaults."""
     check_java()
     if master.startswith("local"):
         # Otherwise the workers run whatever is called python3.

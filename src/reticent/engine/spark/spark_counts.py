@@ -61,54 +61,55 @@ def _from_distinct(rows: SparkRows, columns: Sequence[str], total: int | None, r
     counted = int(times.sum())
     if total is not None and counted != total:
         raise _changed(total, counted)
-    named = pl.DataFrame([raw[f"c{place}"].alias(name) for place, name in enumerate(columns)])
-    changed = rows.changed(named) if columns else named
+    unchanged = pl.DataFrame([raw[f"c{index}"].alias(name) for index, name in enumerate(columns)])
+    changed = rows.changed(unchanged) if columns else unchanged
     missing: dict[str, tuple[int, int | None]] = {
         name: (int(times[changed[name].is_null().to_numpy()].sum()), None)
         for name in columns
         if changed[name].null_count()
     }
     values = {name: changed[name].unique() for name in columns}
-    held = {name: named[name].unique() for name in columns}
-    return SparkProfile(counted, values, missing, (changed, times) if columns else None, raw=held)
+    raw_values = {name: unchanged[name].unique() for name in columns}
+    return SparkProfile(counted, values, missing, (changed, times) if columns else None, raw=raw_values)
 
 
 def _column_by_column(rows: SparkRows, columns: Sequence[str], total: int) -> SparkProfile:
-    sets = [F.collect_set(rows.column(name)).alias(f"v{place}") for place, name in enumerate(columns)]
-    nulls = [F.count_if(rows.column(name).isNull()).alias(f"n{place}") for place, name in enumerate(columns)]
-    asked = rows.source.agg(*sets, *nulls)
-    collected = pl.DataFrame(pl.from_arrow(rows.run("collect the values of columns", asked.toArrow)))
+    """Return the profile of some columns by one aggregation per column, for rows with too many distinct combinations."""
+    sets = [F.collect_set(rows.column(name)).alias(f"v{index}") for index, name in enumerate(columns)]
+    nulls = [F.count_if(rows.column(name).isNull()).alias(f"n{index}") for index, name in enumerate(columns)]
+    aggregated = rows.source.agg(*sets, *nulls)
+    collected = pl.DataFrame(pl.from_arrow(rows.run("collect the values of columns", aggregated.toArrow)))
     raw: dict[str, pl.Series] = {}
     missing: dict[str, tuple[int, int | None]] = {}
-    for place, name in enumerate(columns):
-        listed = collected[f"v{place}"].explode(empty_as_null=False).cast(rows.held[name]).alias(name)
-        gone = int(collected[f"n{place}"][0])
-        raw[name] = pl.concat([listed, pl.Series(name, [None], dtype=listed.dtype)]) if gone else listed
+    for index, name in enumerate(columns):
+        distinct = collected[f"v{index}"].explode(empty_as_null=False).cast(rows.held[name]).alias(name)
+        null_count = int(collected[f"n{index}"][0])
+        raw[name] = pl.concat([distinct, pl.Series(name, [None], dtype=distinct.dtype)]) if null_count else distinct
     values = {name: rows.changed(raw[name].to_frame())[name].unique() for name in columns}
     for name in columns:
         if values[name].null_count():
             counted = rows.source.agg(F.count_if(rows.present(name).isNull())).toArrow
             missing[name] = int(rows.run("count missing values", counted).column(0)[0].as_py()), None
-    return SparkProfile(total, values, missing, None, raw={name: each.unique() for name, each in raw.items()})
+    return SparkProfile(total, values, missing, None, raw={name: series.unique() for name, series in raw.items()})
 
 
 def distinct_rows(table: Table, rows: SparkRows, levels: NodeLevels) -> Counted:
     """The distinct judged rows of a table, generalized to ``levels`` if there are too many for the driver."""
-    known = known_of(rows)
+    profile = known_of(rows)
     judged = [*table.quasi, *table.sensitive]
-    if known.distinct is not None:
-        return known.distinct
+    if profile.distinct is not None:
+        return profile.distinct
     frame = coarser(rows, table, levels)
-    _, many = _sketch(rows, frame, judged)
-    if not fits(many, len(judged) + 1):
+    _, distinct_count = _sketch(rows, frame, judged)
+    if not fits(distinct_count, len(judged) + 1):
         raise PolicyError(
-            f"At these levels the table has about {many:,} distinct rows of its quasi and sensitive columns, more than fit on the driver. Give it more memory "
+            f"At these levels the table has about {distinct_count:,} distinct rows of its quasi and sensitive columns, more than fit on the driver. Give it more memory "
             f"({MEMORY}), or use Lattice or Datafly, which start at coarser levels if necessary.",
             setting=("method", "name"),
         )
     distinct, times = rows.collected(rows.grouped(judged, frame), judged)
-    if int(times.sum()) != known.rows:
-        raise _changed(known.rows, int(times.sum()))
+    if int(times.sum()) != profile.rows:
+        raise _changed(profile.rows, int(times.sum()))
     return distinct, times
 
 
@@ -120,23 +121,26 @@ def finest(table: Table, rows: SparkRows, floor: NodeLevels) -> NodeLevels:
     if known_of(rows).distinct is not None:
         return floor
     frame, columns = at_all_levels(rows, table)
-    secrets, width = [rows.column(name) for name in table.sensitive], len(table.quasi) + len(table.sensitive) + 1
-    tried = [floor]
-    while tried:
-        asked = [
+    sensitive_columns, width = (
+        [rows.column(name) for name in table.sensitive],
+        len(table.quasi) + len(table.sensitive) + 1,
+    )
+    candidates = [floor]
+    while candidates:
+        sketches = [
             F.approx_count_distinct(
-                F.xxhash64(*(each[level] for each, level in zip(columns, levels, strict=True)), *secrets)
+                F.xxhash64(*(column[level] for column, level in zip(columns, levels, strict=True)), *sensitive_columns)
             )
-            for levels in tried
+            for levels in candidates
         ]
-        estimates = rows.run("estimate how many distinct rows there are", frame.agg(*asked).collect)[0]
-        fewest, levels = min(zip(estimates, tried, strict=True))
-        if fits(fewest, width):
+        estimates = rows.run("estimate how many distinct rows there are", frame.agg(*sketches).collect)[0]
+        least, levels = min(zip(estimates, candidates, strict=True))
+        if fits(least, width):
             return levels
-        tried = [
-            (*levels[:place], level + 1, *levels[place + 1 :])
-            for place, level in enumerate(levels)
-            if level < table.hierarchies[place].height
+        candidates = [
+            (*levels[:index], level + 1, *levels[index + 1 :])
+            for index, level in enumerate(levels)
+            if level < table.hierarchies[index].height
         ]
     raise PolicyError(
         "Even with every quasi column at its coarsest level the distinct rows of the quasi and sensitive columns do not fit on the driver. Give it more memory "
@@ -150,7 +154,7 @@ def added_up(table: Table, rows: SparkRows, levels: NodeLevels, number: Column, 
     if within is not None:
         frame = frame.groupBy(*map(rows.column, quasi), rows.column(within)).agg(F.count(F.lit(1)).alias(ROWS))
     grouped = frame.groupBy(*map(rows.column, quasi)).agg(number)
-    return rows.collected(grouped.toDF(*(f"c{place}" for place in range(len(quasi))), TIMES), quasi)
+    return rows.collected(grouped.toDF(*(f"c{index}" for index in range(len(quasi))), TIMES), quasi)
 
 
 def _changed(before: int, after: int) -> DataError:

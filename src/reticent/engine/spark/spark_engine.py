@@ -98,11 +98,11 @@ class SparkEngine:
         context.step("recoding rows")
         rows = _rows_of(table.watched(context, "recoding, sorting and writing rows"))
         public = _in_buckets(rows, table, recoding, context) if recoding.exact else _in_groups(rows, table, recoding)
-        listed = listed_columns(table)
-        if not listed:
+        people_columns = listed_columns(table)
+        if not people_columns:
             return Recoded(public, {})
-        kept = shown(rows, coded(rows, rows.source, table, recoding.coded_at), *recoding.published_points())
-        return Recoded(public, {"people": _published(rows, kept, pl.Schema(), listed)})
+        published_frame = shown(rows, coded(rows, rows.source, table, recoding.coded_at), *recoding.published_points())
+        return Recoded(public, {"people": _published(rows, published_frame, pl.Schema(), people_columns)})
 
     def profile(self, rows: Rows, columns: Sequence[str]) -> Profile:
         """The number of rows, and the values and nulls of some columns."""
@@ -148,8 +148,8 @@ class OnlyOn:
     change: Change
 
     def __call__(self, part: pl.DataFrame) -> pl.DataFrame:
-        there = [name for name in self.names if name in part.columns]
-        return part.with_columns(self.change(part.select(there)).get_columns()) if there else part
+        present = [name for name in self.names if name in part.columns]
+        return part.with_columns(self.change(part.select(present)).get_columns()) if present else part
 
 
 def _rows_of(table: Table) -> SparkRows:
@@ -195,13 +195,13 @@ def _counted_rows(rows: SparkRows, columns: Sequence[str]) -> SparkRows:
 
 def _published(rows: SparkRows, frame: DataFrame, cells: pl.Schema, columns: Sequence[str]) -> SparkRows:
     """The ``columns`` of a frame: published cells if among the ``cells``, others unchanged."""
-    places = {name: f"s{place}" for place, name in enumerate(cells)}
-    chosen = [F.col(places[name]) if name in cells else rows.column(name) for name in columns]
+    cell_column = {name: f"s{index}" for index, name in enumerate(cells)}
+    chosen = [F.col(cell_column[name]) if name in cells else rows.column(name) for name in columns]
     unchanged = tuple(name for name in columns if name not in cells)
-    held = pl.Schema({name: cells[name] if name in cells else rows.held[name] for name in columns})
+    source_schema = pl.Schema({name: cells[name] if name in cells else rows.held[name] for name in columns})
     schema = pl.Schema({name: cells[name] if name in cells else rows.schema[name] for name in columns})
     changes = tuple(OnlyOn(unchanged, change) for change in rows.changes) if unchanged else ()
-    selected = [column.alias(f"c{place}") for place, column in enumerate(chosen)]
+    selected = [column.alias(f"c{index}") for index, column in enumerate(chosen)]
     most = rows.most if rows.most is not None else rows.height
     source = frame.select(*selected, *([F.col(TIMES)] if rows.repeated else []))
-    return replace(rows, source=source, held=held, schema=schema, changes=changes, known=None, most=most)
+    return replace(rows, source=source, held=source_schema, schema=schema, changes=changes, known=None, most=most)

@@ -72,8 +72,8 @@ def _progress(cluster: Any, group: str) -> tuple[int | None, int | None]:
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
     begun = [stage for stage in stages if stage is not None]
-    done, total = (sum(each) for each in ([s.numCompletedTasks for s in begun], [s.numTasks for s in begun]))
-    return (done, total) if total else (None, None)
+    completed, total = (sum(counts) for counts in ([s.numCompletedTasks for s in begun], [s.numTasks for s in begun]))
+    return (completed, total) if total else (None, None)
 
 
 @contextmanager
@@ -82,9 +82,9 @@ def told(what: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        own = _OURS.search(str(error))
-        if own is not None:
-            raise DataError(own[1]) from error
+        our_message = _OURS.search(str(error))
+        if our_message is not None:
+            raise DataError(our_message[1]) from error
         raise DataError(f"Spark could not {what}: {_cause(error)}{_advice(str(error))}") from error
     except (ConnectionError, EOFError) as error:
         raise DataError(
@@ -116,6 +116,7 @@ def _sentence(text: str) -> str:
 
 
 def _advice(text: str) -> str:
+    """Return a sentence, after a blank, on what to do about a known cause in the text of a Spark error; empty if there is none."""
     if "No module named" in text:
         return (
             " The Python of the executors lacks a package that this one has: install reticent[spark] there, and set PYSPARK_PYTHON to that Python before the "

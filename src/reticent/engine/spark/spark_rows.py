@@ -68,8 +68,10 @@ class SparkRows(DistantRows):
         for name in columns:
             if names.count(name) > 1:
                 raise DataError(f"Two columns are named {name!r}. Every column needs a name of its own.", column=name)
-        numbered = frame.toDF(*(f"x{place}" for place in range(len(names))))
-        chosen = numbered.select(*(_wide(numbered, names.index(name), to) for to, name in enumerate(columns)))
+        numbered = frame.toDF(*(f"x{index}" for index in range(len(names))))
+        chosen = numbered.select(
+            *(_wide(numbered, names.index(name), position) for position, name in enumerate(columns))
+        )
         types = performed(frame.sparkSession, None, "read the source", lambda: chosen.limit(0).toArrow())
         schema = pl.Schema(dict(zip(columns, _polars(types).dtypes, strict=True)))
         return cls(chosen, schema, schema)
@@ -103,7 +105,7 @@ class SparkRows(DistantRows):
 
     def grouped(self, columns: Sequence[str], frame: DataFrame | None = None) -> DataFrame:
         """The distinct rows of some columns as in the source, renumbered, with multiplicities."""
-        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
+        chosen = [self.column(name).alias(f"c{index}") for index, name in enumerate(columns)]
         times = F.sum(TIMES) if self.repeated else F.count(F.lit(1))
         return (self.source if frame is None else frame).groupBy(*chosen).agg(times.alias(TIMES))
 
@@ -121,26 +123,26 @@ class SparkRows(DistantRows):
 
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         """The rows by partition, packed by the executors."""
-        wanted = self.schema.names() if columns is None else list(columns)
-        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(wanted)]
+        names = self.schema.names() if columns is None else list(columns)
+        chosen = [self.column(name).alias(f"c{index}") for index, name in enumerate(names)]
         packed = self.source.select(*chosen, *([TIMES] if self.repeated else [])).mapInArrow(_packed, _BLOB)
-        arrived = self.run("read the rows", lambda: packed.toLocalIterator(prefetchPartitions=True))
+        blobs = self.run("read the rows", lambda: packed.toLocalIterator(prefetchPartitions=True))
         while True:
-            blob = self.run("read the rows", lambda: next(arrived, None))
+            blob = self.run("read the rows", lambda: next(blobs, None))
             if blob is None:
                 return
             part = _polars(pa.ipc.open_stream(blob[0]).read_all())
             times = part[TIMES].to_numpy() if self.repeated else None
-            rows = self.changed(_named(part.drop(TIMES) if self.repeated else part, wanted))
+            rows = self.changed(_named(part.drop(TIMES) if self.repeated else part, names))
             yield from (rows if times is None else rows[np.repeat(np.arange(rows.height), times)]).iter_slices(
-                rows_at_once(len(wanted))
+                rows_at_once(len(names))
             )
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> SparkRows:
         if not needs:
             return replace(self, schema=schema, changes=(*self.changes, change), known=None)
-        made = self.applied()
-        return replace(made.through(schema, change), known=None)
+        applied = self.applied()
+        return replace(applied.through(schema, change), known=None)
 
     def applied(self) -> SparkRows:
         """The same rows with the changes applied by the executors."""
@@ -149,8 +151,8 @@ class SparkRows(DistantRows):
         changes = self.changes
 
         def change(part: pl.DataFrame) -> pl.DataFrame:
-            for each in changes:
-                part = each(part)
+            for recorded_change in changes:
+                part = recorded_change(part)
             return part
 
         return replace(self.through(self.schema, change), changes=())
@@ -158,8 +160,8 @@ class SparkRows(DistantRows):
     def through(self, schema: pl.Schema, change: Change) -> SparkRows:
         """Rows of ``schema``: a change applied to every partition of these by the executors."""
         names, repeated = list(self.held), self.repeated
-        told_types = pl.DataFrame(schema=schema).to_arrow().schema
-        fields = [pa.field(f"c{place}", each.type) for place, each in enumerate(told_types)]
+        arrow_schema = pl.DataFrame(schema=schema).to_arrow().schema
+        fields = [pa.field(f"c{index}", told_field.type) for index, told_field in enumerate(arrow_schema)]
         arrow = pa.schema([*fields, *([pa.field(TIMES, pa.int64())] if repeated else [])])
 
         def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -201,20 +203,20 @@ class SparkRows(DistantRows):
 
     def doubtful(self, columns: Sequence[str], key: str) -> pl.DataFrame:
         """A sample of rows whose key is null, or of people with several distinct rows (if ``columns`` is the key alone: several rows)."""
-        beside = F.struct(*(self.present(name).alias(f"c{place}") for place, name in enumerate(columns)))
+        beside = F.struct(*(self.present(name).alias(f"c{index}") for index, name in enumerate(columns)))
         grouped = self.source.select(self.column(key).alias("key"), beside.alias("row")).groupBy("key")
         several = F.count(F.lit(1)) > 1 if len(columns) == 1 else ~F.min("row").eqNullSafe(F.max("row"))
         people = grouped.agg(F.min("row").alias("one"), F.max("row").alias("other"), several.alias("several"))
-        wrong = people.where(F.col("key").isNull() | F.col("several")).limit(_DOUBTFUL)
-        both = wrong.select(F.explode(F.array("one", "other")).alias("row")).select("row.*")
-        frame = _polars(self.run("search for people with several rows", both.toArrow))
+        doubtful_people = people.where(F.col("key").isNull() | F.col("several")).limit(_DOUBTFUL)
+        sampled = doubtful_people.select(F.explode(F.array("one", "other")).alias("row")).select("row.*")
+        frame = _polars(self.run("search for people with several rows", sampled.toArrow))
         return self.changed(_named(frame, columns))
 
     def drawn(self, columns: Sequence[str], most: int, seed: int) -> pl.DataFrame:
         """A random sample of at most ``most`` rows of some columns."""
-        chosen = [self.column(name).alias(f"c{place}") for place, name in enumerate(columns)]
-        some = self.source.select(*chosen).orderBy(F.rand(seed)).limit(most)
-        return self.changed(_named(_polars(self.run("sample rows", some.toArrow)), columns))
+        chosen = [self.column(name).alias(f"c{index}") for index, name in enumerate(columns)]
+        sampled = self.source.select(*chosen).orderBy(F.rand(seed)).limit(most)
+        return self.changed(_named(_polars(self.run("sample rows", sampled.toArrow)), columns))
 
     def run(self, what: str, work: Callable[[], Result]) -> Result:
         """The result of a job on these rows; ``what`` describes it in error messages."""
@@ -223,16 +225,16 @@ class SparkRows(DistantRows):
 
 def regrouped(rows: pl.DataFrame, times: np.ndarray[Any, np.dtype[np.int64]], columns: Sequence[str]) -> Counted:
     """The distinct rows of some columns, with multiplicities."""
-    counted = _named(rows.select(columns), [f"c{place}" for place in range(len(columns))])
+    counted = _named(rows.select(columns), [f"c{index}" for index in range(len(columns))])
     added = counted.with_columns(pl.Series(TIMES, times)).group_by(counted.columns or pl.lit(0), maintain_order=True)
     summed = added.agg(pl.col(TIMES).sum())
     return _named(summed.select(counted.columns), columns), summed[TIMES].to_numpy()
 
 
-def _wide(frame: DataFrame, place: int, to: int) -> Column:
+def _wide(frame: DataFrame, index: int, number: int) -> Column:
     """A column under its number; small integers are widened to their published type."""
-    kind, column = frame.dtypes[place][1], F.col(f"x{place}")
-    return (column.cast("long") if kind in _SMALL_INTEGERS else column).alias(f"c{to}")
+    kind, column = frame.dtypes[index][1], F.col(f"x{index}")
+    return (column.cast("long") if kind in _SMALL_INTEGERS else column).alias(f"c{number}")
 
 
 def _polars(table: pa.Table) -> pl.DataFrame:

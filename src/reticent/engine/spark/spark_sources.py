@@ -54,8 +54,10 @@ def as_frame(source: Any) -> DataFrame:
         raise PolicyError(f"Table takes rows. Read {str(source)!r} with rt.read(..., engine='spark').")
     rows = as_polars(source)
     session = session_from(None)
-    plain = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.UInt64).cast(pl.Decimal(20)))
-    return performed(session, None, "take the rows", lambda: session.createDataFrame(plain.to_arrow()))
+    supported = rows.with_columns(
+        pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.UInt64).cast(pl.Decimal(20))
+    )
+    return performed(session, None, "take the rows", lambda: session.createDataFrame(supported.to_arrow()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +116,21 @@ class SparkSource(RowSource):
             return self._opened(address_of(str(self.location)))
 
     def _opened(self, location: str) -> DataFrame:
+        """Return the Spark frame of a location: a JDBC address, a table or query of the catalogue, or files."""
         reader = self.session.read
         if location.startswith("jdbc:"):
-            asked = {"query": self.query} if self.query is not None else {"dbtable": self.table}
+            options = {"query": self.query} if self.query is not None else {"dbtable": self.table}
             if self.query is None and self.table is None:
                 raise PolicyError("Name what to read from the database: table= or query=.", setting=("table",))
-            return reader.format("jdbc").option("url", location).options(**asked).load()
+            return reader.format("jdbc").option("url", location).options(**options).load()
         if self.query is not None or self.table is not None:
             return self._listed(self.table) if self.table is not None else self.session.sql(str(self.query))
         kind = self._kind(location)
         if kind is None:
             return self._listed(location)
         # Relative to this process, not to the driver's JVM.
-        place = location if "://" in location else str(Path(location).absolute())
-        return self._text(place) if kind == "csv" else reader.format(kind).load(place)
+        absolute = location if "://" in location else str(Path(location).absolute())
+        return self._text(absolute) if kind == "csv" else reader.format(kind).load(absolute)
 
     def _kind(self, location: str) -> str | None:
         """The file format, by suffix or, for a folder, by its content; None if it is not a file."""
@@ -135,8 +138,8 @@ class SparkSource(RowSource):
         if path.is_dir():
             if (path / _DELTA).is_dir():
                 return "delta"
-            inside = {Path(each.name.removesuffix(".gz")).suffix.lower() for each in path.rglob("*") if each.is_file()}
-            kinds = {_KINDS[each] for each in inside if each in _KINDS}
+            inside = {Path(file.name.removesuffix(".gz")).suffix.lower() for file in path.rglob("*") if file.is_file()}
+            kinds = {_KINDS[file_suffix] for file_suffix in inside if file_suffix in _KINDS}
             if len(kinds) == 1:
                 return kinds.pop()
             raise DataError(
@@ -157,11 +160,17 @@ class SparkSource(RowSource):
         return self.session.table(location)
 
     def _text(self, location: str) -> DataFrame:
+        """Return the Spark frame of text files, with all columns as text."""
         delimiter = self.delimiter or ("\t" if Path(location.removesuffix(".gz")).suffix == ".tsv" else ",")
-        named = self.header is not False
-        options = {"header": str(named).lower(), "sep": delimiter, "escape": '"', "encoding": self.encoding or "UTF-8"}
+        has_names = self.header is not False
+        options = {
+            "header": str(has_names).lower(),
+            "sep": delimiter,
+            "escape": '"',
+            "encoding": self.encoding or "UTF-8",
+        }
         frame = self.session.read.options(**options, emptyValue=_EMPTY, mode="FAILFAST").csv(location)
-        names = frame.columns if named else [f"column_{number}" for number in range(1, len(frame.columns) + 1)]
+        names = frame.columns if has_names else [f"column_{number}" for number in range(1, len(frame.columns) + 1)]
         return frame.select(*(self._known(was).alias(name) for was, name in zip(frame.columns, names, strict=True)))
 
     def _known(self, name: str) -> Column:
@@ -175,14 +184,14 @@ class SparkSource(RowSource):
         chosen_columns(list(self.types), frame.columns, self.name)
         casts = {name: _cast_of(name, kind) for name, kind in self.types.items() if name in columns}
         if self._is_text:
-            casts = {**_found(self.session, frame, [name for name in columns if name not in casts]), **casts}
+            casts = {**_narrowest_types(self.session, frame, [name for name in columns if name not in casts]), **casts}
         return frame.select(*(_read_as(name, casts.get(name)) for name in columns))
 
     @property
     def _is_text(self) -> bool:
-        given = isinstance(self.location, str | Path) and self.query is None and self.table is None
-        location = address_of(str(self.location)) if given else ""
-        return given and not location.startswith("jdbc:") and self._kind(location) == "csv"
+        is_location = isinstance(self.location, str | Path) and self.query is None and self.table is None
+        location = address_of(str(self.location)) if is_location else ""
+        return is_location and not location.startswith("jdbc:") and self._kind(location) == "csv"
 
 
 def _named(name: str) -> Column:
@@ -201,6 +210,7 @@ def _read_as(name: str, kind: str | None) -> Column:
 
 
 def _cast_of(name: str, said: str) -> str:
+    """Return the Spark type to which a column of text is cast by its declared type ``said``."""
     kind = declared_kind(name, said)
     if kind.format is None and kind.name in ("date", "timestamp"):
         return "date" if kind.name == "date" else "timestamp_ntz"
@@ -214,16 +224,16 @@ def _cast_of(name: str, said: str) -> str:
     return _CASTS[kind.name]
 
 
-def _found(session: SparkSession, frame: DataFrame, columns: Sequence[str]) -> dict[str, str]:
+def _narrowest_types(session: SparkSession, frame: DataFrame, columns: Sequence[str]) -> dict[str, str]:
     """For each text column the narrowest type that every value fits, in one pass."""
-    asked = [F.bool_and(_present(name).rlike(shape)) for name in columns for shape in _SHAPES.values()]
-    if not asked:
+    tests = [F.bool_and(_present(name).rlike(shape)) for name in columns for shape in _SHAPES.values()]
+    if not tests:
         return {}
-    row = performed(session, None, "infer the types of columns", frame.agg(*asked).collect)[0]
+    row = performed(session, None, "infer the types of columns", frame.agg(*tests).collect)[0]
     kinds = len(_SHAPES)
     # A column without values fits no type in particular, and is text.
-    fitting = {name: row[place * kinds : (place + 1) * kinds] for place, name in enumerate(columns)}
+    fitting = {name: row[index * kinds : (index + 1) * kinds] for index, name in enumerate(columns)}
     return {
-        name: next((kind for kind, fits in zip(_SHAPES, each, strict=True) if fits), "string")
-        for name, each in fitting.items()
+        name: next((kind for kind, fits in zip(_SHAPES, results, strict=True) if fits), "string")
+        for name, results in fitting.items()
     }
