@@ -83,9 +83,9 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _show_version(wanted: bool) -> None:
+def _show_version(requested: bool) -> None:
     """Print the version and exit if it is requested."""
-    if wanted:
+    if requested:
         from reticent import __version__
 
         typer.echo(f"reticent {__version__}")

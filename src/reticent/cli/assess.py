@@ -86,9 +86,9 @@ def assess(
     figures: dict[str, Any] = {
         **worst.as_dict(),
         "sets": [exposure.as_dict() for exposure in measured],
-        "diversity": [each.as_dict() for each in audits],
+        "diversity": [audit.as_dict() for audit in audits],
         "risk": risk.as_dict(),
-        "risks": [each.as_dict() for each in risks],
+        "risks": [risk_of_set.as_dict() for risk_of_set in risks],
         "unpublished": list(rows.unpublished),
         "holds": ok,
     }
@@ -103,10 +103,13 @@ def assess(
         notes.append(f"Not published, because no role is set: {', '.join(rows.unpublished)}.")
     tables = [part for pair in zip(measured, risks, strict=True) for part in _tables(*pair, bool(rows.sensitive))]
     tables += advice_tables(figures["advice"]) if "advice" in figures else []
-    tables += [_diversity(audits), *(part for each in risks for part in _driving(each, len(risks) > 1))]
+    tables += [
+        _diversity_table(audits),
+        *(part for risk_of_set in risks for part in _driver_tables(risk_of_set, len(risks) > 1)),
+    ]
     title, *sentences = (line for exposure in measured for line in _verdicts(exposure))
-    lone = [each for risk in risks for each in risk.lone]
-    lone_values = ", ".join(f"{each.column} {each.value}" for each in lone)
+    lone = [lone_value for risk in risks for lone_value in risk.lone]
+    lone_values = ", ".join(f"{lone_value.column} {lone_value.value}" for lone_value in lone)
     examples = (
         [f"Examples of values that only one person has (internal; do not publish): {lone_values}."] if lone else []
     )
@@ -208,16 +211,19 @@ def _tables(exposure: Exposure, risk: Risk, sensitive: bool) -> Iterator[CardTab
         facts.append(("rows whose group shares one sensitive value", f"{exposure.homogeneous_rows:,}"))
     yield CardTable(("figure", "value"), facts, "The unmodified table")
     verdicts = [
-        (str(each.definition), "holds" if each.holds else "does not hold", each.value) for each in exposure.assessments
+        (str(assessment.definition), "holds" if assessment.holds else "does not hold", assessment.value)
+        for assessment in exposure.assessments
     ]
     yield CardTable(("definition", "verdict", "achieved"), verdicts, "Definitions to satisfy")
-    drivers = [(each.column, round(each.adds), each.drives) for each in risk.columns[:_DRIVERS_SHOWN] if each.adds]
+    drivers = [
+        (column.column, round(column.adds), column.drives) for column in risk.columns[:_DRIVERS_SHOWN] if column.adds
+    ]
     heads = ("column", "unique through it, on average", "fewer unique without it")
     yield CardTable(heads, drivers, "Most identifying columns")
     reasons = [
-        (str(each.definition), _why(each, group))
-        for each, group in zip(exposure.assessments, exposure.worst, strict=True)
-        if not each.holds
+        (str(assessment.definition), _why(assessment, group))
+        for assessment, group in zip(exposure.assessments, exposure.worst, strict=True)
+        if not assessment.holds
     ]
     yield CardTable(("definition", "why"), reasons, "Why not (internal; do not publish)", detail=True)
     exposed = [
@@ -239,18 +245,18 @@ def _why(assessment: Assessment, worst: ExposedGroup | None) -> str:
     return f"{assessment.witness.text} Worst: {_who(worst)}."
 
 
-def _diversity(audits: tuple[DiversityAudit, ...]) -> CardTable:
+def _diversity_table(audits: tuple[DiversityAudit, ...]) -> CardTable:
     """Return the table of the diversity of the groups."""
-    several = len({each.columns for each in audits}) > 1
+    several = len({audit.columns for audit in audits}) > 1
     rows = [
         (
-            f"{each.sensitive} by {', '.join(each.columns)}" if several else each.sensitive,
-            f"{each.homogeneous_rows:,} in {each.homogeneous_groups:,}",
-            f"{each.nearly_homogeneous_rows:,} in {each.nearly_homogeneous_groups:,}",
-            f"{each.effective_l:.4g} of {each.table_effective_l:.4g}",
-            each.worst_posterior[:2],
+            f"{audit.sensitive} by {', '.join(audit.columns)}" if several else audit.sensitive,
+            f"{audit.homogeneous_rows:,} in {audit.homogeneous_groups:,}",
+            f"{audit.nearly_homogeneous_rows:,} in {audit.nearly_homogeneous_groups:,}",
+            f"{audit.effective_l:.4g} of {audit.table_effective_l:.4g}",
+            audit.worst_posterior[:2],
         )
-        for each in audits
+        for audit in audits
     ]
     heads = (
         "column",
@@ -262,11 +268,18 @@ def _diversity(audits: tuple[DiversityAudit, ...]) -> CardTable:
     return CardTable(heads, rows, "Diversity of the groups (internal; do not publish)", detail=True)
 
 
-def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
+def _driver_tables(risk: Risk, several: bool) -> Iterator[CardTable]:
     """Yield tables of what drives the risk: single columns, their values, and combinations of columns."""
     columns = [
-        (each.column, each.values, each.alone, round(each.adds), each.drives, f"{float(each.success_without):.1%}")
-        for each in risk.columns
+        (
+            column.column,
+            column.values,
+            column.alone,
+            round(column.adds),
+            column.drives,
+            f"{float(column.success_without):.1%}",
+        )
+        for column in risk.columns
     ]
     heads = (
         "column",
@@ -279,15 +292,20 @@ def _driving(risk: Risk, several: bool) -> Iterator[CardTable]:
     by_columns = f" from {', '.join(risk.together.columns)}" if several else ""
     yield CardTable(heads, columns, f"Which columns drive the risk{by_columns}", detail=True)
     values = [
-        (f"{each.column} {each.value}", each.rows, f"{each.alone:,} ({float(each.share):.0%})", each.drives)
-        for each in risk.values
+        (f"{value.column} {value.value}", value.rows, f"{value.alone:,} ({float(value.share):.0%})", value.drives)
+        for value in risk.values
     ]
     yield CardTable(
         ("value", "rows", "alone", "unique through it"), values, "Which values (internal; do not publish)", detail=True
     )
     sets = [
-        (", ".join(each.columns), f"{float(each.distinction):.2%}", f"{float(each.separation):.4%}", each.alone)
-        for each in risk.sets
+        (
+            ", ".join(column_set.columns),
+            f"{float(column_set.distinction):.2%}",
+            f"{float(column_set.separation):.4%}",
+            column_set.alone,
+        )
+        for column_set in risk.sets
     ]
     title = f"Which combinations of columns, up to {risk.largest_set}"
     yield CardTable(("columns", "distinction", "separation", "alone"), sets, title, detail=True)
@@ -311,16 +329,18 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
 
     from reticent.belief import ADVICE, CONCERNS, judge, uncovered
 
-    chosen = {each.name for each in definitions}
+    chosen = {definition.name for definition in definitions}
     covered = {
-        concern: sorted({each.definition for each in ADVICE if each.definition in chosen and concern in each.covers})
+        concern: sorted(
+            {model.definition for model in ADVICE if model.definition in chosen and concern in model.covers}
+        )
         for concern in CONCERNS
     }
     advice = {
         "concerns": dict(CONCERNS),
         "covered": covered,
         "uncovered": list(uncovered(chosen)),
-        "models": [{**asdict(each), "available": each.available} for each in ADVICE],
+        "models": [{**asdict(model), "available": model.available} for model in ADVICE],
     }
     if application is not None:
         advice["application"] = {
@@ -328,14 +348,14 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
             "knows": sorted(application.knows),
             "models": [
                 {
-                    "model": each.advice.model,
-                    "definition": each.advice.definition,
-                    "available": each.advice.available,
-                    "covers": each.covers,
-                    "chosen": each.advice.definition in chosen,
-                    "reasons": list(each.reasons),
+                    "model": judgement.advice.model,
+                    "definition": judgement.advice.definition,
+                    "available": judgement.advice.available,
+                    "covers": judgement.covers,
+                    "chosen": judgement.advice.definition in chosen,
+                    "reasons": list(judgement.reasons),
                 }
-                for each in judge(application)
+                for judgement in judge(application)
             ],
         }
     return advice
@@ -344,8 +364,8 @@ def advice_on(definitions: tuple[Definition, ...], application: Application | No
 def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:
     """Return the advice as tables: what is covered, and by which models."""
     concerns = [
-        (concern, what, ", ".join(advice["covered"][concern]) or "no requested definition")
-        for concern, what in advice["concerns"].items()
+        (concern, meaning, ", ".join(advice["covered"][concern]) or "no requested definition")
+        for concern, meaning in advice["concerns"].items()
     ]
     title = "What must not be learned, and which definition prevents it"
     covered = CardTable(("concern", "what", "covered by"), concerns, title)
@@ -353,27 +373,28 @@ def advice_tables(advice: Mapping[str, Any]) -> list[CardTable]:
         return [covered, _application_table(advice["application"])]
     models = [
         (
-            each["model"],
-            ", ".join(each["covers"]),
-            each["definition"] if each["available"] else "explained only",
-            each["adversary"],
-            each["protects"],
-            each["leaves"],
+            model["model"],
+            ", ".join(model["covers"]),
+            model["definition"] if model["available"] else "explained only",
+            model["adversary"],
+            model["protects"],
+            model["leaves"],
         )
-        for each in advice["models"]
+        for model in advice["models"]
     ]
     heads = ("model", "covers", "definition", "against an adversary who", "and must not reach", "leaves open")
     return [covered, CardTable(heads, models, "Which definition covers which threat")]
 
 
 def _application_table(application: Mapping[str, Any]) -> CardTable:
+    """Return the table of the models that protect what an application names, each with the reasons against it."""
     rows = [
         (
-            f"{each['model']}{' (requested)' if each['chosen'] else ''}",
-            each["definition"] if each["available"] else "explained only",
-            "yes" if each["covers"] else "no: " + "; ".join(each["reasons"]),
+            f"{model['model']}{' (requested)' if model['chosen'] else ''}",
+            model["definition"] if model["available"] else "explained only",
+            "yes" if model["covers"] else "no: " + "; ".join(model["reasons"]),
         )
-        for each in application["models"]
+        for model in application["models"]
     ]
     nearness = ", or what is near it" if application["near"] else ""
     title = f"Models that protect {application['protect']}{nearness} against an adversary who knows {', '.join(application['knows'])}"

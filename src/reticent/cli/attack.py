@@ -114,7 +114,8 @@ def attack(
     # What synthetic records reveal about the whole population is not a leak: only success in excess of the control
     # counts.
     worst = max(
-        (each.share - (original is not None) * (each.baseline or 0) for each in outcome if each.judged), default=0.0
+        (finding.share - (original is not None) * (finding.baseline or 0) for finding in outcome if finding.judged),
+        default=0.0,
     )
     headline, card = None, outcome.card()
     if original is None and Path(target).is_dir():

@@ -114,7 +114,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
 
             weaker = republished(history, options.beside, context)
             learned[options.beside] = _learned(weaker, options, context)
-        explained = _told(learned, options, series.m, context)
+        explained = _explanations(learned, options, series.m, context)
         if options.page is not None:
             drawn_series = {"this series": series} | ({options.beside: weaker} if options.beside else {})
             seconds = {"this series": [facts.get("seconds") for facts in history.facts()]}
@@ -126,7 +126,7 @@ def attack_history(options: TrackingOptions, as_json: bool) -> None:
         "m": series.m,
         "mode": own_learned.mode,
         "worlds": own_learned.worlds,
-        "series": {name: _summary(each, limit) for name, each in learned.items()},
+        "series": {name: _summary(learned_series, limit) for name, learned_series in learned.items()},
         "waiting": waiting_people.as_dict(),
         "people": explained,
         "page": options.page,
@@ -145,7 +145,7 @@ def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned
 
     if options.mode is not None:
         return attacked(options.mode)
-    if max((len(each.people) for each in series), default=0) > _MANY:
+    if max((len(view.people) for view in series), default=0) > _MANY:
         return attacked("fixpoint")
     try:
         return attacked("exact")
@@ -156,6 +156,7 @@ def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned
 
 
 def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:
+    """Return what an adversary learned from a series in figures; ``above`` counts people with a chance above ``limit``."""
     return {
         "people": len(learned),
         "releases": len(learned.tracks.numbers),
@@ -166,7 +167,9 @@ def _summary(learned: Learned, limit: Fraction) -> dict[str, Any]:
     }
 
 
-def _told(learned: dict[str, Learned], options: TrackingOptions, m: int, context: Context) -> list[dict[str, Any]]:
+def _explanations(
+    learned: dict[str, Learned], options: TrackingOptions, m: int, context: Context
+) -> list[dict[str, Any]]:
     """Return, for each series, what is learned about the requested people, or about some of the most exposed."""
     from reticent.attacks.tracking import explain
 
@@ -209,7 +212,7 @@ def _key(learned: Learned, text: str) -> Any:
 def _write_page(
     learned: dict[str, Learned],
     series: dict[str, Any],
-    taken: dict[str, list[float | None]],
+    seconds_by_series: dict[str, list[float | None]],
     verdict: SeriesVerdict,
     options: TrackingOptions,
     context: Context,
@@ -218,8 +221,8 @@ def _write_page(
     from reticent.reports import measure_series, write_series_page
 
     measured = {
-        name: measure_series(series[name], each, seconds=taken.get(name), context=context)
-        for name, each in learned.items()
+        name: measure_series(series[name], learned_series, seconds=seconds_by_series.get(name), context=context)
+        for name, learned_series in learned.items()
     }
     assert options.page is not None
     assert options.history is not None
@@ -234,21 +237,21 @@ def _card(figures: dict[str, Any], ok: bool) -> Card:
     rows = [
         (
             WORDS.get(name, name),
-            each["people"],
-            each["releases"],
-            each["disclosed"],
-            each["narrowed"],
-            each["above"],
-            f"{float(each['highest']):.3g} ({each['highest']})",
+            exposure["people"],
+            exposure["releases"],
+            exposure["disclosed"],
+            exposure["narrowed"],
+            exposure["above"],
+            f"{float(exposure['highest']):.3g} ({exposure['highest']})",
         )
-        for name, each in figures["series"].items()
+        for name, exposure in figures["series"].items()
     ]
     heads = ("series", "people", "releases", "disclosed", "narrowed", f"above 1/{figures['m']}", "greatest chance")
     notes = ["Disclosed: the value is certain. Narrowed: at least one value of the published group is ruled out."]
-    for each in figures["people"]:
-        lines = [f"{each['person']} in {WORDS.get(each['series'], each['series'])}:"]
-        lines += [f"  - {clue['text']}" for clue in each["reasons"]] or ["  - No value can be ruled out."]
-        for number, values in each["releases"].items():
+    for person in figures["people"]:
+        lines = [f"{person['person']} in {WORDS.get(person['series'], person['series'])}:"]
+        lines += [f"  - {clue['text']}" for clue in person["reasons"]] or ["  - No value can be ruled out."]
+        for number, values in person["releases"].items():
             chances = ", ".join(f"{value} {float(chance):.0%}" for value, chance in values.items())
             lines.append(f"  Release {number}: {chances}")
         notes.append("\n".join(lines))

@@ -67,7 +67,7 @@ def ask(
     else:
         with working("Deciding ...", as_json), _service(policy) as service:
             described = service.ask(sql, user, allow_noise=allow_noise).describe()
-    answer(_replied(described), as_json)
+    answer(_reply_with_card(described), as_json)
 
 
 def would_answer(
@@ -81,7 +81,7 @@ def would_answer(
     """
     with working("Deciding ...", as_json), _service(policy) as service:
         described = service.would_answer(sql).describe()
-    answer(_replied(described), as_json)
+    answer(_reply_with_card(described), as_json)
 
 
 def serve(
@@ -166,17 +166,23 @@ def log(
         write_whole(export, log_lines(decisions.values()), mode=0o600)
     listed: list[dict[str, Any]] = [
         {
-            "question": each.number,
-            "user": each.asker,
-            "sql": each.text,
-            "asked": each.made,
-            "decisions": [_described(decisions[number]) for number in each.decisions],
+            "question": question.number,
+            "user": question.asker,
+            "sql": question.text,
+            "asked": question.made,
+            "decisions": [_described(decisions[number]) for number in question.decisions],
         }
-        for each in questions
+        for question in questions
     ]
     rows = [
-        (str(each["question"]), each["asked"], each["user"], each["sql"], "\n".join(map(_decided, each["decisions"])))
-        for each in listed
+        (
+            str(question["question"]),
+            question["asked"],
+            question["user"],
+            question["sql"],
+            "\n".join(map(_decided, question["decisions"])),
+        )
+        for question in listed
     ]
     card = Card(f"{len(rows)} questions", tables=[CardTable(("", "asked", "user", "question", "decided"), rows)])
     answer(PlainResult({"questions": listed, "exported": export}, card), as_json)
@@ -263,8 +269,8 @@ def stories(
         CardTable(
             ("auditor", "asked", "refused", "people exposed", "rightly"),
             [
-                (auditor, each.asked, each.refused, f"{each.exposed} of {story.people}", each.right)
-                for auditor, each in (("leaky", story.leaky), ("ours", story.ours))
+                (auditor, outcome.asked, outcome.refused, f"{outcome.exposed} of {story.people}", outcome.right)
+                for auditor, outcome in (("leaky", story.leaky), ("ours", story.ours))
             ],
             f"{story.title}\n{story.text}",
         )
@@ -284,6 +290,7 @@ def _service(policy: Path) -> AuditService:
 
 
 def _described(entry: Any) -> dict[str, Any]:
+    """Return a recorded decision of the audit ledger as plain data."""
     return {
         "decision": entry.number,
         "column": entry.column,
@@ -295,14 +302,18 @@ def _described(entry: Any) -> dict[str, Any]:
     }
 
 
-def _replied(reply: dict[str, Any]) -> PlainResult:
+def _reply_with_card(reply: dict[str, Any]) -> PlainResult:
     """Return a reply with its card: one line per answer, and the reasons of denials."""
     rows = reply["rows"]
     if not rows:
         return PlainResult.saying("No row meets the condition.", reply, reply["ok"])
-    groups, labels = list(rows[0]["group"]), [each["label"] for each in rows[0]["answers"]]
-    cells = [[*map(str, row["group"].values()), *(_cell(each) for each in row["answers"])] for row in rows]
-    reasons = dict.fromkeys(each["reason"] for row in rows for each in row["answers"] if not each["answered"])
+    groups, labels = list(rows[0]["group"]), [cell_answer["label"] for cell_answer in rows[0]["answers"]]
+    cells = [
+        [*map(str, row["group"].values()), *(_cell(cell_answer) for cell_answer in row["answers"])] for row in rows
+    ]
+    reasons = dict.fromkeys(
+        cell_answer["reason"] for row in rows for cell_answer in row["answers"] if not cell_answer["answered"]
+    )
     card = Card(
         "Answered" if reply["ok"] else "Some queries were denied",
         tone=tone_of(reply["ok"]),
@@ -328,6 +339,6 @@ def _cell(answer_fields: dict[str, Any]) -> str:
 
 def _decided(decision: dict[str, Any]) -> str:
     """Return one line for a decision."""
-    known = "noisy" if decision["value"] is None and decision["rule"] == "noisy" else shown(decision["value"])
-    outcome = known if decision["answered"] else f"denied, {decision['rule']}"
+    value_text = "noisy" if decision["value"] is None and decision["rule"] == "noisy" else shown(decision["value"])
+    outcome = value_text if decision["answered"] else f"denied, {decision['rule']}"
     return f"{decision['function']} of {decision['size']:,}: {outcome}"

@@ -39,8 +39,10 @@ def sign(release: ReleaseArgument, keys: SignOption = None, as_json: Json = Fals
     path, certificate = open_certificate(release)
     signed = countersigned(certificate, private_keys(keys))
     write_whole(path, readable(signed))
-    holders = [each["public_key"] for each in signatures_of(signed)]
-    sentence = f"{path} has {len(holders)} signatures: {', '.join(f'{each[:16]}...' for each in holders)}"
+    holders = [signature["public_key"] for signature in signatures_of(signed)]
+    sentence = (
+        f"{path} has {len(holders)} signatures: {', '.join(f'{public_key_hex[:16]}...' for public_key_hex in holders)}"
+    )
     answer(PlainResult.saying(sentence, {"certificate": path, "signatures": holders}), as_json)
 
 

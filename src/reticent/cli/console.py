@@ -64,9 +64,13 @@ def show_card(card: Card, details: bool = False) -> None:
         screen.print(sentence)
     if card.facts:
         screen.print(table("", ("", ""), [(name.replace("_", " "), value) for name, value in card.facts.items()]))
-    for each in card.tables:
-        if each.rows and (details or not each.detail):
-            screen.print(*([] if each.title else [""]), table(each.title, each.heads, each.rows), sep="\n")
+    for card_table in card.tables:
+        if card_table.rows and (details or not card_table.detail):
+            screen.print(
+                *([] if card_table.title else [""]),
+                table(card_table.title, card_table.heads, card_table.rows),
+                sep="\n",
+            )
     notes = (*card.notes, *card.more) if details else card.notes
     if notes and (card.tables or card.facts):
         screen.print()
@@ -204,10 +208,10 @@ def run(app: typer.Typer) -> int:
     as_json = "--json" in sys.argv
     for position, word in enumerate(sys.argv[1:], start=1):
         if not word.isascii() and any(0xD800 <= ord(character) < 0xE000 for character in word):
-            shown = word.encode("utf-8", "replace").decode()
+            readable = word.encode("utf-8", "replace").decode()
             _complain(
                 "UsageError",
-                f"Argument {position} ({shown!r}) is not valid UTF-8. Rename the file, or check the terminal's encoding.",
+                f"Argument {position} ({readable!r}) is not valid UTF-8. Rename the file, or check the terminal's encoding.",
                 as_json,
             )
             return BAD_INPUT
@@ -247,6 +251,7 @@ def _os_message(error: OSError) -> str:
 
 
 def _complain(kind: str, message: str, as_json: bool) -> None:
+    """Print an error, with its traceback if RETICENT_TRACEBACK is set."""
     import os
 
     if os.environ.get("RETICENT_TRACEBACK") and sys.exc_info()[0] is not None:

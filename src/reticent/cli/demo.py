@@ -52,6 +52,7 @@ def demo(
 
 
 def _figures(steps: list[Step], output: Path, seconds: float) -> dict[str, Any]:
+    """Return the steps of the tour as plain data, with whether it went as it should."""
     facts = {name: value for step in steps for name, value in step.facts.items()}
     return {
         "ok": facts["holds"] and not facts["tampered_holds"] and facts["refused"],
@@ -63,6 +64,7 @@ def _figures(steps: list[Step], output: Path, seconds: float) -> dict[str, Any]:
 
 
 def _greet(screen: Console) -> None:
+    """Print the title of the tour."""
     from rich.panel import Panel
     from rich.text import Text
 
@@ -109,6 +111,7 @@ def _rows(step: Step) -> Any:
 
 
 def _farewell(folder: Path, seconds: float) -> Card:
+    """Return a card of commands to try on the files of the tour."""
     return Card(
         "\nTry next",
         sentences=[

@@ -51,7 +51,7 @@ def build(
         context.step("merging blocks")
         index.save(output, overwrite=force)
     sentence = f"Saved in {output}. Keep the folder private: it holds the distinct quasi-identifier combinations of the table with their counts."
-    answer(PlainResult.saying(sentence, {"folder": output, **_told(index)}), as_json)
+    answer(PlainResult.saying(sentence, {"folder": output, **_index_figures(index)}), as_json)
 
 
 def show(folder: IndexArgument, as_json: Json = False) -> None:
@@ -61,7 +61,7 @@ def show(folder: IndexArgument, as_json: Json = False) -> None:
     """
     from reticent.methods.bang import open_index
 
-    described = _told(open_index(folder))
+    described = _index_figures(open_index(folder))
     words = {"points": "not stored: they exceed the memory limit", "sensitive": "none", "settings": "the defaults"}
     card = Card(f"Index {folder}", {name: value or words.get(name, value) for name, value in described.items()})
     answer(PlainResult({"folder": folder, **described}, card), as_json)
@@ -113,12 +113,13 @@ def _method(policy: Policy, k: int | None) -> Bang:
 
     from reticent.methods.bang import Bang
 
-    named = policy.named_method()
-    method = replace(named, index=None) if isinstance(named, Bang) else Bang()
+    policy_method = policy.named_method()
+    method = replace(policy_method, index=None) if isinstance(policy_method, Bang) else Bang()
     return method if k is None else replace(method, minimum=k)
 
 
-def _told(index: BangIndex) -> dict[str, Any]:
+def _index_figures(index: BangIndex) -> dict[str, Any]:
+    """Return the sizes, the columns and the settings of an index as plain data."""
     return {
         "rows": int(index.blocks.sizes.sum()),
         "points": len(index.units) if index.has_points else None,

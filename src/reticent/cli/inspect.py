@@ -58,7 +58,7 @@ def inspect(
     if printed and not as_json:
         typer.echo(inspected.policy, nl=False)
         return
-    unwritten = None if printed else _unwritten(inspected, policy_file, asked=output is not None)
+    unwritten = None if printed else _problem_writing(inspected, policy_file, is_requested=output is not None)
     written_file = None if printed or unwritten else policy_file
     notes = (
         [unwritten]
@@ -72,13 +72,13 @@ def inspect(
     answer(PlainResult.beside(inspected, {"policy": written_file}, notes), as_json, details)
 
 
-def _unwritten(inspected: Inspection, path: Path, *, asked: bool) -> str | None:
+def _problem_writing(inspected: Inspection, path: Path, *, is_requested: bool) -> str | None:
     """Write the policy. If it fails and no file was requested, return the reason as a note, so that the profile is still shown."""
     try:
         inspected.save(path)
     except OSError as error:
-        why = f"The policy could not be written to {path}: {error.strerror or error}. Name a file with -o, or print it with -o -."
-        if asked:
-            raise DataError(why) from None
-        return why
+        problem = f"The policy could not be written to {path}: {error.strerror or error}. Name a file with -o, or print it with -o -."
+        if is_requested:
+            raise DataError(problem) from None
+        return problem
     return None

@@ -60,13 +60,13 @@ def generate(
     """
     from reticent.release import generate_keys
 
-    made = generate_keys(folder, name)
-    said = (
-        f"Keep {made.private} to yourself: reticent publish policy.toml -o release --sign {made.private}\n"
-        f"Distribute {made.public}: reticent verify release --key {made.public}\n"
-        f"Fingerprint: {made.fingerprint}"
+    key_pair = generate_keys(folder, name)
+    instructions = (
+        f"Keep {key_pair.private} to yourself: reticent publish policy.toml -o release --sign {key_pair.private}\n"
+        f"Distribute {key_pair.public}: reticent verify release --key {key_pair.public}\n"
+        f"Fingerprint: {key_pair.fingerprint}"
     )
-    answer(PlainResult.saying(said, asdict(made)), as_json)
+    answer(PlainResult.saying(instructions, asdict(key_pair)), as_json)
 
 
 def init(
@@ -103,7 +103,7 @@ def init(
     if trust.exists():
         raise PolicyError(f"{str(trust)!r} exists already. Change it with `reticent keys rotate` or `revoke`.")
     ends = time_of(expires)
-    made = TrustFile.create(
+    trust_file = TrustFile.create(
         publisher,
         _public_keys(root_keys, "--root-key"),
         _public_keys(keys, "--key"),
@@ -113,7 +113,7 @@ def init(
         threshold=threshold,
         root_threshold=root_threshold,
     )
-    _signed_and_saved(made, roots, trust, as_json)
+    _sign_and_save(trust_file, roots, trust, as_json)
 
 
 def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
@@ -125,14 +125,14 @@ def list_keys(trust: TrustArgument, as_json: Json = False) -> None:
     from reticent.errors import DataError
     from reticent.release.trust import TrustFile
 
-    found = TrustFile.read(trust)
+    trust_file = TrustFile.read(trust)
     problem = None
     try:
-        found.check()
+        trust_file.check()
     except DataError as error:
         problem = str(error)
-    figures = {"problem": problem, **found.body.model_dump(mode="json")}
-    answer(PlainResult(figures, _card(found, problem), problem is None), as_json)
+    figures = {"problem": problem, **trust_file.body.model_dump(mode="json")}
+    answer(PlainResult(figures, _card(trust_file, problem), problem is None), as_json)
 
 
 def rotate(
@@ -156,10 +156,10 @@ def rotate(
     """
     from reticent.release.trust import TrustFile, time_of
 
-    found = TrustFile.read(trust)
-    ends = until if until is not None else expires if expires is not None else found.body.expires
-    made = found.rotated(holder, _digits(key), until=time_of(ends), on=_time(on), expires=_time(expires))
-    _signed_and_saved(made, roots, output or trust, as_json)
+    trust_file = TrustFile.read(trust)
+    ends = until if until is not None else expires if expires is not None else trust_file.body.expires
+    rotated = trust_file.rotated(holder, _hexadecimal(key), until=time_of(ends), on=_time(on), expires=_time(expires))
+    _sign_and_save(rotated, roots, output or trust, as_json)
 
 
 def revoke(
@@ -194,14 +194,14 @@ def revoke(
 
     if reason not in ("retired", "compromised"):
         raise PolicyError(f"--reason must be retired or compromised, but it is {reason!r}.")
-    made = TrustFile.read(trust).revoked(
+    revoked = TrustFile.read(trust).revoked(
         holder,
         reason,  # type: ignore[arg-type]  # one of the two
-        key=None if key is None else _digits(key),
+        key=None if key is None else _hexadecimal(key),
         on=_time(on),
         expires=_time(expires),
     )
-    _signed_and_saved(made, roots, output or trust, as_json)
+    _sign_and_save(revoked, roots, output or trust, as_json)
 
 
 def renew(
@@ -217,8 +217,8 @@ def renew(
     """
     from reticent.release.trust import TrustFile, time_of
 
-    made = TrustFile.read(trust).next_version(expires=time_of(expires))
-    _signed_and_saved(made, roots, output or trust, as_json)
+    renewed = TrustFile.read(trust).next_version(expires=time_of(expires))
+    _sign_and_save(renewed, roots, output or trust, as_json)
 
 
 def sign(trust: TrustArgument, roots: Roots = None, as_json: Json = False) -> None:
@@ -230,7 +230,7 @@ def sign(trust: TrustArgument, roots: Roots = None, as_json: Json = False) -> No
 
     if not roots:
         raise PolicyError("Name the private root key with --root.")
-    _signed_and_saved(TrustFile.read(trust), roots, trust, as_json)
+    _sign_and_save(TrustFile.read(trust), roots, trust, as_json)
 
 
 def update(
@@ -245,23 +245,23 @@ def update(
     """
     from reticent.release.trust import TrustFile
 
-    found = mine = TrustFile.read(trust)
-    for each in newer:
-        found = found.updated(TrustFile.read(each))
-    if found != mine:
-        found.save(trust)
-    versions = (mine.body.version, found.body.version)
+    newest = current = TrustFile.read(trust)
+    for path in newer:
+        newest = newest.updated(TrustFile.read(path))
+    if newest != current:
+        newest.save(trust)
+    versions = (current.body.version, newest.body.version)
     figures = {"trust": trust, "from_version": versions[0], "version": versions[1]}
     text = "is already the newest" if versions[0] == versions[1] else f"replaces version {versions[0]}"
-    said = f"{trust}: version {versions[1]} {text}; it expires at {found.body.expires}."
-    answer(PlainResult.saying(said, figures), as_json)
+    sentence = f"{trust}: version {versions[1]} {text}; it expires at {newest.body.expires}."
+    answer(PlainResult.saying(sentence, figures), as_json)
 
 
-def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
+def _sign_and_save(unsigned: TrustFile, roots: list[Path] | None, path: Path, as_json: bool) -> None:
     """Sign a version with the given root keys, write it, and report missing signatures."""
     from reticent.release import private_keys
 
-    signed = made.signed_by(private_keys(roots))
+    signed = unsigned.signed_by(private_keys(roots))
     signed.save(path)
     missing = signed.missing()
     figures = {"trust": path, "version": signed.body.version, "missing_signatures": missing}
@@ -274,19 +274,20 @@ def _signed_and_saved(made: TrustFile, roots: list[Path] | None, path: Path, as_
 
 
 def _card(trust: TrustFile, problem: str | None) -> Card:
+    """Return the card of a trust file: its keys with their validity, and how many must sign."""
     body = trust.body
-    rows: list[tuple[str, ...]] = [("root", each.holder, each.key, "", "", "") for each in body.root.keys]
+    rows: list[tuple[str, ...]] = [("root", key.holder, key.key, "", "", "") for key in body.root.keys]
     rows += [
         (
             name,
-            each.holder,
-            each.key,
-            each.valid_from,
-            each.valid_until,
-            f"{each.revoked.on} ({each.revoked.reason})" if each.revoked else "",
+            key.holder,
+            key.key,
+            key.valid_from,
+            key.valid_until,
+            f"{key.revoked.on} ({key.revoked.reason})" if key.revoked else "",
         )
         for name, role in (("certificates", body.certificates), ("log", body.log))
-        for each in role.keys
+        for key in role.keys
     ]
     needs = (
         f"A certificate needs {body.certificates.threshold} of {len(body.certificates.holders)} holders, "
@@ -299,29 +300,29 @@ def _card(trust: TrustFile, problem: str | None) -> Card:
     )
 
 
-def _public_keys(given: list[str], option: str) -> dict[str, str]:
+def _public_keys(option_values: list[str], option: str) -> dict[str, str]:
     """Return the public keys by holder, parsed from ``HOLDER=FILE``."""
     keys: dict[str, str] = {}
-    for each in given:
-        holder, equals, place = each.partition("=")
-        if not equals or not holder or not place:
-            raise PolicyError(f"{option} must be HOLDER=FILE.pub, but it is {each!r}.")
+    for option_value in option_values:
+        holder, equals, key_or_file = option_value.partition("=")
+        if not equals or not holder or not key_or_file:
+            raise PolicyError(f"{option} must be HOLDER=FILE.pub, but it is {option_value!r}.")
         if holder in keys:
             raise PolicyError(
                 f"{option} names {holder!r} twice. Each holder has one key; `reticent keys rotate` replaces it."
             )
-        keys[holder] = _digits(place)
+        keys[holder] = _hexadecimal(key_or_file)
     return keys
 
 
-def _digits(given: str) -> str:
+def _hexadecimal(key_or_file: str) -> str:
     """Return a public key in hexadecimal."""
     from reticent.release import public_key
 
-    return public_key(given).public_bytes_raw().hex()
+    return public_key(key_or_file).public_bytes_raw().hex()
 
 
-def _time(given: str | None) -> str | None:
+def _time(date: str | None) -> str | None:
     from reticent.release.trust import time_of
 
-    return None if given is None else time_of(given)
+    return None if date is None else time_of(date)

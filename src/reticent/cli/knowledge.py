@@ -57,22 +57,22 @@ class SubjectOptions:
         from reticent.knowledge import Subject
         from reticent.table import Table
 
-        given = self.open()
-        if isinstance(given, Table):
-            return Subject.of(given, self.levels(), self.sensitive), given
+        table_or_release = self.open()
+        if isinstance(table_or_release, Table):
+            return Subject.of(table_or_release, self.levels(), self.sensitive), table_or_release
         if self.level or self.quasi:
             raise PolicyError("A release is measured as published: remove --level and --quasi.")
-        return Subject.of(given, column=self.sensitive), given
+        return Subject.of(table_or_release, column=self.sensitive), table_or_release
 
     def levels(self) -> dict[str, int]:
         """Return the level of each column named by --level."""
-        found = {}
-        for each in self.level or []:
-            name, _, number = each.rpartition("=")
+        level_of_column = {}
+        for option_value in self.level or []:
+            name, _, number = option_value.rpartition("=")
             if not name or not number.isdecimal():
-                raise PolicyError(f"--level must look like age=3, but it is {each!r}.")
-            found[name] = int(number)
-        return found
+                raise PolicyError(f"--level must look like age=3, but it is {option_value!r}.")
+            level_of_column[name] = int(number)
+        return level_of_column
 
     def threshold(self, c: str | None) -> Fraction | None:
         """Return the belief limit given by --c, or else by the policy's definition."""
@@ -85,15 +85,19 @@ class SubjectOptions:
         from reticent.definitions import WorstCaseKnowledge
         from reticent.policy import Policy
 
-        promised = [each for each in Policy.read(self.source).definitions if isinstance(each, WorstCaseKnowledge)]
-        return min((each.threshold for each in promised), default=None)
+        promised = [
+            definition
+            for definition in Policy.read(self.source).definitions
+            if isinstance(definition, WorstCaseKnowledge)
+        ]
+        return min((definition.threshold for definition in promised), default=None)
 
     def required_threshold(self, c: str | None) -> Fraction:
         """Return the belief limit; raise if neither --c nor the policy gives one."""
-        found = self.threshold(c)
-        if found is None:
+        threshold = self.threshold(c)
+        if threshold is None:
             raise PolicyError("Pass the belief that must not be reached, such as --c 0.6.")
-        return found
+        return threshold
 
 
 def register(app: typer.Typer) -> None:
@@ -131,23 +135,23 @@ def curve(
     from reticent.worst_case import curve as measured
 
     with working("Computing worst-case beliefs ...", as_json):
-        subject, given = about.subject()
-        most, threshold = most_facts(k), about.threshold(c)
-        known, negated = measured(subject.buckets, most), negation_curve(subject.buckets, most)
+        subject, table_or_release = about.subject()
+        largest_k, threshold = most_facts(k), about.threshold(c)
+        beliefs, negation_beliefs = measured(subject.buckets, largest_k), negation_curve(subject.buckets, largest_k)
         figures: dict[str, Any] = {
-            "k": most,
-            "curve": known,
-            "negation_curve": negated,
-            "disclosure": known[-1],
+            "k": largest_k,
+            "curve": beliefs,
+            "negation_curve": negation_beliefs,
+            "disclosure": beliefs[-1],
             "certainty_point": certainty_point(subject.buckets),
-            **_against(threshold, known, subject),
-            **_about(subject, given),
+            **_threshold_figures(threshold, beliefs, subject),
+            **_subject_figures(subject, table_or_release),
         }
         if chart is not None:
             figures["chart"] = save_chart(
-                chart, known, negated, threshold, f"{subject.sensitive}: {Path(about.source).name}"
+                chart, beliefs, negation_beliefs, threshold, f"{subject.sensitive}: {Path(about.source).name}"
             )
-    answer(PlainResult(figures, _curves(figures), threshold is None or known[-1] < threshold), as_json)
+    answer(PlainResult(figures, _curves(figures), threshold is None or beliefs[-1] < threshold), as_json)
 
 
 def explain(
@@ -162,29 +166,29 @@ def explain(
     Example: reticent knowledge explain release/ --k 2
     """
     with working("Searching for the worst facts ...", as_json):
-        subject, given = about.subject()
+        subject, table_or_release = about.subject()
         threshold = about.threshold(c)
-        found = subject.explain(most_facts(k))
+        explanation = subject.explain(most_facts(k))
         figures = {
-            "k": found.k,
+            "k": explanation.k,
             "c": threshold,
-            "disclosure": found.disclosure,
-            "facts": found.facts(),
-            "conclusion": found.conclusion(),
+            "disclosure": explanation.disclosure,
+            "facts": explanation.facts(),
+            "conclusion": explanation.conclusion(),
             "groups_attacked": [
                 {"group": group, "description": text, "histogram": histogram}
-                for group, text, histogram in found.attacked()
+                for group, text, histogram in explanation.attacked()
             ],
-            "replayed": found.replayed(),
+            "replayed": explanation.replayed(),
             "negations": {
-                "disclosure": found.negations.disclosure,
-                "facts": found.facts(negations=True),
-                "conclusion": found.conclusion(negations=True),
+                "disclosure": explanation.negations.disclosure,
+                "facts": explanation.facts(negations=True),
+                "conclusion": explanation.conclusion(negations=True),
             },
-            **_about(subject, given),
+            **_subject_figures(subject, table_or_release),
         }
-    ok = threshold is None or found.disclosure < threshold
-    answer(PlainResult(figures, _explained(found), ok), as_json)
+    ok = threshold is None or explanation.disclosure < threshold
+    answer(PlainResult(figures, _explained(explanation), ok), as_json)
 
 
 def whatif(
@@ -216,10 +220,10 @@ def whatif(
     from reticent.worst_case import BUDGET
 
     with working("Counting possible worlds ...", as_json) as context:
-        given = about.open(key)
+        table_or_release = about.open(key)
         candidates = DataSource(people).read(None) if people is not None else None
-        found = what_if(
-            given,
+        outcome = what_if(
+            table_or_release,
             know or [],
             ask,
             candidates,
@@ -232,17 +236,17 @@ def whatif(
             context=context,
         )
     figures = {
-        "asked": found.asked,
-        "posterior": found.posterior,
-        "prior": found.prior,
-        "cost": found.cost,
-        "costs": [{"fact": fact, "cost": cost} for fact, cost in found.costs],
-        "contradiction": found.contradiction,
-        "exact": found.exact,
-        "interval": found.interval,
-        "confidence": found.confidence,
+        "asked": outcome.asked,
+        "posterior": outcome.posterior,
+        "prior": outcome.prior,
+        "cost": outcome.cost,
+        "costs": [{"fact": fact, "cost": cost} for fact, cost in outcome.costs],
+        "contradiction": outcome.contradiction,
+        "exact": outcome.exact,
+        "interval": outcome.interval,
+        "confidence": outcome.confidence,
     }
-    answer(PlainResult.saying(found.sentence(), figures, found.posterior is not None), as_json)
+    answer(PlainResult.saying(outcome.sentence(), figures, outcome.posterior is not None), as_json)
 
 
 def breaking_point(
@@ -258,15 +262,15 @@ def breaking_point(
     from reticent.worst_case import certainty_point
 
     with working("Counting the facts needed ...", as_json):
-        subject, given = about.subject()
+        subject, table_or_release = about.subject()
         threshold = about.required_threshold(c)
         figures = {
             "c": threshold,
             "breaking_point": broken_at(subject.buckets, threshold),
             "certainty_point": certainty_point(subject.buckets),
-            **_about(subject, given),
+            **_subject_figures(subject, table_or_release),
         }
-    answer(PlainResult.saying(_points(figures), figures), as_json)
+    answer(PlainResult.saying(_breaking_points_text(figures), figures), as_json)
 
 
 def monitor(
@@ -284,20 +288,20 @@ def monitor(
     from reticent.knowledge import watch
 
     with working("Adding rows ...", as_json):
-        given = about.open()
+        table_or_release = about.open()
         threshold = about.required_threshold(c)
         arriving, outside = arrivals(add, about.source)
-        found = watch(given, arriving, threshold, most_facts(k), levels=about.levels())
+        outcome = watch(table_or_release, arriving, threshold, most_facts(k), levels=about.levels())
     figures = {
-        "k": len(found.after.curve) - 1,
+        "k": len(outcome.after.curve) - 1,
         "c": threshold,
-        "before": {"holds": found.before.holds, "disclosure": found.before.disclosure},
-        "after": {"holds": found.after.holds, "disclosure": found.after.disclosure, "margin": found.after.margin},
-        "rows_added": found.rows,
+        "before": {"holds": outcome.before.holds, "disclosure": outcome.before.disclosure},
+        "after": {"holds": outcome.after.holds, "disclosure": outcome.after.disclosure, "margin": outcome.after.margin},
+        "rows_added": outcome.rows,
         "rows_outside": outside,
-        "first_unsafe_row": found.first_unsafe_row,
+        "first_unsafe_row": outcome.first_unsafe_row,
     }
-    answer(PlainResult.saying(found.sentence(), figures, found.after.holds), as_json)
+    answer(PlainResult.saying(outcome.sentence(), figures, outcome.after.holds), as_json)
 
 
 def most_facts(k: str) -> int:
@@ -335,11 +339,12 @@ def arrivals(add: str | None, source: str) -> tuple[Any, int]:
     return recoded, rows.height - recoded.height
 
 
-def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
+def _subject_figures(subject: Subject, table_or_release: Table | PublicSide) -> dict[str, Any]:
+    """Return what a measurement is about: the sensitive column, groups, rows and limits."""
     from reticent.table import Table
 
     notes = [LIMITS]
-    if isinstance(given, Table) and given.key is None:
+    if isinstance(table_or_release, Table) and table_or_release.key is None:
         notes.append("No key was declared: each row counts as one person.")
     return {
         "sensitive": subject.sensitive,
@@ -349,37 +354,42 @@ def _about(subject: Subject, given: Table | PublicSide) -> dict[str, Any]:
     }
 
 
-def _against(threshold: Fraction | None, known: list[Fraction], subject: Subject) -> dict[str, Any]:
+def _threshold_figures(threshold: Fraction | None, beliefs: list[Fraction], subject: Subject) -> dict[str, Any]:
+    """Return whether the beliefs stay below a threshold, by how much, and how many facts reach it."""
     from reticent.worst_case import breaking_point as broken_at
 
     if threshold is None:
         return {"c": None}
     return {
         "c": threshold,
-        "holds": known[-1] < threshold,
-        "margin": threshold - known[-1],
+        "holds": beliefs[-1] < threshold,
+        "margin": threshold - beliefs[-1],
         "breaking_point": broken_at(subject.buckets, threshold),
     }
 
 
 def _curves(figures: dict[str, Any]) -> Card:
+    """Return the card of both curves: the highest belief by the number of facts known."""
     curves = zip(figures["curve"], figures["negation_curve"], strict=True)
-    rows = [(str(facts), known, negated) for facts, (known, negated) in enumerate(curves)]
+    rows = [(str(facts), any_facts, negations) for facts, (any_facts, negations) in enumerate(curves)]
     if figures["c"] is not None:
         verdict = "holds" if figures["holds"] else "does NOT hold"
-        said = f"Below {shown(figures['c'])} with {figures['k']} facts: {verdict} (margin {shown(figures['margin'])}). "
-        said += _points(figures)
+        verdict_sentence = (
+            f"Below {shown(figures['c'])} with {figures['k']} facts: {verdict} (margin {shown(figures['margin'])}). "
+        )
+        verdict_sentence += _breaking_points_text(figures)
     else:
-        said = f"{_facts(figures['certainty_point'], 'makes', 'make')} an adversary certain."
+        verdict_sentence = f"{_facts(figures['certainty_point'], 'makes', 'make')} an adversary certain."
     return Card(
         f"Highest belief in a person's {figures['sensitive']} ({figures['groups']:,} groups, {figures['rows']:,} people)",
         tone=tone_of(figures.get("holds")),
         tables=[CardTable(("facts known", "any facts", "'does not have' facts only"), rows)],
-        notes=[said, *figures["notes"]],
+        notes=[verdict_sentence, *figures["notes"]],
     )
 
 
 def _explained(explanation: Explanation) -> Card:
+    """Return the card of the worst facts: what they are, which groups they concern, and what follows."""
     facts = explanation.facts()
     rows = [
         (str(group), text, ", ".join(f"{value} {count}" for value, count in histogram.items()))
@@ -399,7 +409,7 @@ def _explained(explanation: Explanation) -> Card:
     )
 
 
-def _points(figures: dict[str, Any]) -> str:
+def _breaking_points_text(figures: dict[str, Any]) -> str:
     broken = figures["breaking_point"]
     certain = figures["certainty_point"]
     reached = (
@@ -408,5 +418,6 @@ def _points(figures: dict[str, Any]) -> str:
     return f"{reached} {shown(figures['c'])}; {_facts(certain, 'makes', 'make')} an adversary certain."
 
 
-def _facts(number: int, one: str, many: str) -> str:
-    return f"1 fact {one}" if number == 1 else f"{number} facts {many}"
+def _facts(number: int, one_verb: str, many_verb: str) -> str:
+    """Return a number of facts with their verb, in the singular or the plural."""
+    return f"1 fact {one_verb}" if number == 1 else f"{number} facts {many_verb}"

@@ -43,11 +43,11 @@ def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Js
     Example: reticent ledger list
     """
     with _opened(ledger, newest) as book:
-        found = [each for name in book.datasets() for each in book.entries(name)]
+        entries = [entry for name in book.datasets() for entry in book.entries(name)]
         path = book.path
-    rows = [(e.dataset, e.number, e.kind, e.status, e.changed, e.content[:12]) for e in found]
+    rows = [(e.dataset, e.number, e.kind, e.status, e.changed, e.content[:12]) for e in entries]
     listed = CardTable(("data set", "number", "kind", "status", "since", "content"), rows)
-    figures = {"ledger": path, "entries": [each.as_dict() for each in found]}
+    figures = {"ledger": path, "entries": [entry.as_dict() for entry in entries]}
     answer(PlainResult(figures, Card(f"Ledger {path}", tables=[listed])), as_json)
 
 
@@ -57,15 +57,15 @@ def show(dataset: Dataset, ledger: LedgerOption = None, newest: Newest = None, a
     Example: reticent ledger show patients
     """
     with _opened(ledger, newest) as book:
-        found = _entries(book, dataset)
-    entries = [each.as_dict() for each in found]
+        ledger_entries = _entries(book, dataset)
+    entries = [entry.as_dict() for entry in ledger_entries]
     drawn = [
         CardTable(
             ("", ""),
-            [(name, value) for name, value in each.items() if value not in ("", {})],
-            f"{each['kind']} {each['number']} of {each['dataset']}",
+            [(name, value) for name, value in entry.items() if value not in ("", {})],
+            f"{entry['kind']} {entry['number']} of {entry['dataset']}",
         )
-        for each in entries
+        for entry in entries
     ]
     answer(PlainResult({"dataset": dataset, "entries": entries}, Card(f"Data set {dataset}", tables=drawn)), as_json)
 
@@ -96,22 +96,22 @@ def budget(
         if delta != "0" or unit or relation or reason:
             raise PolicyError("Pass --epsilon, the total, to set a budget. Without options the budget is shown.")
         with _opened(ledger, newest) as book:
-            found = book.accounts.all() if dataset is None else [book.accounts.of(dataset)]
+            found_accounts = book.accounts.all() if dataset is None else [book.accounts.of(dataset)]
     else:
         if dataset is None:
             raise PolicyError("Name the data set whose budget is to be set.")
-        given = {"epsilon": epsilon, "delta": delta, "unit": unit, "relation": relation}
+        options = {"epsilon": epsilon, "delta": delta, "unit": unit, "relation": relation}
         declared = DeclaredBudget.of(
-            {name: value for name, value in given.items() if value is not None}, "reticent ledger budget"
+            {name: value for name, value in options.items() if value is not None}, "reticent ledger budget"
         )
         assert declared is not None
         with _opened(ledger, newest, make=True) as book:
-            found = [book.accounts.declare(dataset, declared, reason)]
-    accounts = {"accounts": [each.as_dict() for each in found]}
+            found_accounts = [book.accounts.declare(dataset, declared, reason)]
+    accounts = {"accounts": [account.as_dict() for account in found_accounts]}
     if dataset is not None:
-        answer(PlainResult.beside(found[0], accounts), as_json)
+        answer(PlainResult.beside(found_accounts[0], accounts), as_json)
         return
-    cards = [each.card() for each in found]
+    cards = [account.card() for account in found_accounts]
     title = f"{len(cards)} accounts" if cards else "No data set has a budget. The first noisy release sets one."
     tables = [
         part for card in cards for part in (CardTable(("", ""), list(card.facts.items()), card.title), *card.tables)
@@ -132,13 +132,13 @@ def withdraw(
     Example: reticent ledger withdraw patients 2 --reason "the disk was full"
     """
     with _opened(ledger, newest) as book:
-        found = {each.number: each for each in _entries(book, dataset)}
-        if number not in found:
-            listed = ", ".join(map(str, found))
+        entries = {entry.number: entry for entry in _entries(book, dataset)}
+        if number not in entries:
+            listed = ", ".join(map(str, entries))
             raise PolicyError(f"The data set {dataset!r} has no entry {number}. Its entries are {listed}.")
-        taken = book.withdraw(found[number], reason)
-    said = f"{taken.kind} {taken.number} of {taken.dataset!r} is withdrawn: {taken.reason}"
-    answer(PlainResult.saying(said, taken.as_dict()), as_json)
+        withdrawn = book.withdraw(entries[number], reason)
+    sentence = f"{withdrawn.kind} {withdrawn.number} of {withdrawn.dataset!r} is withdrawn: {withdrawn.reason}"
+    answer(PlainResult.saying(sentence, withdrawn.as_dict()), as_json)
 
 
 def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, as_json: Json = False) -> None:
@@ -151,12 +151,12 @@ def accept(reason: Reason, ledger: LedgerOption = None, newest: Newest = None, a
     """
     with _opened(ledger, newest, accept=reason) as book:
         marked = book.restored
-    said = (
+    sentence = (
         f"{len(marked)} data sets are marked: their disclosures since the backup are unknown."
         if marked
         else "The ledger is up to date; nothing was changed."
     )
-    answer(PlainResult.saying(said, {"entries": [each.as_dict() for each in marked]}), as_json)
+    answer(PlainResult.saying(sentence, {"entries": [entry.as_dict() for entry in marked]}), as_json)
 
 
 @contextmanager
@@ -164,19 +164,20 @@ def _opened(path: Path | None, newest: Path | None, accept: str | None = None, m
     """Open an existing ledger. A missing one is created only if something is to be written (``make``)."""
     from reticent.ledger import Ledger, LedgerLocation
 
-    place = LedgerLocation.of(path, newest)
-    if not make and not place.path.exists():
+    location = LedgerLocation.of(path, newest)
+    if not make and not location.path.exists():
         raise LedgerError(
-            f"There is no ledger at {str(place.path)!r}. Name it with --ledger or RETICENT_LEDGER. The first publication creates it."
+            f"There is no ledger at {str(location.path)!r}. Name it with --ledger or RETICENT_LEDGER. The first publication creates it."
         )
-    with Ledger(place, accept=accept) as book:
+    with Ledger(location, accept=accept) as book:
         yield book
 
 
 def _entries(book: Ledger, dataset: str) -> Sequence[Entry]:
-    found = book.entries(dataset)
-    if not found:
+    """Return the entries of a data set. Raises if it has none."""
+    entries = book.entries(dataset)
+    if not entries:
         raise PolicyError(
             f"The ledger {str(book.path)!r} has no entry of a data set {dataset!r}.{did_you_mean(dataset, book.datasets())}"
         )
-    return found
+    return entries

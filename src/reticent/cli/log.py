@@ -46,10 +46,10 @@ def init(
     from reticent.release import private_key
     from reticent.release.trust import create_log
 
-    made = create_log(log, name, private_key(sign))
-    figures = {"log": log, "identity": made.identity, "head": made.head.model_dump(mode="json")}
-    said = f"{log} is an empty log. Add releases: reticent log add {log} RELEASE --sign {sign}"
-    answer(PlainResult.saying(said, figures), as_json)
+    created = create_log(log, name, private_key(sign))
+    figures = {"log": log, "identity": created.identity, "head": created.head.model_dump(mode="json")}
+    sentence = f"{log} is an empty log. Add releases: reticent log add {log} RELEASE --sign {sign}"
+    answer(PlainResult.saying(sentence, figures), as_json)
 
 
 def add(
@@ -79,12 +79,12 @@ def head(log: LogArgument, output: Output = None, as_json: Json = False) -> None
     """
     from reticent.release.trust import ReleaseLog
 
-    found = ReleaseLog.read(log)
+    release_log = ReleaseLog.read(log)
     if output is not None:
-        found.head.save(output)
-    figures = {"identity": found.identity, "head": found.head.model_dump(mode="json"), "output": output}
-    said = f"{found.header.name}: {found.head.words}, signed with {found.head.signers[0][:16]}..."
-    answer(PlainResult.saying(said, figures), as_json)
+        release_log.head.save(output)
+    figures = {"identity": release_log.identity, "head": release_log.head.model_dump(mode="json"), "output": output}
+    sentence = f"{release_log.header.name}: {release_log.head.words}, signed with {release_log.head.signers[0][:16]}..."
+    answer(PlainResult.saying(sentence, figures), as_json)
 
 
 def prove(
@@ -107,17 +107,17 @@ def prove(
 
     if (release is None) == (older is None):
         raise PolicyError("Pass either a release (to prove membership) or --head (to prove consistency).")
-    found = ReleaseLog.read(log)
+    release_log = ReleaseLog.read(log)
     proof: LogProof
     if release is not None:
-        proof = found.inclusion(open_certificate(release)[1])
+        proof = release_log.inclusion(open_certificate(release)[1])
         text = f"{output} shows that the release is entry {proof.index + 1} of {proof.head.signed.size}."
     else:
-        proof = found.consistency(LogHead.read(older or ""))
+        proof = release_log.consistency(LogHead.read(older or ""))
         text = f"{output} shows that {proof.older.signed.size} entries became {proof.head.signed.size}."
-    plain = proof.model_dump(mode="json")
-    write_whole(output, readable(plain))
-    answer(PlainResult.saying(text, {"output": output, "proof": plain}), as_json)
+    proof_json = proof.model_dump(mode="json")
+    write_whole(output, readable(proof_json))
+    answer(PlainResult.saying(text, {"output": output, "proof": proof_json}), as_json)
 
 
 def check(
@@ -147,20 +147,20 @@ def check(
                 log.check_beside(LogHead.read(older))
             if release is not None:
                 log.inclusion(_certificate(release))
-            newest, entries = log.head, [each.model_dump(mode="json") for each in log.entries]
+            newest, entries = log.head, [entry.model_dump(mode="json") for entry in log.entries]
         else:
             proof = read_proof(file)
             proof.check()
             _check_proof_of(proof, release, older)
             newest, entries = proof.head, []
-        whose = _whose(newest, key, trust)
+        whose = _signer(newest, key, trust)
     except DataError as error:
         answer(PlainResult.saying(str(error), {"problem": str(error)}, ok=False), as_json)
         return
     figures = {"head": newest.model_dump(mode="json"), "signed": whose, "entries": entries}
     rows = [
-        (number, each["added"], each["dataset"] or "", each["release"] or "", each["certificate"][:16])
-        for number, each in enumerate(entries, start=1)
+        (number, entry["added"], entry["dataset"] or "", entry["release"] or "", entry["certificate"][:16])
+        for number, entry in enumerate(entries, start=1)
     ]
     listed = CardTable(("entry", "added", "data set", "release", "certificate"), rows, "Entries")
     answer(PlainResult(figures, Card(f"{file} is valid: {newest.words}. {whose}", tables=[listed])), as_json)
@@ -183,12 +183,12 @@ def _check_proof_of(proof: LogProof, release: Path | None, older: Path | None) -
         raise DataError("The proof is not about this head.")
 
 
-def _whose(newest: LogHead, key: str | None, trust: Path | None) -> str:
+def _signer(newest: LogHead, key: str | None, trust: Path | None) -> str:
     """Return who signed the head. Raise :class:`DataError` if the signature is not by an accepted key."""
     from reticent.release import public_key
     from reticent.release.trust import TrustFile, head_signers
 
     if key is not None and trust is not None:
         raise PolicyError("Use --key or --trust, not both: the trust file names the keys.")
-    known = None if key is None else public_key(key)
-    return head_signers(newest, known, None if trust is None else TrustFile.read(trust))[0]
+    accepted_key = None if key is None else public_key(key)
+    return head_signers(newest, accepted_key, None if trust is None else TrustFile.read(trust))[0]

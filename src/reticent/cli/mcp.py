@@ -55,11 +55,13 @@ def requests(as_json: Json = False) -> None:
     """
     from reticent.mcp import RequestFolder
 
-    found = RequestFolder().all()
-    rows = [(each.number, each.state, each.created, each.policy, each.output) for each in found]
+    all_requests = RequestFolder().all()
+    rows = [
+        (request.number, request.state, request.created, request.policy, request.output) for request in all_requests
+    ]
     listed = CardTable(("request", "state", "since", "policy", "output"), rows)
-    figures = {"requests": [each.status() for each in found]}
-    answer(PlainResult(figures, Card(f"{len(found)} requests to publish", tables=[listed])), as_json)
+    figures = {"requests": [request.status() for request in all_requests]}
+    answer(PlainResult(figures, Card(f"{len(all_requests)} requests to publish", tables=[listed])), as_json)
 
 
 def approve(number: _Number, ledger: LedgerOption = None) -> None:
@@ -89,9 +91,9 @@ def approve(number: _Number, ledger: LedgerOption = None) -> None:
         raise typer.Exit(1)
     request.check_unchanged()
     with working("Publishing ...", as_json=False) as context:
-        made = publish_policy(policy, request.output, sign=request.sign, ledger=ledger, context=context)
-    folder.decide(request, "published", certificate_hash(made.release.certificate))
-    console().print(f"Published to {made.path}. The assistant is notified and receives the certificate's hash.")
+        published = publish_policy(policy, request.output, sign=request.sign, ledger=ledger, context=context)
+    folder.decide(request, "published", certificate_hash(published.release.certificate))
+    console().print(f"Published to {published.path}. The assistant is notified and receives the certificate's hash.")
 
 
 def decline(number: _Number, as_json: Json = False) -> None:
@@ -115,6 +117,7 @@ def _pending(folder: Any, number: str) -> PublicationRequest:
 
 
 def _show(request: PublicationRequest, policy: Any) -> None:
+    """Print what a request would publish: policy, source, roles, guarantee and keys."""
     roles = policy.sections.roles
     source = f"{request.source} (sha256 {request.source_hash[:16]}...)" if request.source_hash else request.source
     facts = {

@@ -88,23 +88,33 @@ def run(
     from reticent.noise import run_local
 
     cells = None if query != "histogram" else _MADE_UP_CELLS
-    found: ViewDomain | None = None
+    view_domain: ViewDomain | None = None
     if data is None:
         names, rows = _made_up(parties, query, bits)
     else:
-        found = _domain(domain, query)
-        cells = None if found is None else found.size
-        names, rows = _read(data, party, query, where, column, found)
-    borne = (len(rows) - 1) // (3 if level == "byzantine" else 2) if faults is None else faults
+        view_domain = _domain(domain, query)
+        cells = None if view_domain is None else view_domain.size
+        names, rows = _read(data, party, query, where, column, view_domain)
+    tolerated = (len(rows) - 1) // (3 if level == "byzantine" else 2) if faults is None else faults
     with working("Computing jointly ...", as_json) as context:
-        made = run_local(
-            rows, epsilon, delta, borne, query, cells, bits, law, level, behaviours=_behaviours(behave), context=context
+        joint_answer = run_local(
+            rows,
+            epsilon,
+            delta,
+            tolerated,
+            query,
+            cells,
+            bits,
+            law,
+            level,
+            behaviours=_behaviours(behave),
+            context=context,
         )
-    true = None if data is not None else _true(rows, cells, made.included)
-    figures = {**made.describe(), "names": names, "made_up": data is None}
+    true = None if data is not None else _exact_answer(rows, cells, joint_answer.included)
+    figures = {**joint_answer.describe(), "names": names, "made_up": data is None}
     if true is not None:
         figures["true"] = true
-    answer(PlainResult(figures, _answered(made, names, true, found)), as_json)
+    answer(PlainResult(figures, _answer_card(joint_answer, names, true, view_domain)), as_json)
 
 
 def keys(
@@ -119,13 +129,17 @@ def keys(
     """
     from reticent.noise import make_party_keys
 
-    made = make_party_keys(folder, name, days)
-    said = (
-        f"Keep {made.private} to yourself; the file is readable by its owner only.\nGive {made.certificate} to the other parties.\n"
-        f"Fingerprint, to compare by telephone: {made.fingerprint}"
+    party_keys = make_party_keys(folder, name, days)
+    instructions = (
+        f"Keep {party_keys.private} to yourself; the file is readable by its owner only.\nGive {party_keys.certificate} to the other parties.\n"
+        f"Fingerprint, to compare by telephone: {party_keys.fingerprint}"
     )
-    figures = {"private": made.private, "certificate": made.certificate, "fingerprint": made.fingerprint}
-    answer(PlainResult.saying(said, figures), as_json)
+    figures = {
+        "private": party_keys.private,
+        "certificate": party_keys.certificate,
+        "fingerprint": party_keys.fingerprint,
+    }
+    answer(PlainResult.saying(instructions, figures), as_json)
 
 
 def party(
@@ -141,44 +155,48 @@ def party(
     """
     from reticent.methods.counts import PartyConfig
 
-    read = PartyConfig.read(config)
+    party_config = PartyConfig.read(config)
     if output is not None:
-        _check_output(output, read.plan)
-    values, frame = read.values()
+        _check_output(output, party_config.plan)
+    values, frame = party_config.values()
     with working("Computing jointly ...", as_json) as context:
         context.step("waiting for the other parties")
-        result, figures = read.run(values, context)
+        result, figures = party_config.run(values, context)
         if output is not None and result is not None:
-            read.release(result, figures, frame, _unstoppable(context)).save(output)
+            party_config.release(result, figures, frame, _unstoppable(context)).save(output)
     if result is None:
-        left = {"total": None, "shared_with": list(read.names[: read.plan.parties]), "rounds": figures.rounds}
-        said = "The rows were secret-shared with the facilitators, who compute and hold the answer."
-        answer(PlainResult.saying(said, left), as_json)
+        without_answer = {
+            "total": None,
+            "shared_with": list(party_config.names[: party_config.plan.parties]),
+            "rounds": figures.rounds,
+        }
+        sentence = "The rows were secret-shared with the facilitators, who compute and hold the answer."
+        answer(PlainResult.saying(sentence, without_answer), as_json)
         return
-    total: Any = list(result.numbers) if read.domain is not None else result.numbers[0]
-    blamed = {read.names[each]: why for each, why in result.blamed.items()}
-    told = {
+    total: Any = list(result.numbers) if party_config.domain is not None else result.numbers[0]
+    blamed = {party_config.names[number]: why for number, why in result.blamed.items()}
+    outcome = {
         "total": total,
-        "query": read.plan.query,
-        "level": read.plan.level,
-        "faults": read.plan.faults,
-        "law": read.plan.law,
+        "query": party_config.plan.query,
+        "level": party_config.plan.level,
+        "faults": party_config.plan.faults,
+        "law": party_config.plan.law,
         "coins": result.coins,
-        "included": [read.names[each] for each in result.included],
+        "included": [party_config.names[number] for number in result.included],
         "blamed": blamed,
         "rounds": figures.rounds,
         "bytes_sent": figures.bytes_sent,
         "path": output,
     }
     notes = [
-        f"Level {read.plan.level}; counted: {', '.join(told['included'])}.",
+        f"Level {party_config.plan.level}; counted: {', '.join(outcome['included'])}.",
         *(
-            f"{name} {why}{'' if name in told['included'] else '; its rows are not counted'}."
+            f"{name} {why}{'' if name in outcome['included'] else '; its rows are not counted'}."
             for name, why in blamed.items()
         ),
         *([] if output is None else [f"Published to {output}."]),
     ]
-    answer(PlainResult(told, replace(_total(total, None, read.domain), notes=notes)), as_json)
+    answer(PlainResult(outcome, replace(_total(total, None, party_config.domain), notes=notes)), as_json)
 
 
 def _unstoppable(context: Context) -> Context:
@@ -226,6 +244,7 @@ def _read(
 
 
 def _domain(path: Path | None, query: str) -> ViewDomain | None:
+    """Return the declared domain of a histogram; None for other queries."""
     from reticent.cli.randomize import read_domain
 
     if query != "histogram":
@@ -235,35 +254,39 @@ def _domain(path: Path | None, query: str) -> ViewDomain | None:
     return read_domain(path)
 
 
-def _behaviours(given: list[str] | None) -> dict[int, str]:
-    found = {}
-    for each in given or ():
-        number, equals, name = each.partition("=")
+def _behaviours(option_values: list[str] | None) -> dict[int, str]:
+    """Return the fault of each misbehaving party by its number, from ``NUMBER=FAULT``."""
+    fault_of_party = {}
+    for option_value in option_values or ():
+        number, equals, name = option_value.partition("=")
         if not equals or not number.strip().isdecimal():
             raise PolicyError(
-                f"--behave must be NUMBER=FAULT, such as 2=garbage, but it is {each!r}.", setting=("behave",)
+                f"--behave must be NUMBER=FAULT, such as 2=garbage, but it is {option_value!r}.", setting=("behave",)
             )
-        found[int(number)] = name.strip()
-    return found
+        fault_of_party[int(number)] = name.strip()
+    return fault_of_party
 
 
-def _true(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -> int | list[int]:
+def _exact_answer(rows: list[list[int]], cells: int | None, included: tuple[int, ...]) -> int | list[int]:
     """Return the answer without noise; it is not secret because the rows are synthetic."""
-    counted = [value for number, own in enumerate(rows, 1) if number in included for value in own]
+    counted = [value for number, party_values in enumerate(rows, 1) if number in included for value in party_values]
     return [counted.count(cell) for cell in range(cells)] if cells is not None else sum(counted)
 
 
-def _answered(made: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None) -> Card:
-    plan = made.plan
+def _answer_card(
+    joint_answer: JointAnswer, names: list[str], true: int | list[int] | None, domain: ViewDomain | None
+) -> Card:
+    """Return the card of a joint answer: the total, its guarantee, and which parties misbehaved."""
+    plan = joint_answer.plan
     promise = (
         f"epsilon {shown(plan.epsilon)}, delta {float(plan.delta):g}; level {plan.level}: valid if at most {max(1, plan.faults)} of {plan.parties} parties are faulty. "
-        f"Standard error {made.standard_error:.1f}. {made.seconds:.1f} seconds."
+        f"Standard error {joint_answer.standard_error:.1f}. {joint_answer.seconds:.1f} seconds."
     )
     blamed = [
-        f"{names[number - 1]} {why}{'' if number in made.included else '; its rows are not counted'}."
-        for number, why in made.blamed.items()
+        f"{names[number - 1]} {why}{'' if number in joint_answer.included else '; its rows are not counted'}."
+        for number, why in joint_answer.blamed.items()
     ]
-    return replace(_total(made.total, true, domain), notes=[promise, *blamed])
+    return replace(_total(joint_answer.total, true, domain), notes=[promise, *blamed])
 
 
 def _total(total: int | list[int], true: int | list[int] | None, domain: ViewDomain | None) -> Card:

@@ -115,9 +115,9 @@ class DraftOptions:
         return {"definition": self.definition, "engine": self.engine, "method": method}
 
 
-def _method_name(given: str) -> str:
+def _method_name(written: str) -> str:
     """Return the canonical spelling of a method name, matched case-insensitively."""
-    return next((name for name in METHODS if name.lower() == given.lower()), given)
+    return next((name for name in METHODS if name.lower() == written.lower()), written)
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,9 @@ class ReadingOptions:
 
     def said(self) -> dict[str, Any]:
         """Return the options that were given, as keyword arguments of :class:`reticent.io.Source`, ``rt.read`` and ``rt.inspect``."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        named = {"table": given.pop("database_table"), **given}
-        return {name: value for name, value in named.items() if value is not None}
+        values = {option_field.name: getattr(self, option_field.name) for option_field in fields(self)}
+        source_options = {"table": values.pop("database_table"), **values}
+        return {name: value for name, value in source_options.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,11 @@ class PeopleOptions:
         return None if self.people is None else Source(str(self.people)).read()
 
 
-def table_or_path(given: str) -> Table | str:
+def table_or_path(policy_or_path: str) -> Table | str:
     """Return the table of a policy, or the given path (the folder of a release, or a data file)."""
     from reticent.policy import Policy
 
-    return Policy.read(given).table() if given.endswith(".toml") else given
+    return Policy.read(policy_or_path).table() if policy_or_path.endswith(".toml") else policy_or_path
 
 
 def table_or_release(
@@ -228,6 +228,7 @@ def add_commands(app: typer.Typer, commands: Mapping[str, Callable[..., None]]) 
 
 
 def _spread(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the fields of its dataclass parameters as options of their own, as typer needs them."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     if not groups:
@@ -238,24 +239,25 @@ def _spread(command: Callable[..., None]) -> Callable[..., None]:
         if group is None:
             options.append(parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY))
             continue
-        inner = get_type_hints(group, include_extras=True)
+        group_hints = get_type_hints(group, include_extras=True)
         options += [
             inspect.Parameter(
-                each.name,
+                option_field.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if each.default is MISSING else each.default,
-                annotation=inner[each.name],
+                default=inspect.Parameter.empty if option_field.default is MISSING else option_field.default,
+                annotation=group_hints[option_field.name],
             )
-            for each in fields(group)
+            for option_field in fields(group)
         ]
 
-    def spread(**given: Any) -> None:
-        made = {
-            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+    def spread(**values: Any) -> None:
+        group_values = {
+            name: group(**{option_field.name: values.pop(option_field.name) for option_field in fields(group)})
+            for name, group in groups.items()
         }
-        command(**given, **made)
+        command(**values, **group_values)
 
     spread.__doc__, spread.__name__ = command.__doc__, command.__name__
-    spread.__annotations__ = {each.name: each.annotation for each in options}
+    spread.__annotations__ = {option.name: option.annotation for option in options}
     spread.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]  # what typer reads
     return spread

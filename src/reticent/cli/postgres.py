@@ -43,10 +43,10 @@ def views(
     rows = table or Policy.read(policy).sections.data.table
     if rows is None:
         raise PolicyError(f"{policy} names no table of a database. Name the one with the rows: --table raw.visits.")
-    made = generalized_view(release, rows, name, grant=grant or ())
+    view = generalized_view(release, rows, name, grant=grant or ())
     if output is not None:
-        write_whole(output, made.sql.encode())
+        write_whole(output, view.sql.encode())
     if output is None and not as_json:
-        typer.echo(made.sql, nl=False)
+        typer.echo(view.sql, nl=False)
         return
-    answer(PlainResult.beside(made, {}, [f"Run it with psql -f {output}."]), as_json)
+    answer(PlainResult.beside(view, {}, [f"Run it with psql -f {output}."]), as_json)

@@ -49,63 +49,68 @@ def show_preview(
     from reticent.reports import MechanismPreview
 
     with working("Drafting the release ...", as_json) as context:
-        found = preview_policy(policy, **draft.overrides(), context=context)
-        achieved = found.attacks if attacks else ()
-        others = (
+        preview = preview_policy(policy, **draft.overrides(), context=context)
+        achieved = preview.attacks if attacks else ()
+        comparison = (
             compare_policy(policy, definition=draft.definition, engine=draft.engine, attacks=attacks, context=context)
             if compare
             else None
         )
-        compared = found.search.get("compared")
-        if compared is None and not isinstance(found, MechanismPreview):
-            compared = methods_compared(found.table, found.definition, found.cost, context)
-    headline = found.headline.beside(after.reservation for _, after in achieved if after.succeeds)
+        compared = preview.search.get("compared")
+        if compared is None and not isinstance(preview, MechanismPreview):
+            compared = methods_compared(preview.table, preview.definition, preview.cost, context)
+    headline = preview.headline.beside(after.reservation for _, after in achieved if after.succeeds)
     figures: dict[str, Any] = {
         "recorded": False,
-        **found.as_dict(),
+        **preview.as_dict(),
         "headline": headline.as_json(),
-        "frame": found.frame.to_dicts(),
+        "frame": preview.frame.to_dicts(),
         "attacks": [
             {"before": None if before is None else before.as_dict(), "after": after.as_dict()}
             for before, after in achieved
         ],
         "methods": compared,
-        "analysis": None if found.analysis is None else found.analysis.as_dict(),
-        "compared": None if others is None else others.table.to_dicts(),
+        "analysis": None if preview.analysis is None else preview.analysis.as_dict(),
+        "compared": None if comparison is None else comparison.table.to_dicts(),
     }
-    if isinstance(found, MechanismPreview):
-        card = _error_card(found, others)
+    if isinstance(preview, MechanismPreview):
+        card = _error_card(preview, comparison)
     else:
-        card = _card(found, headline, others, compared, achieved)
+        card = _card(preview, headline, comparison, compared, achieved)
     answer(PlainResult(figures, card), as_json, details)
 
 
-def _error_card(found: MechanismPreview, others: PreviewComparison | None) -> Card:
+def _error_card(preview: MechanismPreview, comparison: PreviewComparison | None) -> Card:
+    """Return the card of a method that samples: its expected error, since nothing was sampled."""
     return Card(
-        f"A preview by {found.method.get('name')}. Nothing was sampled: this is the error that a release would have.",
-        tables=[CardTable(("figure", "value"), list(found.utility.items()), "Expected error"), *_others_table(others)],
-        sentences=[found.error.words, *found.sentences],
+        f"A preview by {preview.method.get('name')}. Nothing was sampled: this is the error that a release would have.",
+        tables=[
+            CardTable(("figure", "value"), list(preview.utility.items()), "Expected error"),
+            *_others_table(comparison),
+        ],
+        sentences=[preview.error.words, *preview.sentences],
         notes=[
-            *_problems(others),
+            *_problems(comparison),
             "Nothing was recorded or written. `reticent publish` samples and publishes it, once.",
         ],
     )
 
 
 def _card(
-    found: Preview,
+    preview: Preview,
     headline: Headline,
-    others: PreviewComparison | None,
+    comparison: PreviewComparison | None,
     compared: Mapping[str, Any] | None,
     achieved: Sequence[Comparison],
 ) -> Card:
+    """Return the card of a draft: verdict, columns, example rows, loss, attacks and compared methods."""
     from reticent.cli.screens import ROWS_SHOWN, columns_table, conclusions, how_many, rows_table
     from reticent.propose import poor_worth
     from reticent.release import methods_table
     from reticent.utility import listed_utility
 
-    losses, loss = found.loss_by_column, found.utility.get("loss")
-    worth = poor_worth(found.table, found.definition, found.method, loss, losses)
+    losses, loss = preview.loss_by_column, preview.utility.get("loss")
+    worth = poor_worth(preview.table, preview.definition, preview.method, loss, losses)
     hits = [
         (
             after.adversary,
@@ -117,31 +122,31 @@ def _card(
         for before, after in achieved
     ]
     return Card(
-        f"A preview by {found.method.get('name')}: {how_many(found.rows, found.suppressed, found.groups)}.",
+        f"A preview by {preview.method.get('name')}: {how_many(preview.rows, preview.suppressed, preview.groups)}.",
         tone=headline.tone,
         tables=[
-            columns_table(losses, found.recoding, found.table, loss),
-            rows_table(found.frame.gather_every(max(found.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN)),
+            columns_table(losses, preview.recoding, preview.table, loss),
+            rows_table(preview.frame.gather_every(max(preview.frame.height // ROWS_SHOWN, 1)).head(ROWS_SHOWN)),
             *([] if compared is None else [methods_table(compared)]),
             CardTable(
-                ("measure", "value"), list(listed_utility(found.utility).items()), "Information loss", detail=True
+                ("measure", "value"), list(listed_utility(preview.utility).items()), "Information loss", detail=True
             ),
             CardTable(("adversary", "before", "after", "anyway", "succeeds"), hits, "Attacks"),
-            *_others_table(others),
+            *_others_table(comparison),
         ],
-        sentences=[*headline.lines(), *found.sentences],
+        sentences=[*headline.lines(), *preview.sentences],
         notes=[
             *(() if worth is None else worth.words),
-            *conclusions(found.analysis),
-            *_problems(others),
+            *conclusions(preview.analysis),
+            *_problems(comparison),
             "Nothing was recorded or written. `reticent publish` publishes it.",
         ],
     )
 
 
-def _others_table(others: PreviewComparison | None) -> list[CardTable]:
+def _others_table(comparison: PreviewComparison | None) -> list[CardTable]:
     """Return a table of the other feasible methods with their information loss."""
-    if others is None:
+    if comparison is None:
         return []
     rows = [
         (
@@ -152,16 +157,16 @@ def _others_table(others: PreviewComparison | None) -> list[CardTable]:
             row["standard_error"],
             row["succeeding"],
         )
-        for row in others.table.iter_rows(named=True)
+        for row in comparison.table.iter_rows(named=True)
         if row["possible"]
     ]
     heads = ("method", "left out", "groups", "loss", "standard error", "succeeding")
     return [CardTable(heads, rows, "Methods compared")]
 
 
-def _problems(others: PreviewComparison | None) -> list[str]:
+def _problems(comparison: PreviewComparison | None) -> list[str]:
     """Return why methods are not feasible."""
-    if others is None:
+    if comparison is None:
         return []
-    rows = others.table.filter(~others.table["possible"]).iter_rows(named=True)
+    rows = comparison.table.filter(~comparison.table["possible"]).iter_rows(named=True)
     return [f"{row['method']}: {row['problem']}" for row in rows]

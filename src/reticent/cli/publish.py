@@ -81,7 +81,7 @@ def publish(
         show_preview(loaded, draft, compare=False, attacks=False, details=details, as_json=as_json)
         return
     with working("Searching for the least distorted release ...", as_json) as context:
-        found = publish_policy(
+        published = publish_policy(
             loaded,
             output,
             again=again,
@@ -98,36 +98,37 @@ def publish(
             **draft.overrides(),
             context=context,
         )
-    compared = found.release.private.search.get("compared")
-    worth = _worth(found)
-    answer(PlainResult(_figures(found, worth, compared), _card(found, worth, compared)), as_json, details)
+    compared = published.release.private.search.get("compared")
+    worth = _worth(published)
+    answer(PlainResult(_figures(published, worth, compared), _card(published, worth, compared)), as_json, details)
 
 
-def _source(policy: Policy, location: str | None, named: str | None) -> Source | None:
+def _source(policy: Policy, location: str | None, table_name: str | None) -> Source | None:
     """Return the source that overrides the policy's; None if none is given."""
     from reticent.errors import PolicyError
     from reticent.io import Source
 
     if location is None:
-        if named is not None:
+        if table_name is not None:
             raise PolicyError("--from-table names a table in the database of --from: pass both.")
         return None
-    return Source.fitting(location, {**policy.reading, **({} if named is None else {"table": named})})
+    return Source.fitting(location, {**policy.reading, **({} if table_name is None else {"table": table_name})})
 
 
-def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
+def _figures(published: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return everything about the published release as plain data."""
     from reticent.utility import listed_utility
 
-    release, private = found.release, found.release.private
+    release, private = published.release, published.release.private
     return {
         "headline": release.headline.as_json(),
-        "path": found.path,
-        "report": found.report,
-        "log": found.log,
+        "path": published.path,
+        "report": published.report,
+        "log": published.log,
         "format": release.format,
-        "tables": {name: _paths(found, each.files) for name, each in release.manifest.tables.items()},
+        "tables": {name: _paths(published, table.files) for name, table in release.manifest.tables.items()},
         "floor": private.search.get("floor"),
-        "levels": {column: level for column, level, _ in _levels(found)},
+        "levels": {column: level for column, level, _ in _levels(published)},
         "groups": _groups(release),
         "rows": release.public.height,
         "suppressed": private.suppressed,
@@ -138,29 +139,30 @@ def _figures(found: Published, worth: LowUtility | None, compared: Mapping[str, 
         "methods": compared,
         "of_little_use": None if worth is None else worth.as_dict(),
         "utility": listed_utility(release.utility),
-        "unpublished": list(found.table.unpublished),
-        "read_as_missing": {column: dict(codes) for column, codes in found.table.codebook.missing.items()},
+        "unpublished": list(published.table.unpublished),
+        "read_as_missing": {column: dict(codes) for column, codes in published.table.codebook.missing.items()},
         "certificate": dict(release.certificate),
     }
 
 
-def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
+def _card(published: Published, worth: LowUtility | None, compared: Mapping[str, Any] | None) -> Card:
+    """Return the card of the published release: verdict, claims, columns, example rows and loss."""
     from reticent.cli.screens import ROWS_SHOWN, columns_table, how_many, rows_table
     from reticent.release import DeclaredColumns, covers, methods_table, promised_by
     from reticent.utility import listed_utility
 
-    release, private = found.release, found.release.private
+    release, private = published.release, published.release.private
     groups = release.groups if private.evidence.groups else None
     waiting = private.search.get("waiting", 0)
     promised = promised_by(release.certificate, release.public.manifest)
-    claims = [f"{each.definition}: {covers(*each)}" for each in promised]
+    claims = [f"{claim.definition}: {covers(*claim)}" for claim in promised]
     declared = DeclaredColumns.stated(release.certificate).sentences()
-    levels = [(column, f"{level} of {height}") for column, level, height in _levels(found)]
+    levels = [(column, f"{level} of {height}") for column, level, height in _levels(published)]
     return Card(
         f"Published {how_many(release.public.height, private.suppressed, groups, waiting)}.",
         tone=release.headline.tone,
         tables=[
-            columns_table(private.loss_by_column, private.recoding, found.table, release.utility.get("loss")),
+            columns_table(private.loss_by_column, private.recoding, published.table, release.utility.get("loss")),
             rows_table(release.public.sample(ROWS_SHOWN)),
             *([] if compared is None else [methods_table(compared)]),
             CardTable(("column", "level"), levels, "Levels", detail=True),
@@ -174,12 +176,12 @@ def _card(found: Published, worth: LowUtility | None, compared: Mapping[str, Any
         sentences=[
             *release.headline.lines(),
             *claims,
-            *(told for told in declared if told not in release.headline.reasons),
+            *(sentence for sentence in declared if sentence not in release.headline.reasons),
         ],
         notes=[
             *(() if worth is None else worth.words),
             *_search_notes(private.search),
-            *_farewell(found, groups is None),
+            *_farewell(published, groups is None),
         ],
     )
 
@@ -195,33 +197,33 @@ def _search_notes(search: Mapping[str, Any]) -> Iterator[str]:
         yield f"The time limit was reached: a better release may exist, but none with a loss below {shown(search['bound'])}."
 
 
-def _farewell(found: Published, drawn: bool) -> Iterator[str]:
+def _farewell(published: Published, is_sampled: bool) -> Iterator[str]:
     """Yield what was not published, where the files are, and what to do next."""
-    if found.table.unpublished:
-        yield f"Not published, because no role is set: {', '.join(found.table.unpublished)}."
-    yield from found.table.codebook.notes()
-    yield f"{found.path / 'public'} may be published; keep {found.path / 'private'} to yourself."
-    if found.report is not None:
-        yield f"The report is {found.report}."
-    if found.log is not None:
-        yield f"The certificate is in the log {found.log}."
-    yield f"Any recipient can verify it: reticent verify {found.path}"
-    if found.report is None and not drawn:
-        yield f"It was not attacked yet; to do that: reticent attack {found.path} --raw <the policy>"
+    if published.table.unpublished:
+        yield f"Not published, because no role is set: {', '.join(published.table.unpublished)}."
+    yield from published.table.codebook.notes()
+    yield f"{published.path / 'public'} may be published; keep {published.path / 'private'} to yourself."
+    if published.report is not None:
+        yield f"The report is {published.report}."
+    if published.log is not None:
+        yield f"The certificate is in the log {published.log}."
+    yield f"Any recipient can verify it: reticent verify {published.path}"
+    if published.report is None and not is_sampled:
+        yield f"It was not attacked yet; to do that: reticent attack {published.path} --raw <the policy>"
 
 
-def _worth(found: Published) -> LowUtility | None:
+def _worth(published: Published) -> LowUtility | None:
     """Return why the release is of little use, if it is. It is already published, so alternatives are searched only where that is fast."""
     from reticent.propose import poor_worth
 
-    private = found.release.private
-    method, loss, losses = found.release.manifest.method, private.utility.get("loss"), private.loss_by_column
-    return poor_worth(found.table, found.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
+    private = published.release.private
+    method, loss, losses = published.release.manifest.method, private.utility.get("loss"), private.loss_by_column
+    return poor_worth(published.table, published.definition, method, loss, losses, most_rows=_QUICKLY_COMPARED)
 
 
-def _paths(found: Published, files: Sequence[str]) -> Path | list[Path]:
+def _paths(published: Published, files: Sequence[str]) -> Path | list[Path]:
     """Return the file of a table, or its files."""
-    paths = [found.path / "public" / file for file in files]
+    paths = [published.path / "public" / file for file in files]
     return paths[0] if len(paths) == 1 else paths
 
 
@@ -232,9 +234,9 @@ def _groups(release: Release) -> dict[str, int] | None:
     return {"count": len(release.groups), "smallest": int(release.groups.people.min())}
 
 
-def _levels(found: Published) -> list[tuple[str, int, int]]:
+def _levels(published: Published) -> list[tuple[str, int, int]]:
     """Return each column with its level and its maximum level; empty if the method assigns no single level per column."""
-    search = found.release.private.search
+    search = published.release.private.search
     if "chosen" not in search:
         return []
     return list(zip(search["columns"], search["chosen"], search["heights"], strict=True))

@@ -30,5 +30,5 @@ def query(
     with working("Reading the release ...", as_json) as context:
         side = open_public(release, context=context)
         context.step("counting")
-        found = side.count(condition, estimator)
-    answer(found, as_json)
+        counted = side.count(condition, estimator)
+    answer(counted, as_json)

@@ -89,14 +89,14 @@ def plan(
     from reticent.base.files import write_whole
     from reticent.methods.randomize import plan as make
 
-    made = make(
+    planned = make(
         n, read_domain(domain), k, gamma, preset, adversary, views,  # type: ignore[arg-type]  # checked by the planner
         d=d, floor=floor, frozen=frozen, n_public=n_public, count=count, rho=rho,
         source=None if source is None else read_settings(source),
     )  # fmt: skip
     if output is not None:
-        write_whole(output, json.dumps(made.as_json(), indent=2, ensure_ascii=False).encode() + b"\n")
-    answer(made, as_json)
+        write_whole(output, json.dumps(planned.as_json(), indent=2, ensure_ascii=False).encode() + b"\n")
+    answer(planned, as_json)
 
 
 def publish(
@@ -121,17 +121,17 @@ def publish(
     from reticent.io import read_frame
     from reticent.methods.randomize import publish_to
 
-    made = read_plan(plan_file)
+    planned = read_plan(plan_file)
     with working("Sampling the view ...", as_json) as context:
         rows = publish_to(
-            read_frame(data, **reading.said()), made, output, read_domain(domain) if domain else None, dataset,
+            read_frame(data, **reading.said()), planned, output, read_domain(domain) if domain else None, dataset,
             duplicates=duplicates, files=cast(Any, files), ledger=ledger, again=again, insecure_seed=insecure_seed,
             signing_key=sign, context=context,
         )  # fmt: skip
-    rates = {"alpha": made.alpha, "beta": made.beta, "worst_posterior": made.worst_posterior}
+    rates = {"alpha": planned.alpha, "beta": planned.beta, "worst_posterior": planned.worst_posterior}
     warning = "Without --dataset the ledger cannot refuse a second view; two views together disclose records."
-    said, notes = f"Published {rows:,} rows to {output}.", [] if dataset else [warning]
-    answer(PlainResult.saying(said, {"path": output, "rows": rows, **rates}, notes=notes), as_json)
+    sentence, notes = f"Published {rows:,} rows to {output}.", [] if dataset else [warning]
+    answer(PlainResult.saying(sentence, {"path": output, "rows": rows, **rates}, notes=notes), as_json)
 
 
 def estimate(
@@ -162,20 +162,20 @@ def estimate(
 
     if sum(map(bool, (total, average, group_by))) > 1:
         raise PolicyError("Pass only one of --sum, --average and --group-by (which counts).")
-    asked = Condition.parse(condition) if within is None else Condition.parse(condition).within(read_frame(within))
-    last = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
+    parsed = Condition.parse(condition) if within is None else Condition.parse(condition).within(read_frame(within))
+    opened = open_published(view[0]) if len(view) == 1 else read_views(view)[-1]
     if group_by:
-        frame = last.group_by(group_by, asked, error=error, queries=queries)
+        frame = opened.group_by(group_by, parsed, error=error, queries=queries)
         card = Card("Estimates", tables=[CardTable(frame.columns, frame.rows())])
         answer(PlainResult({"groups": frame.to_dicts()}, card), as_json)
         return
     if total is not None:
-        found = last.sum(total, asked, error=error)
+        answered = opened.sum(total, parsed, error=error)
     elif average is not None:
-        found = last.average(average, asked, error=error)
+        answered = opened.average(average, parsed, error=error)
     else:
-        found = last.estimate(asked, error=error, queries=queries)
-    answer(found, as_json)
+        answered = opened.estimate(parsed, error=error, queries=queries)
+    answer(answered, as_json)
 
 
 def audit(
@@ -203,11 +203,11 @@ def audit(
         raise PolicyError(f"--tuple must be a JSON object: {error}.") from None
     opened = open_view(view)
     if len(tuples) == 1 and len(priors) == 1:
-        found = audit_tuple(opened, tuples[0], priors[0])
+        posterior = audit_tuple(opened, tuples[0], priors[0])
     else:
-        found = audit_block(opened, tuples, priors)
-    ok = found.get("holds") is not False
-    answer(PlainResult(found, Card("The belief after the view", found, tone_of(ok)), ok), as_json)
+        posterior = audit_block(opened, tuples, priors)
+    ok = posterior.get("holds") is not False
+    answer(PlainResult(posterior, Card("The belief after the view", posterior, tone_of(ok)), ok), as_json)
 
 
 def compare(
@@ -220,15 +220,15 @@ def compare(
     """
     from reticent.methods.randomize import error_constants, kept_share
 
-    made = read_plan(plan_file)
-    constants = error_constants(made.k, made.gamma, made.error)
-    found = {
-        "kept_share": kept_share(made.k, made.gamma),
-        "rho": made.rho,
+    planned = read_plan(plan_file)
+    constants = error_constants(planned.k, planned.gamma, planned.error)
+    figures = {
+        "kept_share": kept_share(planned.k, planned.gamma),
+        "rho": planned.rho,
         **constants,
-        "times_better": constants["rho2"] / made.rho,
+        "times_better": constants["rho2"] / planned.rho,
     }
-    answer(PlainResult(found, Card("The plan compared with FRAPP", found)), as_json)
+    answer(PlainResult(figures, Card("The plan compared with FRAPP", figures)), as_json)
 
 
 def republish(
@@ -300,20 +300,20 @@ def read_domain(path: Path) -> ViewDomain:
     """Return the domain that a file declares, with or without an enclosing ``[domain]`` table."""
     from reticent.methods.randomize import ViewDomain
 
-    found = read_settings(path)
-    if not isinstance(found.get("domain", found), dict):
+    settings = read_settings(path)
+    if not isinstance(settings.get("domain", settings), dict):
         raise PolicyError(f"{path} must map every column to its values.")
-    return ViewDomain.from_json(found.get("domain", found))
+    return ViewDomain.from_json(settings.get("domain", settings))
 
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings per column of a file (.json, else TOML)."""
     from reticent.base.documents import parse_toml
 
-    found = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
-    if not isinstance(found, dict):
+    settings = _read(path) if path.suffix == ".json" else _read(path, parse_toml)
+    if not isinstance(settings, dict):
         raise PolicyError(f"{path} must map every column to its values.")
-    return found
+    return settings
 
 
 def read_plan(path: Path) -> Plan:
@@ -340,6 +340,6 @@ def _read(path: Path, loads: Callable[[str], Any] | None = None) -> Any:
         raise PolicyError(f"{path} cannot be read: {error}.") from None
 
 
-def _rates(made: Plan) -> dict[str, Any]:
+def _rates(planned: Plan) -> dict[str, Any]:
     """Return a plan without its domain, whose values may have been listed since."""
-    return {name: value for name, value in made.as_json().items() if name != "domain"}
+    return {name: value for name, value in planned.as_json().items() if name != "domain"}

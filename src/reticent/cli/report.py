@@ -82,15 +82,15 @@ def report(
             table = table_or_path(original)
             write_synthetic_page(release, target, table, control, quasi=quasi, sensitive=sensitive, context=context)
         elif policy:
-            told = Policy.read(policy)
+            original_policy = Policy.read(policy)
             write_stewards_report(
                 release,
                 target,
-                told.table(),
+                original_policy.table(),
                 people=listed.read(),
                 who=listed.who,
                 regression=regression,
-                models=told.sections.analysis.models,
+                models=original_policy.sections.analysis.models,
                 coordinates=None if coordinates is None else Source(str(coordinates)).read(),
                 context=context,
             )

@@ -38,8 +38,8 @@ class _PublishesByDefault(typer.core.TyperGroup):
     """A command group with a default command: a first word that is not a command is the policy to publish."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        named = not args or args[0] in self.commands or args[0] in ctx.help_option_names
-        return super().parse_args(ctx, args if named else ["publish", *args])
+        names_command = not args or args[0] in self.commands or args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if names_command else ["publish", *args])
 
 
 def register(app: typer.Typer) -> None:
@@ -106,20 +106,22 @@ def publish(
 
     loaded = Policy.read(policy)
     source = None if data is None else Source.fitting(data, loaded.reading)
-    given: dict[str, Any] = {}
+    snapshot_or_changes: dict[str, Any] = {}
     with working("Comparing with the previous release ...", as_json) as context:
         if changes is None:
             series, rows = _opened(loaded, history, source, {"retention": retention, **_ledger(loaded, ledger)})
-            given["frame"] = rows
+            snapshot_or_changes["frame"] = rows
         else:
             series = _open_history(history, {"retention": retention, **_ledger(loaded, ledger)})
-            given["changes"] = Source.fitting(str(changes), loaded.reading).read()
+            snapshot_or_changes["changes"] = Source.fitting(str(changes), loaded.reading).read()
         if dry_run:
-            found = series.preview(**given, context=context)
-            figures: dict[str, Any] = {"dry_run": True, **found}
+            planned_release = series.preview(**snapshot_or_changes, context=context)
+            figures: dict[str, Any] = {"dry_run": True, **planned_release}
         else:
-            made = series.publish(insecure_seed=seed, again=again, signing_key=sign, context=context, **given)
-            figures = {"number": made.number, "new": made.new, "folder": made.folder, **made.change}
+            published = series.publish(
+                insecure_seed=seed, again=again, signing_key=sign, context=context, **snapshot_or_changes
+            )
+            figures = {"number": published.number, "new": published.new, "folder": published.folder, **published.change}
         if series.settings.retention:
             figures["warning"] = forgetting(series.settings.retention)
     answer(PlainResult(figures, _card(figures, series)), as_json)
@@ -160,8 +162,8 @@ def plan(
     rows = loaded.table(None if data is None else Source.fitting(data, loaded.reading))
     rates = UpdateRates(leave, arrive, change, back)
     with working("Simulating releases ...", as_json) as context:
-        found = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
-    answer(found, as_json)
+        estimate = planned(rows, loaded.definition, _republish(loaded), rates, releases, rehearsals, context=context)
+    answer(estimate, as_json)
 
 
 def erase(
@@ -178,17 +180,19 @@ def erase(
     """
     opened = _open_history(history, {} if ledger is None else {"ledger": ledger})
     opened.erase(key, reason)
-    said = "Erased. This person is suppressed in the next and all later releases of the series."
-    answer(PlainResult.saying(said, {"releases": len(opened)}), as_json)
+    sentence = "Erased. This person is suppressed in the next and all later releases of the series."
+    answer(PlainResult.saying(sentence, {"releases": len(opened)}), as_json)
 
 
-def _ledger(policy: Policy, given: Path | None) -> dict[str, LedgerLocation]:
+def _ledger(policy: Policy, ledger_option: Path | None) -> dict[str, LedgerLocation]:
     """Return the ledger named by the command or by the policy, if any."""
     from reticent.ledger import LedgerLocation
 
-    said = policy.sections.release
-    named = given if given is not None else policy.path(said.ledger)
-    return {} if named is None else {"ledger": LedgerLocation.of(named, policy.path(said.newest))}
+    release_section = policy.sections.release
+    ledger_path = ledger_option if ledger_option is not None else policy.path(release_section.ledger)
+    return (
+        {} if ledger_path is None else {"ledger": LedgerLocation.of(ledger_path, policy.path(release_section.newest))}
+    )
 
 
 def _open_history(folder: Path, settings: Mapping[str, Any]) -> History:
@@ -209,8 +213,10 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
     from reticent.methods.series import MInvariance, TauSafety
 
     method = _republish(policy)
-    asked = next((part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None)
-    if asked is None:
+    series_definition = next(
+        (part for part in policy.definition.parts() if isinstance(part, TauSafety | MInvariance)), None
+    )
+    if series_definition is None:
         raise PolicyError(
             f"{policy.file}: a series needs the definition TauSafety, but the policy has {policy.definition}. Write [[definition]] name = 'TauSafety', m = 4."
         )
@@ -221,13 +227,13 @@ def _opened(policy: Policy, folder: Path, source: Source | None, more: Mapping[s
     refused = method.refusal(rows, policy.definition)
     if refused is not None:
         raise PolicyError(f"{policy.file}: {refused}")
-    how: dict[str, Any] = {
+    method_settings: dict[str, Any] = {
         name: getattr(method, name) for name in ("domain", "ranges", "choice", "balance", "baseline")
     }
     columns = {"key": key, "sensitive": next(iter(rows.sensitive)), "quasi": dict(rows.quasi)}
     k = next((part.k for part in policy.definition.parts() if isinstance(part, KAnonymity)), None)
-    told = {"m": asked.m, "k": k, **columns, **how, "dataset": rows.dataset, **more}
-    return _open_history(folder, told), rows.held.frame()
+    history_settings = {"m": series_definition.m, "k": k, **columns, **method_settings, "dataset": rows.dataset, **more}
+    return _open_history(folder, history_settings), rows.held.frame()
 
 
 def _republish(policy: Policy) -> Republish:
@@ -243,26 +249,29 @@ def _republish(policy: Policy) -> Republish:
     return method
 
 
-def _card(found: Mapping[str, Any], history: History) -> Card:
-    if found.get("imported"):
+def _card(change: Mapping[str, Any], history: History) -> Card:
+    """Return the card of a release of a series: its size, its counterfeits, and what happened to people since the previous one."""
+    if change.get("imported"):
         return Card("The table equals that of an imported release; nothing was published.")
-    made = f"{found['people']:,} people in {found['groups']:,} groups, {found['counterfeits']:,} counterfeits"
-    if found.get("buckets"):
-        made += f", {found['buckets']:,} groups with equal quasi-identifiers"
-    if found["waiting"]:
-        made += f"; {found['waiting']:,} people wait for a later release (do not publish this number)"
+    summary = f"{change['people']:,} people in {change['groups']:,} groups, {change['counterfeits']:,} counterfeits"
+    if change.get("buckets"):
+        summary += f", {change['buckets']:,} groups with equal quasi-identifiers"
+    if change["waiting"]:
+        summary += f"; {change['waiting']:,} people wait for a later release (do not publish this number)"
     sentences = []
-    if found.get("dry_run"):
-        title = f"Release {found['number']} would have {made}. Nothing was written."
-    elif found["new"]:
-        alike = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
-        title = f"Release {found['number']}: {made}."
+    if change.get("dry_run"):
+        title = f"Release {change['number']} would have {summary}. Nothing was written."
+    elif change["new"]:
+        each_alone = f", and KAnonymity(k={history.settings.k}) for each" if history.settings.k else ""
+        title = f"Release {change['number']}: {summary}."
         sentences = [
-            f"It satisfies {history.settings.about_series} for all releases together{alike}: {found['folder']}"
+            f"It satisfies {history.settings.about_series} for all releases together{each_alone}: {change['folder']}"
         ]
     else:
-        title = f"The table equals that of release {found['number']}, which was already published: {found['folder']}"
-    events = [(_EVENTS[name], many) for name, many in found["events"].items()]
-    warning = [f"Warning: {found['warning']} Now: {found.get('forgotten', 0):,} people."] if "warning" in found else []
-    since = CardTable(("what happened", "people"), events, "Since the previous release")
-    return Card(title, tables=[since], sentences=sentences, notes=warning)
+        title = f"The table equals that of release {change['number']}, which was already published: {change['folder']}"
+    events = [(_EVENTS[name], count) for name, count in change["events"].items()]
+    warning = (
+        [f"Warning: {change['warning']} Now: {change.get('forgotten', 0):,} people."] if "warning" in change else []
+    )
+    events_table = CardTable(("what happened", "people"), events, "Since the previous release")
+    return Card(title, tables=[events_table], sentences=sentences, notes=warning)

@@ -23,15 +23,15 @@ def scan(
     """
     from reticent.gates import scan as look
 
-    found = look(paths)
+    findings = look(paths)
     way_out = "Publish it with `reticent publish` and commit release/public, or exclude the file from this hook."
     card = (
         Card(
-            f"{found[0].path}: {found[0].reason}",
-            sentences=[f"{each.path}: {each.reason}" for each in found[1:]],
+            f"{findings[0].path}: {findings[0].reason}",
+            sentences=[f"{finding.path}: {finding.reason}" for finding in findings[1:]],
             notes=[way_out],
         )
-        if found
+        if findings
         else Card("Found no unreleased records of people.")
     )
-    answer(PlainResult({"found": [asdict(each) for each in found]}, card, not found), as_json)
+    answer(PlainResult({"found": [asdict(finding) for finding in findings]}, card, not findings), as_json)

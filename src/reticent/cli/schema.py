@@ -22,10 +22,10 @@ def schema(
     from reticent.release import schema_names, shipped_schema
 
     if name is None:
-        found = {each: shipped_schema(each) for each in schema_names()}
+        schemas = {schema_name: shipped_schema(schema_name) for schema_name in schema_names()}
     else:
-        found = shipped_schema(name)
+        schemas = shipped_schema(name)
     if as_json:
-        answer(PlainResult.saying("", {"schemas" if name is None else "schema": found}), as_json)
+        answer(PlainResult.saying("", {"schemas" if name is None else "schema": schemas}), as_json)
     else:
-        typer.echo(json.dumps(found, indent=1))
+        typer.echo(json.dumps(schemas, indent=1))

@@ -26,20 +26,20 @@ def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0
     """
     if groups is None:
         return (
-            _counted(rows, "row")
+            _count_in_words(rows, "row")
             if rows
             else "no rows: nothing can be published under this definition. Use coarser cells or a weaker definition"
         )
     left = f"{suppressed:,} suppressed" if suppressed else "none suppressed"
     if waiting:
-        left = f"{_counted(waiting, 'new row')} waiting for a later release (do not publish this number)"
+        left = f"{_count_in_words(waiting, 'new row')} waiting for a later release (do not publish this number)"
     people = " people" if (groups.people != groups.sizes).any() else ""
     least = f"{int(groups.people.min()):,}{people}"
-    return f"{_counted(rows, 'row')} in {_counted(len(groups), 'group')} of at least {least}, {left}"
+    return f"{_count_in_words(rows, 'row')} in {_count_in_words(len(groups), 'group')} of at least {least}, {left}"
 
 
-def _counted(many: int, what: str) -> str:
-    return f"{many:,} {what}" if many == 1 else f"{many:,} {what}s"
+def _count_in_words(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def columns_table(losses: Mapping[str, float], recoding: Recoding | None, rows: Table, loss: float | None) -> CardTable:
@@ -58,27 +58,27 @@ def recoded_examples(recoding: Recoding | None, rows: Table) -> dict[str, str]:
     frame = next(iter(rows.held.chunks(columns))).head(_ROWS_LOOKED_AT)
     original = labels = frame
     if not recoding.exact:
-        labels, kept = recoding.place(frame, "suppress")
-        original = frame.filter(kept)
-    found: dict[str, str] = {}
+        labels, is_kept = recoding.place(frame, "suppress")
+        original = frame.filter(is_kept)
+    examples: dict[str, str] = {}
     for name in rows.quasi:
         pairs = [(_short(value), _short(label)) for value, label in zip(original[name], labels[name], strict=True)]
         changed = next((pair for pair in pairs if pair[0] != pair[1]), None)
         if changed is not None:
-            found[name] = f"{changed[0]} -> {changed[1]}"
+            examples[name] = f"{changed[0]} -> {changed[1]}"
         elif pairs:
-            found[name] = f"{pairs[0][0]} (unchanged)"
-    return found
+            examples[name] = f"{pairs[0][0]} (unchanged)"
+    return examples
 
 
-def conclusions(found: Analysis | None) -> list[str]:
+def conclusions(analysis: Analysis | None) -> list[str]:
     """Return which conclusions of regressions change, with coefficients and intervals; empty if none could be fitted."""
-    if found is None or not found.models:
+    if analysis is None or not analysis.models:
         return []
-    more = len(found.conclusions) - _CONCLUSIONS_SHOWN
+    more = len(analysis.conclusions) - _CONCLUSIONS_SHOWN
     return [
-        found.verdict,
-        *(f"  {each.words}" for each in found.conclusions[:_CONCLUSIONS_SHOWN]),
+        analysis.verdict,
+        *(f"  {conclusion.words}" for conclusion in analysis.conclusions[:_CONCLUSIONS_SHOWN]),
         *([f"  and {more} more: --json lists all of them"] if more > 0 else []),
     ]
 
@@ -88,7 +88,7 @@ def rows_table(frame: pl.DataFrame) -> CardTable:
     columns: Sequence[str] = frame.columns[:_COLUMNS_SHOWN]
     more = len(frame.columns) - len(columns)
     cells = [[_short(row[name]) for name in columns] for row in frame.iter_rows(named=True)]
-    beside = f" ({_counted(more, 'more column')})" if more else ""
+    beside = f" ({_count_in_words(more, 'more column')})" if more else ""
     return CardTable(columns, cells, f"{frame.height} of the rows{beside}")
 
 

@@ -66,17 +66,19 @@ def plan(
     from reticent.methods.synthesize import plan as make
 
     sizes, values = _sizes(groups), _domain(domain)
-    made: list[SynthesisPlan] = []
+    plans_made: list[SynthesisPlan] = []
     with working("Planning ...", as_json) as context:
-        for each in epsilon:
+        for epsilon_text in epsilon:
             for risk in delta:
-                context.step("planning", len(made), len(epsilon) * len(delta))
+                context.step("planning", len(plans_made), len(epsilon) * len(delta))
                 options = {"rows_per_person": rows_per_person, "screen": screen, "keep": keep}
-                made.append(
-                    make(sizes, values, each, risk, cast(Any, mode), cast(Any, delta_scope), **cast(Any, options))
+                plans_made.append(
+                    make(
+                        sizes, values, epsilon_text, risk, cast(Any, mode), cast(Any, delta_scope), **cast(Any, options)
+                    )
                 )
-    plans = {"plans": [each.describe() for each in made]}
-    answer(PlainResult(plans, made[0].card() if len(made) == 1 else _compared(made)), as_json)
+    plans = {"plans": [planned.describe() for planned in plans_made]}
+    answer(PlainResult(plans, plans_made[0].card() if len(plans_made) == 1 else _compared(plans_made)), as_json)
 
 
 def choose(
@@ -99,13 +101,13 @@ def choose(
     from reticent.methods.synthesize import compare as beside_one_another
     from reticent.policy import Policy
 
-    described = Policy.read(policy)
+    loaded = Policy.read(policy)
     with working("Comparing ...", as_json) as context:
-        table = described.table()
-        others = {each: described.method(table, described.definition, select=each) for each in select}
-        methods = {"the policy": described.method(table, described.definition), **others}
-        found = beside_one_another(table, epsilon, methods, delta=delta, measure=measure, context=context)
-    answer(found, as_json)
+        table = loaded.table()
+        by_selection = {selection: loaded.method(table, loaded.definition, select=selection) for selection in select}
+        methods = {"the policy": loaded.method(table, loaded.definition), **by_selection}
+        comparison = beside_one_another(table, epsilon, methods, delta=delta, measure=measure, context=context)
+    answer(comparison, as_json)
 
 
 def audit(
@@ -129,8 +131,10 @@ def audit(
     from reticent.release import open_public
 
     with working("Auditing ...", as_json) as context:
-        found = audit_release(open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context)
-    answer(found, as_json)
+        audited = audit_release(
+            open_public(release), Policy.read(policy).table(), epsilon, parts=parts, context=context
+        )
+    answer(audited, as_json)
 
 
 def compare(
@@ -157,16 +161,16 @@ def compare(
     from reticent.reports import flow_facts
 
     with working("Comparing ...", as_json) as context:
-        places = None if coordinates is None else read_frame(coordinates)
-        found = flow_facts(Policy.read(policy).table(), open_public(release), places, context)
-    if found is None:
+        place_table = None if coordinates is None else read_frame(coordinates)
+        flows = flow_facts(Policy.read(policy).table(), open_public(release), place_table, context)
+    if flows is None:
         raise PolicyError(
             "The comparison needs a release with one sampled column whose values and groups match the policy's table; this release has none."
         )
     parts = {
-        name: [asdict(each) for each in getattr(found, name)] for name in ("levels", "queries", "distances", "short")
+        name: [asdict(row) for row in getattr(flows, name)] for name in ("levels", "queries", "distances", "short")
     }
-    figures = {"private": True, "group": found.group, "value": found.value, **parts}
+    figures = {"private": True, "group": flows.group, "value": flows.value, **parts}
     card = Card(
         "For the steward only: computed from the confidential rows. Do not publish it, and do not choose among samples by it.",
         tables=[CardTable.of(name.capitalize(), rows) for name, rows in parts.items()],
@@ -174,43 +178,43 @@ def compare(
     answer(PlainResult(figures, card), as_json)
 
 
-def _sizes(given: str) -> list[int]:
+def _sizes(sizes_or_file: str) -> list[int]:
     """Return group sizes, from comma-separated numbers or the column ``size`` of a file."""
-    if all(part.strip().isdigit() for part in given.split(",")):
-        return [int(part) for part in given.split(",")]
+    if all(part.strip().isdigit() for part in sizes_or_file.split(",")):
+        return [int(part) for part in sizes_or_file.split(",")]
     from reticent.methods.synthesize import declared_sizes
 
-    return declared_sizes(given)
+    return declared_sizes(sizes_or_file)
 
 
-def _domain(given: str) -> Any:
+def _domain(size_or_file: str) -> Any:
     """Return the number of possible values, or the values of a file with their weights."""
-    if given.isdigit():
-        return int(given)
+    if size_or_file.isdigit():
+        return int(size_or_file)
     from reticent.methods.synthesize import declared_prior
 
-    return declared_prior(given)
+    return declared_prior(size_or_file)
 
 
-def _compared(made: list[SynthesisPlan]) -> Card:
+def _compared(plans: list[SynthesisPlan]) -> Card:
     """Return a card that compares several guarantees."""
-    first = made[0]
+    first = plans[0]
     rows = [
         (
-            f"{float(each.epsilon):g}",
-            f"{float(each.delta):g}",
-            f"{float(min(each.alpha.values())):.4g} to {float(max(each.alpha.values())):.4g}",
-            f"{each.real_share:.1%}",
-            each.describe()["certainty"],
+            f"{float(planned.epsilon):g}",
+            f"{float(planned.delta):g}",
+            f"{float(min(planned.alpha.values())):.4g} to {float(max(planned.alpha.values())):.4g}",
+            f"{planned.real_share:.1%}",
+            planned.describe()["certainty"],
         )
-        for each in made
+        for planned in plans
     ]
     return Card(
         f"{first.groups:,} groups, {first.rows:,} rows, {first.prior.size:,} values",
         tables=[CardTable(("epsilon", "delta", "alpha", "real share", "posterior from even odds"), rows)],
         notes=[
-            f"epsilon {float(each.epsilon):g}, delta {float(each.delta):g}: {warning}"
-            for each in made
-            for warning in each.warnings
+            f"epsilon {float(planned.epsilon):g}, delta {float(planned.delta):g}: {warning}"
+            for planned in plans
+            for warning in planned.warnings
         ],
     )

@@ -61,12 +61,12 @@ def verify(
     if not releases:
         if page is None:
             raise typer.BadParameter("Name the folder of a release, or --page FILE.html for the recipient's verifier.")
-        said = f"Wrote the verifier to {page}: open it in a browser and drop a public folder onto it."
-        answer(PlainResult.saying(said, {"page": page}), as_json)
+        sentence = f"Wrote the verifier to {page}: open it in a browser and drop a public folder onto it."
+        answer(PlainResult.saying(sentence, {"page": page}), as_json)
         return
     with working("Recomputing every claim ...", as_json) as context:
         chosen = releases[0] if len(releases) == 1 else releases
-        found = rooms.verify(
+        verification = rooms.verify(
             chosen,
             population=population,
             key=key,
@@ -75,4 +75,4 @@ def verify(
             remember=remember,
             context=replace(context, deadline=context.until(seconds)),
         )
-    answer(found if page is None else PlainResult.beside(found, {"page": page}), as_json)
+    answer(verification if page is None else PlainResult.beside(verification, {"page": page}), as_json)

@@ -56,17 +56,17 @@ class SchemaOptions:
 
         return load_schema(self.schema, self.dialect)
 
-    def queries(self, given: str, name: str, single: bool = False) -> dict[str, str]:
+    def queries(self, text_or_path: str, name: str, single: bool = False) -> dict[str, str]:
         """Return the queries named by an option: those of a file or directory, or the text itself."""
         from reticent.views import is_path
         from reticent.views.sql import read_queries
 
-        if not (" " in given.strip() or "\n" in given) or is_path(given):
-            found = read_queries(Path(given), self.dialect)
-            if single and len(found) != 1:
-                raise PolicyError(f"{given} holds {len(found)} queries. Pass a file with exactly one.")
-            return {name: next(iter(found.values()))} if len(found) == 1 else found
-        return {name: given}
+        if not (" " in text_or_path.strip() or "\n" in text_or_path) or is_path(text_or_path):
+            by_name = read_queries(Path(text_or_path), self.dialect)
+            if single and len(by_name) != 1:
+                raise PolicyError(f"{text_or_path} holds {len(by_name)} queries. Pass a file with exactly one.")
+            return {name: next(iter(by_name.values()))} if len(by_name) == 1 else by_name
+        return {name: text_or_path}
 
 
 @dataclass(frozen=True)
@@ -135,15 +135,15 @@ def check(
         texts.update(setting.queries(item, "view" if len(view) == 1 else f"view {len(texts)}"))
     with working("Searching for a row that changes both answers ...", as_json) as context:
         checker, (hidden, *shown) = _prepared(texts, setting, proof, context=context)
-        each = tuple(checker.check(hidden, query) for query in shown)
-    verdict = jointly(each)
+        verdicts = tuple(checker.check(hidden, query) for query in shown)
+    verdict = jointly(verdicts)
     if certificate is not None:
         from reticent.views import certify
 
         if len(shown) != 1:
             raise PolicyError("A certificate covers one secret and one view. Check the views one at a time.")
         written = certify(
-            each[0],
+            verdicts[0],
             hidden,
             shown[0],
             checker.schema,
@@ -176,15 +176,15 @@ def matrix(
     how = "sql" if replay else "definition"
     with working(f"{len(hidden)} secrets x {len(shown)} views ...", as_json) as context:
         checker, queries = _prepared({**hidden, **shown}, setting, proof, how, context)
-        found = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
+        decided = Matrix.of(checker, queries[: len(hidden)], queries[len(hidden) :])
     if report is not None:
         text = (
-            json.dumps({"ok": found.ok, **found.as_dict()}, indent=2)
+            json.dumps({"ok": decided.ok, **decided.as_dict()}, indent=2)
             if report.suffix == ".json"
-            else found.to_markdown()
+            else decided.to_markdown()
         )
         report.write_text(text + "\n", encoding="utf-8")
-    answer(found, as_json)
+    answer(decided, as_json)
 
 
 def grant(
@@ -234,7 +234,7 @@ def explain(
         mended = possible_repairs(verdict, hidden, shown, checker.schema, context, proof.foreign_keys)
     changes = [{"what": repair.what, "text": repair.text} for repair in mended]
     repaired = CardTable(
-        ("change", "view"), [tuple(each.values()) for each in changes], "Changed views that are private"
+        ("change", "view"), [tuple(change.values()) for change in changes], "Changed views that are private"
     )
     tables, answers = ([], []) if verdict.witness is None else _databases(verdict.witness, checker.schema)
     card = replace(verdict.card(), tables=[*tables, repaired], notes=[*(f"Note: {line}." for line in why), *answers])
@@ -254,15 +254,15 @@ def classify(
     texts: dict[str, str] = {}
     for item in queries:
         texts.update(setting.queries(item, f"query {len(texts) + 1}"))
-    checker, found = _prepared(texts, setting)
+    checker, parsed = _prepared(texts, setting)
     classes: dict[str, dict[str, Any]] = {}
-    for query in found:
-        its = checker.classify(query)
+    for query in parsed:
+        query_class = checker.classify(query)
         classes[query.name] = {
-            "class": list(its.names()) if its else ["union or footprint"],
-            "subgoals": its.subgoals if its else None,
-            "rows_per_relation": its.rows_per_relation if its else None,
-            "width": its.width if its else None,
+            "class": list(query_class.names()) if query_class else ["union or footprint"],
+            "subgoals": query_class.subgoals if query_class else None,
+            "rows_per_relation": query_class.rows_per_relation if query_class else None,
+            "width": query_class.width if query_class else None,
             "exact": not query.inexact,
             "outside": list(query.inexact),
         }
@@ -286,13 +286,13 @@ def critical(
     """
     from reticent.views import critical_rows, is_critical
 
-    checker, (found,) = _prepared(setting.queries(query, "query", single=True), setting)
+    checker, (parsed,) = _prepared(setting.queries(query, "query", single=True), setting)
     if row is not None:
-        critical = is_critical(found, row, checker.schema)
-        said = f"{row} {'can' if critical else 'cannot'} change the answer."
-        answer(PlainResult.saying(said, {"row": row, "critical": critical}), as_json)
+        critical = is_critical(parsed, row, checker.schema)
+        sentence = f"{row} {'can' if critical else 'cannot'} change the answer."
+        answer(PlainResult.saying(sentence, {"row": row, "critical": critical}), as_json)
         return
-    patterns = critical_rows(found, checker.schema)
+    patterns = critical_rows(parsed, checker.schema)
     listed = [
         {"relation": p.relation, "pattern": p.text, "conditions": list(p.conditions), "exact": p.exact}
         for p in patterns
@@ -351,14 +351,15 @@ def _prepared(
     replay: str = "sql",
     context: Context | None = None,
 ) -> tuple[Checker, list[Query]]:
+    """Return a checker for the queries' schema, and the parsed queries in order."""
     from reticent.views import Checker, prepare
 
     proof = proof or ProofOptions()
-    known, queries = prepare(
+    schema, queries = prepare(
         list(texts.values()), setting.read(), setting.semantics, dialect=setting.dialect, names=list(texts)
     )
     checker = Checker(
-        known,
+        schema,
         key_mode=proof.keys,
         strict=proof.strict,
         foreign_keys=proof.foreign_keys,
@@ -447,12 +448,12 @@ def log(
         events, decisions = control.history(), control.decisions()
     changes = [[event.made, event.action, event.accessor, event.subject, event.by] for event in events]
     names = ["made", "action", "accessor", "subject", "by"]
-    told = [
+    decision_rows = [
         [item["made"], item["user"], item["view"], "allowed" if item["allowed"] else "denied"] for item in decisions
     ]
     figures = {"events": [dict(zip(names, row, strict=True)) for row in changes], "decisions": decisions}
     tables = [
         CardTable(names, changes, "Authorizations"),
-        CardTable(("made", "user", "view", "decision"), told, "Decisions"),
+        CardTable(("made", "user", "view", "decision"), decision_rows, "Decisions"),
     ]
     answer(PlainResult(figures, Card(f"Access by {policy}", tables=tables)), as_json)
