@@ -30,12 +30,12 @@ def satisfies(
     from reticent.release import assess
     from reticent.table import Table
 
-    named = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    sensitive_columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     rows = as_polars(frame)
-    others = [column for column in rows.columns if column not in quasi and column not in named]
-    if only and others:
+    without_role = [column for column in rows.columns if column not in quasi and column not in sensitive_columns]
+    if only and without_role:
         raise PolicyError(
-            f"The frame has columns without a role: {', '.join(map(repr, others))}. Name them under quasi or sensitive, or pass only=False if they are not published.",
-            column=others[0],
+            f"The frame has columns without a role: {', '.join(map(repr, without_role))}. Name them under quasi or sensitive, or pass only=False if they are not published.",
+            column=without_role[0],
         )
-    return assess(Table(rows, quasi=quasi, sensitive=named, nulls="category"), definition).holds
+    return assess(Table(rows, quasi=quasi, sensitive=sensitive_columns, nulls="category"), definition).holds

@@ -28,12 +28,12 @@ def pandera_check(
             f"This check needs the package {error.name}. Install it with: pip install 'reticent[checks]'"
         ) from None
 
-    def holds(given: Any) -> bool:
+    def holds(frame_or_pair: Any) -> bool:
         # The polars backend passes a tuple of a lazy frame and a column name, which is None for a check of the whole
         # frame.
-        lazy = getattr(given, "lazyframe", None)
+        lazy = getattr(frame_or_pair, "lazyframe", None)
         return satisfies(
-            given if lazy is None else lazy.collect(), definition, quasi=quasi, sensitive=sensitive, only=only
+            frame_or_pair if lazy is None else lazy.collect(), definition, quasi=quasi, sensitive=sensitive, only=only
         )
 
     return Check(holds, name=str(definition), error=f"does not satisfy {definition}")

@@ -93,14 +93,15 @@ class GateResult(ShownAsCard):
     def card(self) -> Card:
         """Return the verdict, each failure with its line, what is not protected, and every check."""
         failures = [
-            f"{self.limits}:{max(1, each.line)}: {each.limit}: {each.title}: {each.detail}" for each in self.failures
+            f"{self.limits}:{max(1, failure.line)}: {failure.limit}: {failure.title}: {failure.detail}"
+            for failure in self.failures
         ]
         return Card(
             self.verdict,
             {"target": str(self.target), "skipped": self.number("skipped")},
             self.tone,
             [CardTable(("limit", "what", "result", "why"), [astuple(check)[:4] for check in self.checks])],
-            [*failures, *(f"- {each}" for each in self.reservations)],
+            [*failures, *(f"- {reservation}" for reservation in self.reservations)],
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -295,11 +296,11 @@ _UNREADABLE = "The release cannot be read, so this was not checked."
 def _definitions(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
     for number, definition in enumerate(limits.definitions):
         line, title = limits.line("definitions", "hold", number), without_values(definition)
-        status, detail = _judged(subject, definition)
+        status, detail = _definition_status(subject, definition)
         yield GateCheck("definitions.hold", title, status, detail, line)
 
 
-def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, str]:
+def _definition_status(subject: GateSubject, definition: Definition) -> tuple[GateStatus, str]:
     """Return whether the published rows satisfy a definition: by a recomputed claim, or else judged here.
 
     Definitions of mechanisms and of series do not follow from rows: these must be claimed.
@@ -309,14 +310,17 @@ def _judged(subject: GateSubject, definition: Definition) -> tuple[GateStatus, s
         return "failed", _UNREADABLE
     try:
         claimed = {str(claim.definition) for claim in read_claims(side.certificate) if claim.definition is not None}
-        rest = tuple(part for part in definition.parts() if str(part) not in claimed)
+        unclaimed = tuple(part for part in definition.parts() if str(part) not in claimed)
         recomputed = subject.verification is None or subject.verification.holds
-        if not rest:
+        if not unclaimed:
             return ("passed", "Claimed and recomputed.") if recomputed else ("failed", "Claimed, and not verified.")
-        foreign = [part.name for part in rest if part.kind != "groups"]
-        if foreign:
-            return "failed", f"The release does not claim {', '.join(foreign)}, and it does not follow from the rows."
-        holds = assess(side, all_of(rest)).holds
+        not_by_groups = [part.name for part in unclaimed if part.kind != "groups"]
+        if not_by_groups:
+            return (
+                "failed",
+                f"The release does not claim {', '.join(not_by_groups)}, and it does not follow from the rows.",
+            )
+        holds = assess(side, all_of(unclaimed)).holds
         return (
             ("passed", "Judged on the published rows.")
             if holds

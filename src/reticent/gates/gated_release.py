@@ -40,13 +40,13 @@ def released(path: Path, keys: Sequence[str], population: Any, raw: Path | None,
     Of several ``keys``, ``signed_by`` is the one that signed it. Adversaries look up the people of ``raw``, the policy
     of the original table.
     """
-    signed_by, found = None, None
+    signed_by, verification = None, None
     for key in keys:
         tried = verify(path, population=population, key=key, context=context)
         if any(check.name == "origin" and check.status == "holds" for check in tried.checks):
-            signed_by, found = key, tried
+            signed_by, verification = key, tried
             break
-    found = found or verify(path, population=population, context=context)
+    verification = verification or verify(path, population=population, context=context)
     try:
         side = open_public(path)
     except DataError:
@@ -56,14 +56,14 @@ def released(path: Path, keys: Sequence[str], population: Any, raw: Path | None,
         table = Policy.read(raw).table() if raw is not None else None
         return attack(path, raw=table, context=context).findings
 
-    subject = GateSubject("release", side, attacked, found, signed_by)
+    subject = GateSubject("release", side, attacked, verification, signed_by)
     if side is None or not (path / "private").is_dir():
         return subject
     facts = PrivateFacts.read(path)
     rows = side.height + facts.suppressed
     suppressed = Fraction(facts.suppressed, rows) if rows else Fraction(0)
     return GateSubject(
-        "release", side, attacked, found, signed_by, loss=facts.utility.get("loss"), suppressed=suppressed
+        "release", side, attacked, verification, signed_by, loss=facts.utility.get("loss"), suppressed=suppressed
     )
 
 

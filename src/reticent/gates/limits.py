@@ -105,8 +105,8 @@ class Limits(PolicyFile):
     @classmethod
     def parse(cls, text: str, file: str = "limits", folder: str | Path = ".") -> Self:
         """Validate the text of a limits file; ``file`` is its name in messages."""
-        sections, places = checked(text, file, LimitSections)
-        limits = cls(file, Path(folder), sections, places)
+        sections, positions = checked(text, file, LimitSections)
+        limits = cls(file, Path(folder), sections, positions)
         if not sections.model_dump(exclude_defaults=True):
             raise limits.error((), "the limits file has no limit. Write one, such as [loss] and below it total = 0.3.")
         return limits._checked()
@@ -126,11 +126,11 @@ class Limits(PolicyFile):
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The required definitions, in the order of the file."""
-        made = []
+        definitions = []
         for number, text in enumerate(self.sections.definitions.hold):
             with self.pointing("definitions", "hold", number):
-                made.append(definition_from_text(text))
-        return tuple(made)
+                definitions.append(definition_from_text(text))
+        return tuple(definitions)
 
     @cached_property
     def largest_share(self) -> Fraction | None:
@@ -145,8 +145,8 @@ class Limits(PolicyFile):
     @cached_property
     def shares(self) -> dict[str, Fraction]:
         """The largest success rate of each named adversary."""
-        made = {}
-        for name, given in self.sections.attacks.shares.items():
+        share_of_adversary = {}
+        for name, entry in self.sections.attacks.shares.items():
             numbered = name.partition(" ")[0].isdecimal() and name.endswith(("known column", "known columns"))
             if name not in ADVERSARIES and not numbered:
                 raise self.error(
@@ -154,49 +154,53 @@ class Limits(PolicyFile):
                     f"there is no adversary {name!r}.{did_you_mean(name, ADVERSARIES)} "
                     f"There are: {', '.join(ADVERSARIES)}, and '3 known columns' for any number.",
                 )
-            share = self._share(("attacks", "shares", name), given)
+            share = self._share(("attacks", "shares", name), entry)
             assert share is not None
-            made[name] = share
-        return made
+            share_of_adversary[name] = share
+        return share_of_adversary
 
     @cached_property
     def losses(self) -> dict[tuple[str, ...], Fraction]:
         """The largest loss by setting: ``("total",)``, ``("suppressed",)``, ``("columns", name)``."""
-        said = self.sections.loss
-        settings: dict[tuple[str, ...], Any] = {("total",): said.total, ("suppressed",): said.suppressed}
-        settings |= {("columns", name): given for name, given in said.columns.items()}
-        shares = {setting: self._share(("loss", *setting), given) for setting, given in settings.items()}
+        loss_section = self.sections.loss
+        settings: dict[tuple[str, ...], Any] = {
+            ("total",): loss_section.total,
+            ("suppressed",): loss_section.suppressed,
+        }
+        settings |= {("columns", name): entry for name, entry in loss_section.columns.items()}
+        shares = {setting: self._share(("loss", *setting), entry) for setting, entry in settings.items()}
         return {setting: share for setting, share in shares.items() if share is not None}
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The public keys: 64 hexadecimal digits, or the path of a file."""
-        said = () if self.sections.signature is None else self.sections.signature.keys
-        return tuple(key if _DIGITS.fullmatch(key) else str(self.path(key)) for key in said)
+        listed_keys = () if self.sections.signature is None else self.sections.signature.keys
+        return tuple(key if _DIGITS.fullmatch(key) else str(self.path(key)) for key in listed_keys)
 
     def check_files(self) -> None:
         """Refuse missing files: keys, the population, the policy of the original table."""
-        said = self.sections
-        named: list[tuple[tuple[str | int, ...], str]] = [
+        sections = self.sections
+        named_files: list[tuple[tuple[str | int, ...], str]] = [
             *(
                 (("signature", "keys", number), key)
                 for number, key in enumerate(self.keys)
                 if not _DIGITS.fullmatch(key)
             ),
-            *([(("population", "source"), str(self.path(said.population.source)))] if said.population else []),
-            *([(("attacks", "raw"), str(self.path(said.attacks.raw)))] if said.attacks.raw else []),
+            *([(("population", "source"), str(self.path(sections.population.source)))] if sections.population else []),
+            *([(("attacks", "raw"), str(self.path(sections.attacks.raw)))] if sections.attacks.raw else []),
         ]
-        for setting, file in named:
+        for setting, file in named_files:
             if not Path(file).is_file():
                 raise self.error(setting, f"there is no file {file!r}. Paths are relative to the limits file.")
 
-    def _share(self, setting: tuple[str, ...], given: Any) -> Fraction | None:
-        if given is None:
+    def _share(self, setting: tuple[str, ...], entry: Any) -> Fraction | None:
+        """Return the share that a setting states, exactly; None if it is not set. Raises at its position in the file."""
+        if entry is None:
             return None
-        if isinstance(given, bool):
-            raise self.error(setting, f"{setting[-1]} must be a share from 0 to 1, but it is {str(given).lower()}.")
+        if isinstance(entry, bool):
+            raise self.error(setting, f"{setting[-1]} must be a share from 0 to 1, but it is {str(entry).lower()}.")
         try:
-            return exact(given, setting[-1], low=0, high=1)
+            return exact(entry, setting[-1], low=0, high=1)
         except PolicyError as error:
             raise self.error(setting, str(error)) from None
 

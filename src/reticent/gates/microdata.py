@@ -48,25 +48,27 @@ class RepositoryFinding:
 
 def scan(paths: Iterable[str | Path]) -> list[RepositoryFinding]:
     """Return the files among ``paths`` that should not be committed, in order. Folders are searched; only the beginning of a large file is read."""
-    found = []
+    findings = []
     for path in _files(paths):
         reason = _reason(path)
         if reason is not None:
-            found.append(RepositoryFinding(str(path), reason))
-    return found
+            findings.append(RepositoryFinding(str(path), reason))
+    return findings
 
 
 def _files(paths: Iterable[str | Path]) -> Iterable[Path]:
-    for each in map(Path, paths):
-        if each.is_dir():
-            yield from sorted(path for path in each.rglob("*") if path.is_file() and ".git" not in path.parts)
-        elif each.is_file():
-            yield each
-        elif not each.is_symlink():
-            raise PolicyError(f"There is no file {str(each)!r}. Pass the files or folders to search.")
+    """Yield the ordinary files among ``paths`` and in folders, without those of git. Raises for a path that does not exist."""
+    for location in map(Path, paths):
+        if location.is_dir():
+            yield from sorted(path for path in location.rglob("*") if path.is_file() and ".git" not in path.parts)
+        elif location.is_file():
+            yield location
+        elif not location.is_symlink():
+            raise PolicyError(f"There is no file {str(location)!r}. Pass the files or folders to search.")
 
 
 def _reason(path: Path) -> str | None:
+    """Return why a file should not be committed: what it is and what it would reveal; None if there is no reason."""
     if not path.stat().st_size:
         return None
     with path.open("rb") as file:
@@ -121,17 +123,17 @@ def _beginning(path: Path, suffix: str) -> pl.DataFrame | None:
 def _microdata(rows: pl.DataFrame) -> str | None:
     """Return why rows look like person records: an identifying column, or several known columns in which records are unique."""
     columns = propose(rows).columns
-    direct = [column.name for column in columns if column.role == "identifier" and column.safe_harbor is not None]
-    if direct:
-        return f"records of people: {_listed(direct)} identifies them"
+    identifying = [column.name for column in columns if column.role == "identifier" and column.safe_harbor is not None]
+    if identifying:
+        return f"records of people: {_listed(identifying)} identifies them"
     published = [column for column in columns if column.role in ("quasi", "sensitive")]
-    known = [column.name for column in published if column.knowable <= _DEMOGRAPHIC]
-    if len(known) < _FEWEST_KNOWN or all(column.knowable for column in published):
+    demographic = [column.name for column in published if column.knowable <= _DEMOGRAPHIC]
+    if len(demographic) < _FEWEST_KNOWN or all(column.knowable for column in published):
         return None
-    unique = int(rows.select(known).is_unique().sum())
+    unique = int(rows.select(demographic).is_unique().sum())
     if unique < _UNIQUE * rows.height:
         return None
-    return f"records of people: {unique:,} of the first {rows.height:,} are unique by {_listed(known)}"
+    return f"records of people: {unique:,} of the first {rows.height:,} are unique by {_listed(demographic)}"
 
 
 def _listed(names: list[str]) -> str:

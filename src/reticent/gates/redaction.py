@@ -11,13 +11,14 @@ from reticent.errors import ReticentError
 
 def without_values(definition: Definition) -> str:
     """Return a definition by name, column and numbers; other parameters may be data values, and become ``...``."""
-    return " & ".join(_part(part) for part in definition.parts())
+    return " & ".join(_without_values(part) for part in definition.parts())
 
 
-def _part(part: Definition) -> str:
-    given = part.parameters().items()
-    shown = [f"{name}={value}" for name, value in given if name == "column" or _is_number(value)]
-    return f"{part.name}({', '.join(shown + ['...'] * (len(given) > len(shown)))})"
+def _without_values(part: Definition) -> str:
+    """Return a part of a definition as text, with its numbers and columns but no other values."""
+    parameters = part.parameters().items()
+    safe_parameters = [f"{name}={value}" for name, value in parameters if name == "column" or _is_number(value)]
+    return f"{part.name}({', '.join(safe_parameters + ['...'] * (len(parameters) > len(safe_parameters)))})"
 
 
 def _is_number(value: object) -> bool:

@@ -34,8 +34,10 @@ def junit(result: GateResult) -> str:
     suites = Element("testsuites", {"name": "reticent gate", **figures})
     suite = SubElement(suites, "testsuite", {"name": _legal(f"reticent gate {result.target}"), **figures})
     for check in result.checks:
-        named = {"classname": "reticent.gate", "name": _legal(f"{check.limit}: {check.title}"), "time": "0"}
-        case = SubElement(suite, "testcase", {**named, "file": _legal(result.limits), "line": str(max(1, check.line))})
+        attributes = {"classname": "reticent.gate", "name": _legal(f"{check.limit}: {check.title}"), "time": "0"}
+        case = SubElement(
+            suite, "testcase", {**attributes, "file": _legal(result.limits), "line": str(max(1, check.line))}
+        )
         if check.status == "failed":
             failure = SubElement(case, "failure", {"type": "limit", "message": _legal(check.detail)})
             failure.text = _legal(f"{result.limits}:{max(1, check.line)}: {check.detail}")
@@ -50,10 +52,13 @@ def junit(result: GateResult) -> str:
 def _legal(text: str) -> str:
     """Return text without characters that are invalid in XML, which column names may contain."""
     return "".join(
-        each
-        if each in "\t\n" or " " <= each <= "\ud7ff" or "\ue000" <= each <= "\ufffd" or each > "\uffff"
+        character
+        if character in "\t\n"
+        or " " <= character <= "\ud7ff"
+        or "\ue000" <= character <= "\ufffd"
+        or character > "\uffff"
         else "\ufffd"
-        for each in text
+        for character in text
     )
 
 
@@ -77,6 +82,7 @@ def sarif(result: GateResult) -> str:
 
 
 def _sarif_result(result: GateResult, check: GateCheck, rules: list[str]) -> dict[str, Any]:
+    """Return a failed check as a result of SARIF, at its line of the limits file; ``rules`` lists the identifiers of rules."""
     from urllib.parse import quote
 
     location = {
@@ -99,7 +105,7 @@ def markdown(result: GateResult) -> str:
     lines = [
         f"## {mark} `{_cell(str(result.target))}` {verdict}",
         "",
-        *(f"- {_cell(each)}" for each in result.reservations),
+        *(f"- {_cell(reservation)}" for reservation in result.reservations),
         *([""] if result.reservations else []),
         f"{result.number('passed')} passed, {result.number('failed')} failed, {result.number('skipped')} skipped; limits: `{_cell(result.limits)}`",
         "",
@@ -115,5 +121,7 @@ def markdown(result: GateResult) -> str:
 
 def _cell(text: str) -> str:
     """Return text escaped for a table cell."""
-    escaped = "".join(f"\\{each}" if each in "\\|<>[]*_" else each for each in " ".join(text.split()))
+    escaped = "".join(
+        f"\\{character}" if character in "\\|<>[]*_" else character for character in " ".join(text.split())
+    )
     return escaped.replace("`", "'")

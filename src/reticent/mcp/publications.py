@@ -66,13 +66,13 @@ class PublicationRequest:
     def check_unchanged(self) -> None:
         """Refuse a request whose policy or source changed since."""
         policy = Path(self.policy)
-        for what, before, now in (
+        for file_role, requested_hash, current_hash in (
             ("policy", self.policy_hash, _hashed(policy) if policy.is_file() else None),
             ("source", self.source_hash, _source_hash(policy, self.source)),
         ):
-            if before != now:
+            if requested_hash != current_hash:
                 raise DataError(
-                    f"The {what} of request {self.number} changed since the request was made. Ask the assistant to make a new request."
+                    f"The {file_role} of request {self.number} changed since the request was made. Ask the assistant to make a new request."
                 )
 
     def status(self) -> dict[str, Any]:
@@ -123,8 +123,8 @@ class RequestFolder:
 
     def all(self) -> list[PublicationRequest]:
         """Return every request, oldest first."""
-        found = [_read(path) for path in self.folder.glob("*.json") if _NUMBER.fullmatch(path.stem)]
-        return sorted(found, key=lambda each: (each.created, each.number))
+        requests = [_read(path) for path in self.folder.glob("*.json") if _NUMBER.fullmatch(path.stem)]
+        return sorted(requests, key=lambda request: (request.created, request.number))
 
     def decide(self, request: PublicationRequest, state: RequestState, certificate: str | None = None) -> None:
         """Record the decision on a request."""
@@ -136,6 +136,7 @@ class RequestFolder:
 
 
 def _read(path: Path) -> PublicationRequest:
+    """Return a stored request. Raises if others could have written it, or if it cannot be read."""
     if os.name == "posix" and path.stat().st_mode & 0o022:
         raise DataError(
             f"The request {path.name} is writable by others, so it is not trusted. Ask the assistant to make a new request."

@@ -52,23 +52,25 @@ def create_server(root: Path, requests: RequestFolder) -> Any:
     return server
 
 
-def _inside(root: Path, given: str) -> Path:
+def _inside(root: Path, relative: str) -> Path:
     """Return a path below the root; links that lead out of it are refused."""
-    path = (root / given).resolve()
+    path = (root / relative).resolve()
     if not path.is_relative_to(root):
-        raise replies.OutsideRoot(f"{given!r} is not below the folder that is served.")
+        raise replies.OutsideRoot(f"{relative!r} is not below the folder that is served.")
     return path
 
 
 def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
-    def existing(given: str) -> Path:
-        path: Path = inside(given)
+    """Add the tools of the assistant to the server; ``inside`` turns a name into a path below the folder that is served, or raises."""
+
+    def existing(relative: str) -> Path:
+        path: Path = inside(relative)
         if not path.exists():
-            raise replies.OutsideRoot(f"There is no {given!r} below the folder that is served.")
+            raise replies.OutsideRoot(f"There is no {relative!r} below the folder that is served.")
         return path
 
-    def optional(given: str | None) -> Path | None:
-        return None if given is None else existing(given)
+    def optional(relative: str | None) -> Path | None:
+        return None if relative is None else existing(relative)
 
     def inspect(
         path: Annotated[str, Field(description="A data file below the folder that is served.")],
@@ -110,7 +112,7 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
     def request_publication(policy: PolicyPath, output: str, sign: str | None = None) -> dict[str, Any]:
         """Request a publication. Nothing is published until a person confirms it in a terminal; publication_status shows when."""
 
-        def asked() -> dict[str, Any]:
+        def requested() -> dict[str, Any]:
             request = PublicationRequest.of(existing(policy), inside(output), optional(sign))
             requests.add(request)
             return {
@@ -118,7 +120,7 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
                 "confirm": f"A person runs in a terminal: reticent mcp approve {request.number}",
             }
 
-        return replies.guarded(asked)
+        return replies.guarded(requested)
 
     def publication_status(request: str) -> dict[str, Any]:
         """Whether a requested publication is pending, published or declined."""
@@ -139,6 +141,7 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
 
 
 def _add_resources(server: Any) -> None:
+    """Add what an assistant may read: the schemas of policies and limits, the catalogues, and pages of the documentation."""
     from reticent.gates import LimitSections
     from reticent.policy import Sections
 
@@ -148,7 +151,11 @@ def _add_resources(server: Any) -> None:
     add("reticent://schema/policy", "application/schema+json", _json(Sections.model_json_schema()))
     add("reticent://schema/limits", "application/schema+json", _json(LimitSections.model_json_schema()))
     for name, listed in (("definitions", DEFINITIONS), ("methods", METHODS)):
-        add(f"reticent://{name}", "application/json", _json({each: home.help for each, home in listed.items()}))
+        add(
+            f"reticent://{name}",
+            "application/json",
+            _json({entry_name: home.help for entry_name, home in listed.items()}),
+        )
     for page in PAGES:
         text = _page(page)
         if text is not None:

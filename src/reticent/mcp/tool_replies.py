@@ -24,11 +24,11 @@ def guarded(work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
     except OutsideRoot as error:
         return {"ok": False, "error": {"kind": "OutsideRoot", "message": str(error)}}
     except Infeasible:
-        told = "No release of these data satisfies the definition. Weaken the definition, or allow suppression."
-        return {"ok": False, "error": {"kind": "Infeasible", "message": told}}
+        message = "No release of these data satisfies the definition. Weaken the definition, or allow suppression."
+        return {"ok": False, "error": {"kind": "Infeasible", "message": message}}
     except Exception as error:
-        told = f"{without_message(error)}. {_HIDDEN}"
-        return {"ok": False, "error": {"kind": type(error).__name__, "message": told}}
+        message = f"{without_message(error)}. {_HIDDEN}"
+        return {"ok": False, "error": {"kind": type(error).__name__, "message": message}}
 
 
 class OutsideRoot(PolicyError):
@@ -46,11 +46,11 @@ def inspected(source: Path, output: Path | None) -> dict[str, Any]:
     """Return the columns of a file with proposed roles and counts; with ``output`` the proposed policy is written to it, and not returned."""
     from reticent.policy import inspect
 
-    found = inspect(source, output=output or source.with_name("policy.toml"))
+    inspection = inspect(source, output=output or source.with_name("policy.toml"))
     if output is not None:
         if output.exists():
             raise OutsideRoot(f"{output.name} exists already. Choose another name for the policy.")
-        found.save(output)
+        inspection.save(output)
     columns = [
         {
             "name": column.name,
@@ -60,16 +60,18 @@ def inspected(source: Path, output: Path | None) -> dict[str, Any]:
             "missing": column.profile.nulls,
             "values_of_one_row": column.profile.single,
         }
-        for column in found.proposal.columns
+        for column in inspection.proposal.columns
     ]
-    possible = found.proposal.refusal is None
+    possible = inspection.proposal.refusal is None
     return {
         "columns": columns,
-        "rows": columns and found.proposal.columns[0].profile.rows,
+        "rows": columns and inspection.proposal.columns[0].profile.rows,
         "proposal": possible,
-        "definition": [without_values(each) for each in found.parsed().definitions] if possible else [],
+        "definition": [without_values(definition) for definition in inspection.parsed().definitions]
+        if possible
+        else [],
         "policy": None if output is None else str(output),
-        "notes": f"{len(found.notes) + len(found.headline)} notes for the steward are in the policy.",
+        "notes": f"{len(inspection.notes) + len(inspection.headline)} notes for the steward are in the policy.",
     }
 
 
@@ -83,14 +85,14 @@ def assessed(policy: Path) -> dict[str, Any]:
     sizes = adversary_view_of(table).labelled_groups.sizes
     parts = [(part, assess(table, part)) for part in read.definition.parts()]
     return {
-        "holds": all(found.holds for _, found in parts),
+        "holds": all(verdict.holds for _, verdict in parts),
         "rows": table.rows,
         "groups": len(sizes),
         "smallest_group": int(sizes.min()) if len(sizes) else 0,
         "unique_records": int((sizes == 1).sum()),
         "definitions": [
-            {"definition": without_values(part), "holds": found.holds, "achieved": number(found.value)}
-            for part, found in parts
+            {"definition": without_values(part), "holds": verdict.holds, "achieved": number(verdict.value)}
+            for part, verdict in parts
         ],
         "columns_without_a_role": list(table.unpublished),
     }
@@ -101,32 +103,33 @@ def previewed(policy: Path, attacks: bool) -> dict[str, Any]:
     from reticent.policy import Policy, preview_policy
 
     read = Policy.read(policy)
-    found = preview_policy(read)
-    groups = found.groups
+    policy_preview = preview_policy(read)
+    groups = policy_preview.groups
     return {
         "recorded": False,
-        "definition": without_values(found.definition),
-        "verdict": found.headline.state,
-        "reservations": len(found.headline.reasons),
-        "method": found.method.get("name"),
-        "format": found.format,
-        "rows": found.rows,
-        "suppressed": found.suppressed,
+        "definition": without_values(policy_preview.definition),
+        "verdict": policy_preview.headline.state,
+        "reservations": len(policy_preview.headline.reasons),
+        "method": policy_preview.method.get("name"),
+        "format": policy_preview.format,
+        "rows": policy_preview.rows,
+        "suppressed": policy_preview.suppressed,
         "groups": None if groups is None else {"count": len(groups), "smallest": int(groups.people.min())},
-        "utility": {name: number(value) for name, value in found.utility.items()},
-        "loss_by_column": {name: number(value) for name, value in found.loss_by_column.items()},
-        "attacks": [_attacked(after) for _, after in found.attacks] if attacks else None,
+        "utility": {name: number(value) for name, value in policy_preview.utility.items()},
+        "loss_by_column": {name: number(value) for name, value in policy_preview.loss_by_column.items()},
+        "attacks": [_attacked(after) for _, after in policy_preview.attacks] if attacks else None,
     }
 
 
-def _attacked(found: Any) -> dict[str, Any]:
+def _attacked(attack_findings: Any) -> dict[str, Any]:
+    """Return the success of one adversary in figures, without any record or value."""
     return {
-        "adversary": found.adversary,
-        "hits": found.hits,
-        "people": found.people,
-        "share": found.share,
-        "without_the_release": found.baseline,
-        "succeeds": found.succeeds,
+        "adversary": attack_findings.adversary,
+        "hits": attack_findings.hits,
+        "people": attack_findings.people,
+        "share": attack_findings.share,
+        "without_the_release": attack_findings.baseline,
+        "succeeds": attack_findings.succeeds,
     }
 
 
@@ -135,11 +138,11 @@ def compared(policy: Path) -> dict[str, Any]:
     from reticent.policy import Policy, compare_policy
 
     rows = compare_policy(Policy.read(policy)).table.to_dicts()
-    plain = ("rows", "suppressed", "groups", "smallest", "highest_risk", "succeeding", "loss", "ncp", "kl")
+    figure_names = ("rows", "suppressed", "groups", "smallest", "highest_risk", "succeeding", "loss", "ncp", "kl")
     return {
         "recorded": False,
         "methods": [
-            {"method": row["method"], "possible": row["possible"], **{name: number(row[name]) for name in plain}}
+            {"method": row["method"], "possible": row["possible"], **{name: number(row[name]) for name in figure_names}}
             for row in rows
         ],
     }
@@ -151,34 +154,35 @@ def explained(release: Path) -> dict[str, Any]:
     from reticent.release import DeclaredColumns, certificate_hash, open_public, read_claims
 
     side = open_public(release)
-    said, declared = side.certificate, DeclaredColumns.stated(side.certificate)
+    certificate, declared = side.certificate, DeclaredColumns.stated(side.certificate)
     claims = [
         {
             "definition": claim.text if claim.definition is None else without_values(claim.definition),
             "meaning": DEFINITIONS[claim.definition.name].help if claim.definition is not None else None,
-            "adversary_knows": list(said["quasi"]),
+            "adversary_knows": list(certificate["quasi"]),
         }
-        for claim in read_claims(said)
+        for claim in read_claims(certificate)
     ]
-    signature = said.get("signature") or {}
+    signature = certificate.get("signature") or {}
     return {
-        "verdict_stated": said["headline"]["state"],
+        "verdict_stated": certificate["headline"]["state"],
         "claims": claims,
-        "unit": said["unit"],
-        "format": said["format"],
+        "unit": certificate["unit"],
+        "format": certificate["format"],
         "published_rows": side.height,
-        "quasi": list(said["quasi"]),
-        "sensitive": list(said["sensitive"]),
+        "quasi": list(certificate["quasi"]),
+        "sensitive": list(certificate["sensitive"]),
         "declared_unknown": {
-            name: {"unique_records": each.unique, "among_few": each.few} for name, each in declared.each.items()
+            name: {"unique_records": statement.unique, "among_few": statement.few}
+            for name, statement in declared.each.items()
         },
-        "random_choices_are_secure": said["randomness"].get("releasable") is True,
-        "data_set": said["ledger"].get("dataset"),
-        "release_number": said["ledger"].get("release"),
-        "created": said["created"],
+        "random_choices_are_secure": certificate["randomness"].get("releasable") is True,
+        "data_set": certificate["ledger"].get("dataset"),
+        "release_number": certificate["ledger"].get("release"),
+        "created": certificate["created"],
         "signed_with": signature.get("public_key"),
-        "files": {name: entry["sha256"] for name, entry in said["files"].items()},
-        "hash": certificate_hash(said),
+        "files": {name: entry["sha256"] for name, entry in certificate["files"].items()},
+        "hash": certificate_hash(certificate),
         "not_covered": "Nothing is claimed beyond these definitions. STATEMENT.txt in the public folder has the residual risks in words.",
     }
 
@@ -187,13 +191,13 @@ def verified(release: Path, key: Path | None, population: Path | None) -> dict[s
     """Recompute every claim from the public side; return the outcome of each check."""
     from reticent.release import verify
 
-    found = verify(release, key=key, population=population)
+    verification = verify(release, key=key, population=population)
     return {
-        "holds": found.holds,
-        "verdict": found.headline.state,
-        "signed": found.signed,
+        "holds": verification.holds,
+        "verdict": verification.headline.state,
+        "signed": verification.signed,
         "checks": [
             {"check": check.name.partition("(")[0], "status": check.status, "claim": check.claim}
-            for check in found.checks
+            for check in verification.checks
         ],
     }

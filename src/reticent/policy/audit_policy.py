@@ -190,7 +190,11 @@ class AuditPolicy(PolicyFile):
         roles = {}
         for name, role in sections.roles.items():
             with self.pointing("roles", name):
-                functions = FUNCTIONS if role.functions is None else [each.lower() for each in role.functions]
+                functions = (
+                    FUNCTIONS
+                    if role.functions is None
+                    else [column_section.lower() for column_section in role.functions]
+                )
                 allowed = None if role.columns is None else frozenset(role.columns)
                 roles[name] = Role(name, allowed, frozenset(functions), role.questions_per_day)
         with self.pointing():
@@ -221,6 +225,7 @@ class AuditPolicy(PolicyFile):
 
     @cached_property
     def _source(self) -> Source:
+        """Return the source of the rows; paths are relative to the policy's folder."""
         data = self.sections.database
         address = "://" in data.source or data.source.startswith("env:")
         with self.pointing("database"):
@@ -250,6 +255,7 @@ class AuditPolicy(PolicyFile):
         return name
 
     def _column(self, name: str, section: SensitiveSection) -> ProtectedColumn:
+        """Return the settings of a protected column."""
         with self.pointing("sensitive", name):
             return ProtectedColumn(
                 name,
@@ -271,6 +277,7 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction] | Literal["ignored"] | Non
 
 
 def _range(ends: Any, name: str, otherwise: str = "") -> tuple[Fraction, Fraction]:
+    """Return two increasing numbers exactly. Raises for anything else, with the setting's name."""
     if not isinstance(ends, list) or len(ends) != 2:
         raise PolicyError(
             f"{name} must be two numbers [low, high]{otherwise}, but it is {ends!r}.", setting=tuple(name.split(": "))
@@ -312,6 +319,7 @@ def _chance(name: str, section: SensitiveSection) -> Chance | None:
 
 
 def _prior(section: PriorSection) -> PriorSettings:
+    """Return the prior distribution of a column's values. Raises unless it has exactly the parameters of its kind."""
     needed_settings = {"normal": ("mean", "deviation"), "uniform": ("low", "high"), "exponential": ("mean", "low")}[
         section.kind
     ]
@@ -326,6 +334,7 @@ def _prior(section: PriorSection) -> PriorSettings:
 
 
 def _noise(section: NoiseSection) -> Noise:
+    """Return the settings of noisy answers."""
     low, high = _range(section.range, "noise: range")
     return Noise(
         exact(section.epsilon, "noise: epsilon"),

@@ -44,7 +44,7 @@ def schema_error(
         path = item["loc"]
         messages.append((positions.find(path), _in_words(path, item, content, root)))
     messages.sort(key=lambda pair: (pair[0].line, pair[0].column))
-    lines = [place.point(file, message) for place, message in messages[:_MOST_SHOWN]]
+    lines = [position.point(file, message) for position, message in messages[:_MOST_SHOWN]]
     if len(messages) > _MOST_SHOWN:
         lines.append(f"... and {len(messages) - _MOST_SHOWN} more.")
     first = PolicyError("\n".join(lines))

@@ -27,17 +27,18 @@ def _build(node: ast.expr, text: str) -> Definition:
 
 
 def _call(name: str, node: ast.Call, text: str) -> Definition:
+    """Return the definition that a call writes, such as ``KAnonymity(5)``; ``text`` is the whole expression, for errors."""
     if any(keyword.arg is None for keyword in node.keywords):
         raise PolicyError(_unreadable(text, "'**' cannot be used here"))
-    named = {str(keyword.arg): _constant(keyword.value, text) for keyword in node.keywords}
+    by_keyword = {str(keyword.arg): _constant(keyword.value, text) for keyword in node.keywords}
     order = entry_of(name).parameters if name in names() else ()
     if order and len(node.args) > len(order):
         raise PolicyError(f"{name} takes at most {len(order)} parameters ({', '.join(order)}), not {len(node.args)}.")
-    placed = {parameter: _constant(argument, text) for parameter, argument in zip(order, node.args, strict=False)}
-    for parameter in placed:
-        if parameter in named:
+    by_position = {parameter: _constant(argument, text) for parameter, argument in zip(order, node.args, strict=False)}
+    for parameter in by_position:
+        if parameter in by_keyword:
             raise PolicyError(f"{name}: {parameter} is passed twice.")
-    return definition_from(name, {**placed, **named})
+    return definition_from(name, {**by_position, **by_keyword})
 
 
 def _constant(node: ast.expr, text: str) -> Any:

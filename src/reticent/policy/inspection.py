@@ -44,7 +44,7 @@ class Inspection(ShownAsCard):
     def card(self) -> Card:
         """Return a card: the columns of each role and their treatment; as details every column, the reason, and the costs of guarantees."""
         proposal, priced = self.proposal, self.priced
-        promise = _named(proposal.definition)
+        promise = _definition_words(proposal.definition)
         roles = [
             (words, ", ".join(column.name for column in proposal.columns if column.role == role))
             for role, words in _ROLES.items()
@@ -140,12 +140,12 @@ class Inspection(ShownAsCard):
         return target
 
 
-def _named(definition: Sequence[Mapping[str, Any]]) -> str:
+def _definition_words(definition: Sequence[Mapping[str, Any]]) -> str:
     """Return the definitions by name, each once, with the columns that they concern."""
     columns: dict[str, list[str]] = {}
     for part in definition:
         columns.setdefault(str(part["name"]), []).extend([str(part["column"])] if part.get("column") else [])
-    return " & ".join(f"{name} ({', '.join(named)})" if named else name for name, named in columns.items())
+    return " & ".join(f"{name} ({', '.join(names)})" if names else name for name, names in columns.items())
 
 
 def inspect(

@@ -139,17 +139,17 @@ class Policy(PolicyFile):
         with self.pointing("data", "source"):
             available = source.columns()
         self._check_available(available, source.name)
-        wanted = [name for _, name in self._columns()]
+        columns = [name for _, name in self._columns()]
         with self.pointing("data"):
-            rows = source.open(wanted, engine)
+            rows = source.open(columns, engine)
         if context is not None and context.watched and isinstance(rows, DistantRows):
             rows = rows.watched(context, "counting rows")
         with self.pointing("roles"):
             table = Table(
                 rows,
                 **self.roles,
-                left_out=[name for name in available if name not in wanted],
-                codebook=source.codebook(wanted),
+                left_out=[name for name in available if name not in columns],
+                codebook=source.codebook(columns),
             )
         with self.pointing("hierarchies"):
             _fit(table)
@@ -158,46 +158,46 @@ class Policy(PolicyFile):
     @cached_property
     def hierarchies(self) -> Mapping[str, SensitiveKind]:
         """The hierarchies of columns, or the order of a sensitive column's values."""
-        made: dict[str, SensitiveKind] = {}
+        hierarchies: dict[str, SensitiveKind] = {}
         for column, description in self.sections.hierarchies.items():
             with self.pointing("hierarchies", column):
                 if description.get("kind") == _ORDERED:
-                    made[column] = self._ordered(column, description)
+                    hierarchies[column] = self._ordered(column, description)
                 else:
-                    made[column] = hierarchy_from(description, f"column {column!r}", self.folder)
-        return made
+                    hierarchies[column] = hierarchy_from(description, f"column {column!r}", self.folder)
+        return hierarchies
 
     @cached_property
     def coarsen(self) -> Mapping[str, Coarsening]:
         """How numbers and dates of sensitive and declared columns are coarsened."""
-        made = {}
+        coarsenings = {}
         for column, description in self.sections.coarsen.items():
             with self.pointing("coarsen", column):
-                made[column] = coarsening_from(description, f"column {column!r}")
-        return made
+                coarsenings[column] = coarsening_from(description, f"column {column!r}")
+        return coarsenings
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions, in the order of the file."""
-        made = []
+        definitions = []
         for number, entry in enumerate(self.sections.definition):
             with self.pointing("definition", number):
                 name = entry.get("name")
                 if not isinstance(name, str):
                     raise PolicyError("a definition needs a name, such as name = 'KAnonymity'.")
-                given = {key: value for key, value in entry.items() if key != "name"}
-                if "population" in given:
-                    given["population"] = self._population(given["population"])
-                made.append(definition_from(name, given))
-        return tuple(made)
+                parameters = {key: value for key, value in entry.items() if key != "name"}
+                if "population" in parameters:
+                    parameters["population"] = self._population(parameters["population"])
+                definitions.append(definition_from(name, parameters))
+        return tuple(definitions)
 
-    def _population(self, given: object) -> str:
-        if not isinstance(given, str):
+    def _population(self, path: object) -> str:
+        if not isinstance(path, str):
             raise PolicyError(
-                f"population must be a file with the people of the population, but it is {given!r}.",
+                f"population must be a file with the people of the population, but it is {path!r}.",
                 setting=("population",),
             )
-        return str(self.folder / given)
+        return str(self.folder / path)
 
     @property
     def definition(self) -> Definition:
@@ -215,23 +215,25 @@ class Policy(PolicyFile):
 
         Another ``name`` is another method, to which the policy's parameters do not apply.
         """
-        given, replaced = self.sections.method, _said(overrides)
-        if replaced.get("name", given.get("name")) != given.get("name"):
-            return _named(replaced)
-        if "name" not in given:
+        section, overriding = self.sections.method, _given_values(overrides)
+        if overriding.get("name", section.get("name")) != section.get("name"):
+            return _method_from(overriding)
+        if "name" not in section:
             return None
         with self.pointing("method"):
-            if not isinstance(given["name"], str):
-                raise PolicyError(f"name must be the name of a method, but it is {given['name']!r}.", setting=("name",))
-            own = beside(self.folder, "method", given["name"], _parameters(given))
-            given = {"name": given["name"], **self._studied_weights(given["name"]), **own}
-            said = _named(given)
-        return _named({**given, **replaced}) if replaced else said
+            if not isinstance(section["name"], str):
+                raise PolicyError(
+                    f"name must be the name of a method, but it is {section['name']!r}.", setting=("name",)
+                )
+            file_parameters = beside(self.folder, "method", section["name"], _parameters(section))
+            section = {"name": section["name"], **self._studied_weights(section["name"]), **file_parameters}
+            method = _method_from(section)
+        return _method_from({**section, **overriding}) if overriding else method
 
     def _studied_weights(self, method: str) -> dict[str, Any]:
         """Return weights by which Mondrian favours the quasi-identifiers that ``[analysis]`` names; none if it names no column, or all of them."""
-        named = {part.strip() for model in self.sections.analysis.models for part in re.split("[~+]", model)}
-        studied = {name: _STUDIED_WEIGHT for name in self.sections.roles.quasi if name in named}
+        model_columns = {part.strip() for model in self.sections.analysis.models for part in re.split("[~+]", model)}
+        studied = {name: _STUDIED_WEIGHT for name in self.sections.roles.quasi if name in model_columns}
         if method != "Mondrian" or not 0 < len(studied) < len(self.sections.roles.quasi):
             return {}
         return {"weights": studied}
@@ -244,11 +246,12 @@ class Policy(PolicyFile):
         if named is not None:
             return named
         with self.pointing("method"):
-            said = default_method(table, definition, self.sections.method)
-        replaced = _said(overrides)
-        return default_method(table, definition, {**self.sections.method, **replaced}) if replaced else said
+            default = default_method(table, definition, self.sections.method)
+        overriding = _given_values(overrides)
+        return default_method(table, definition, {**self.sections.method, **overriding}) if overriding else default
 
     def _ordered(self, column: str, description: Mapping[str, Any]) -> list[Any]:
+        """Return the values of a sensitive column from lowest to highest, as a hierarchy of kind 'ordered' lists them."""
         if column not in self.sections.roles.sensitive:
             raise PolicyError(
                 "kind 'ordered' applies to sensitive columns; a quasi column needs a hierarchy.", setting=("kind",)
@@ -269,8 +272,8 @@ class Policy(PolicyFile):
         for role in _ROLES:
             for number, name in enumerate(getattr(self.sections.roles, role)):
                 if name in roles:
-                    both = "listed twice" if roles[name] == role else f"under {roles[name]} and under {role}"
-                    raise self.error(("roles", role, number), f"column {name!r} is {both}. Give it one role.")
+                    conflict = "listed twice" if roles[name] == role else f"under {roles[name]} and under {role}"
+                    raise self.error(("roles", role, number), f"column {name!r} is {conflict}. Give it one role.")
                 roles[name] = role
         for name in self.sections.roles.other:
             raise self.error(
@@ -285,27 +288,27 @@ class Policy(PolicyFile):
                 raise self.error(
                     ("declared", name), f"column {name!r} is under {roles[name]} and declared. Give it one role."
                 )
-        judged = [*self.sections.roles.quasi, *self.sections.roles.sensitive]
+        generalizable = [*self.sections.roles.quasi, *self.sections.roles.sensitive]
         for name in self.sections.hierarchies:
-            if name not in judged:
+            if name not in generalizable:
                 self._blame_roles(name)
                 raise self.error(
                     ("hierarchies", name),
-                    f"there is a hierarchy for {name!r}, which is neither quasi nor sensitive.{did_you_mean(name, judged)}",
+                    f"there is a hierarchy for {name!r}, which is neither quasi nor sensitive.{did_you_mean(name, generalizable)}",
                 )
-        carried = [*self.sections.roles.sensitive, *self.sections.declared]
+        coarsenable = [*self.sections.roles.sensitive, *self.sections.declared]
         for name in self.sections.coarsen:
-            if name not in carried:
+            if name not in coarsenable:
                 self._blame_roles(name)
                 raise self.error(
                     ("coarsen", name),
-                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, carried)} Quasi columns are generalized along their hierarchies.",
+                    f"coarsen names {name!r}, which is neither sensitive nor declared.{did_you_mean(name, coarsenable)} Quasi columns are generalized along their hierarchies.",
                 )
-        for place, columns in enumerate(self.sections.roles.quasi_sets or ()):
+        for set_number, columns in enumerate(self.sections.roles.quasi_sets or ()):
             for number, name in enumerate(columns):
                 if name not in self.sections.roles.quasi:
                     raise self.error(
-                        ("roles", "quasi_sets", place, number),
+                        ("roles", "quasi_sets", set_number, number),
                         f"quasi_sets names {name!r}, which is not a quasi column."
                         f"{did_you_mean(name, self.sections.roles.quasi)}",
                     )
@@ -327,10 +330,11 @@ class Policy(PolicyFile):
         ]
         listed += [(("declared", name), name) for name in self.sections.declared]
         extras = [(("roles", setting), getattr(roles, setting)) for setting in ("key", "household", "weight")]
-        known = {name for _, name in listed}
-        return [*listed, *((path, name) for path, name in extras if name is not None and name not in known)]
+        names = {name for _, name in listed}
+        return [*listed, *((path, name) for path, name in extras if name is not None and name not in names)]
 
     def _check_available(self, available: Sequence[str], where: str) -> None:
+        """Raise for the first column of the policy that the source lacks, at its position in the file."""
         typed = [(("data", "types", name), name) for name in self.sections.data.types]
         for path, name in [*self._columns(), *typed]:
             if name not in available:
@@ -345,11 +349,11 @@ class Policy(PolicyFile):
         return self.definitions, self.hierarchies
 
 
-def _said(overrides: Mapping[str, Any]) -> dict[str, Any]:
+def _given_values(overrides: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in overrides.items() if value is not None}
 
 
-def _named(settings: Mapping[str, Any]) -> Method:
+def _method_from(settings: Mapping[str, Any]) -> Method:
     from reticent.release import method_from
 
     return method_from(settings["name"], _parameters(settings))

@@ -27,12 +27,12 @@ def preview_policy(
     from reticent.reports import preview
 
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
-    wanted = _definition(policy, definition)
+    chosen = _definition(policy, definition)
     policy.named_method(**replaced)  # errors in it are reported before any row is read
     table = policy.table(engine=cast(Any, engine), context=context)
-    how = policy.method(table, wanted, **replaced)
+    chosen_method = policy.method(table, chosen, **replaced)
     with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
-        return preview(table, wanted, how, models=policy.sections.analysis.models, context=context)
+        return preview(table, chosen, chosen_method, models=policy.sections.analysis.models, context=context)
 
 
 def compare_policy(
@@ -46,12 +46,15 @@ def compare_policy(
     """Compare the policy's method with every other method that needs no parameters and satisfies the definition."""
     from reticent.reports import compare
 
-    wanted = _definition(policy, definition)
+    chosen = _definition(policy, definition)
     table = policy.table(engine=cast(Any, engine), context=context)
-    own = policy.method(table, wanted)
-    others = [_plain(name) for name in METHODS if name != type(own).__name__]
-    ways = [own, *(each for each in others if each is not None and _keeps(each, wanted))]
-    return compare(table, [wanted], ways, attacks=attacks, context=context)
+    policy_method = policy.method(table, chosen)
+    other_methods = [_plain(name) for name in METHODS if name != type(policy_method).__name__]
+    comparable = [
+        policy_method,
+        *(candidate for candidate in other_methods if candidate is not None and _keeps(candidate, chosen)),
+    ]
+    return compare(table, [chosen], comparable, attacks=attacks, context=context)
 
 
 def _definition(policy: Policy, text: str | None) -> Definition:

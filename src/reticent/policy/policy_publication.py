@@ -59,16 +59,21 @@ def publish_policy(
     """
     from reticent.release import private_keys, publish
 
-    said = policy.sections.release
-    target = Path(output) if output is not None else policy.path(said.output)
+    release_section = policy.sections.release
+    target = Path(output) if output is not None else policy.path(release_section.output)
     if target is None:
         raise policy.error(("release",), "name the folder of the release: -o FOLDER, or [release] output = 'FOLDER'.")
-    location = LedgerLocation.of(ledger if ledger is not None else policy.path(said.ledger), policy.path(said.newest))
+    location = LedgerLocation.of(
+        ledger if ledger is not None else policy.path(release_section.ledger), policy.path(release_section.newest)
+    )
     unfinished = _is_unfinished(target, location)
     if not unfinished:
         check_free(target)
-    place, named = to if to is not None else said.to, to_table if to_table is not None else said.to_table
-    if (place is None) != (named is None):
+    database, table_name = (
+        to if to is not None else release_section.to,
+        to_table if to_table is not None else release_section.to_table,
+    )
+    if (database is None) != (table_name is None):
         raise PolicyError(
             "--to names the database (to = under [release]) and --to-table the table in it (to_table =): pass both.",
             setting=("to",),
@@ -76,35 +81,37 @@ def publish_policy(
     chosen = definition_from_text(definition) if definition is not None else policy.definition
     replaced = {name: value for name, value in (method or {}).items() if value is not None}
     policy.named_method(**replaced)  # errors in it are reported before any row is read
-    keys = private_keys(sign or [policy.path(each) for each in said.sign])
-    entered = _LogWriter.of(
-        log if log is not None else policy.path(said.log),
-        log_key if log_key is not None else policy.path(said.log_key),
+    keys = private_keys(sign or [policy.path(path) for path in release_section.sign])
+    log_writer = _LogWriter.of(
+        log if log is not None else policy.path(release_section.log),
+        log_key if log_key is not None else policy.path(release_section.log_key),
         keys,
     )
-    wants_report = said.report if report is None else report
+    wants_report = release_section.report if report is None else report
     table = policy.table(source, engine=cast(Any, engine), context=context)
-    how = policy.method(table, chosen, **replaced)
+    chosen_method = policy.method(table, chosen, **replaced)
     with nullcontext() if table.dataset is None else Ledger(location) as book:
         with policy.hinting("hierarchies", "declared", "roles", *([] if replaced else ["method"])):
             release = publish(
                 table,
                 chosen,
-                method=how,
+                method=chosen_method,
                 ledger=location if book is None else book,
-                again=said.again if again is None else again,
+                again=release_section.again if again is None else again,
                 signing_key=keys,
-                files=cast(Any, files if files is not None else said.files),
+                files=cast(Any, files if files is not None else release_section.files),
                 context=replace(context or Context(), scratch=_nearest(target)),
             )
         if unfinished and book is not None and release.entry is not None and release.entry.new:
             book.withdraw(release.entry, f"{str(target)!r} holds another release.")
             check_free(target)
-        _save(release, book, target, place, named, identity if identity is not None else said.identity)
-    if entered is not None:
-        entered.add(release, target)
-    made = _report(release, table, target, wants_report, policy.sections.analysis.models, context or Context())
-    return Published(release, table, target, made, chosen, None if entered is None else entered.path)
+        _save(
+            release, book, target, database, table_name, identity if identity is not None else release_section.identity
+        )
+    if log_writer is not None:
+        log_writer.add(release, target)
+    report_file = _report(release, table, target, wants_report, policy.sections.analysis.models, context or Context())
+    return Published(release, table, target, report_file, chosen, None if log_writer is None else log_writer.path)
 
 
 @dataclass(frozen=True)
@@ -158,13 +165,13 @@ def _save(
                 "saving",
             ) from None
         if entry is None:
-            kept = "Nothing was recorded."
+            ledger_state = "Nothing was recorded."
         elif entry.new:
-            kept = f"Release {entry.number} of {entry.dataset!r}, reserved in the ledger, was withdrawn."
+            ledger_state = f"Release {entry.number} of {entry.dataset!r}, reserved in the ledger, was withdrawn."
         else:
-            kept = f"Release {entry.number} of {entry.dataset!r} was already in the ledger and stays there."
+            ledger_state = f"Release {entry.number} of {entry.dataset!r} was already in the ledger and stays there."
         raise Cancelled(
-            f"Interrupted while saving to {str(target)!r}. No folder was written. {kept}", "saving"
+            f"Interrupted while saving to {str(target)!r}. No folder was written. {ledger_state}", "saving"
         ) from None
 
 
@@ -185,7 +192,7 @@ def _is_unfinished(target: Path, location: LedgerLocation) -> bool:
         return False
     with Ledger(location) as book:
         entries = book.entries(str(dataset))
-    return any(each.status == "reserved" and each.certificate == certificate_hash(stated) for each in entries)
+    return any(entry.status == "reserved" and entry.certificate == certificate_hash(stated) for entry in entries)
 
 
 def check_free(target: Path) -> None:
@@ -204,10 +211,10 @@ def check_free(target: Path) -> None:
 
 
 def _report(
-    release: Release, table: Table, target: Path, wanted: bool, models: Sequence[str], context: Context
+    release: Release, table: Table, target: Path, is_requested: bool, models: Sequence[str], context: Context
 ) -> Path | None:
     """Write the steward's report to the private folder: it describes the raw table. Progress is reported; the release is complete, so nothing stops here."""
-    if not wanted:
+    if not is_requested:
         return None
     from reticent.reports import write_stewards_report
 

@@ -60,8 +60,8 @@ def read(source: Any = None, policy: str | Path | Policy | None = None, **overri
         return _table(Source(source, **reading, engine=_own(roles.get("engine"))), roles)
     loaded = policy if isinstance(policy, Policy) else Policy.read(policy)
     engine = roles.pop("engine", loaded.sections.data.engine)
-    said = {**loaded.reading, **loaded.machine(engine)}
-    base = loaded.sourced(engine) if source is None else Source.fitting(source, said)
+    reading_of_policy = {**loaded.reading, **loaded.machine(engine)}
+    base = loaded.sourced(engine) if source is None else Source.fitting(source, reading_of_policy)
     chosen = replace(base, **reading)
     return _table(chosen, {**loaded.roles, **roles, "engine": engine}) if roles else loaded.table(chosen, engine)
 
@@ -72,15 +72,16 @@ def _own(engine: str | None) -> str | None:
 
 
 def _table(source: Source, roles: dict[str, Any]) -> Table:
+    """Return a table with roles, from the columns of a source that have one; from all columns if no role names any."""
     listed = ("quasi", "sensitive", "identifiers", "declared", "private")
-    wanted = [name for role in listed for name in _names(roles.get(role, ()))]
-    wanted += [roles[single] for single in ("key", "weight") if roles.get(single) is not None]
+    named_columns = [name for role in listed for name in _names(roles.get(role, ()))]
+    named_columns += [roles[single] for single in ("key", "weight") if roles.get(single) is not None]
     available = source.columns()
-    needed = list(dict.fromkeys(wanted))
+    columns = list(dict.fromkeys(named_columns))
     return Table(
-        source.open(needed or None, roles.get("engine")),
-        **{"codebook": source.codebook(needed or None), **roles},
-        left_out=[name for name in available if name not in needed] if needed else [],
+        source.open(columns or None, roles.get("engine")),
+        **{"codebook": source.codebook(columns or None), **roles},
+        left_out=[name for name in available if name not in columns] if columns else [],
     )
 
 

@@ -43,8 +43,8 @@ class TomlPosition:
         """Return the line, with a mark under the column."""
         number = str(self.line)
         start = max(0, self.column - _WIDEST // 2) if len(self.text) > _WIDEST else 0
-        shown = self.text.replace("\t", " ")[start : start + _WIDEST]
-        return f"  {number} | {shown}\n  {' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
+        visible = self.text.replace("\t", " ")[start : start + _WIDEST]
+        return f"  {number} | {visible}\n  {' ' * len(number)} | {' ' * (self.column - 1 - start)}^"
 
     def point(self, file: str, message: str) -> str:
         """Return the message with its position before it and the line under it."""
@@ -70,9 +70,9 @@ class TomlPositions:
 
     def find(self, path: Sequence[str | int]) -> TomlPosition:
         """Return the position of a key or item, or of the nearest enclosing one that exists."""
-        whole = tuple(path)
-        for length in range(len(whole), -1, -1):
-            for shorter in (whole[:length], tuple(part for part in whole[:length] if isinstance(part, str))):
+        full_path = tuple(path)
+        for length in range(len(full_path), -1, -1):
+            for shorter in (full_path[:length], tuple(part for part in full_path[:length] if isinstance(part, str))):
                 if shorter in self._offsets:
                     return self.at(self._offsets[shorter])
         return self.at(0)
@@ -84,9 +84,9 @@ class TomlPositions:
         return TomlPosition(line, offset - before + 1, self.text[before:].split("\n", 1)[0].rstrip("\r"))
 
     def _skip(self, pattern: re.Pattern[str]) -> int:
-        found = pattern.match(self.text, self._here)
-        assert found is not None
-        self._here = found.end()
+        matched = pattern.match(self.text, self._here)
+        assert matched is not None
+        self._here = matched.end()
         return self._here
 
     def _note(self, path: Path, offset: int) -> None:
@@ -120,6 +120,7 @@ class TomlPositions:
         self._value(path)
 
     def _keys(self) -> list[str]:
+        """Read a dotted key; return its parts."""
         keys = []
         while True:
             self._skip(_INLINE_BLANK)
@@ -138,6 +139,7 @@ class TomlPositions:
         return self.text[start : self._here]
 
     def _value(self, path: Path) -> None:
+        """Read a value, and note the positions of what it contains below ``path``."""
         first = self.text[self._here]
         if first in "\"'":
             self._string()
@@ -150,12 +152,13 @@ class TomlPositions:
 
     def _string(self) -> None:
         for pattern in _STRINGS:
-            found = pattern.match(self.text, self._here)
-            if found:
-                self._here = found.end()
+            matched = pattern.match(self.text, self._here)
+            if matched:
+                self._here = matched.end()
                 return
 
     def _list(self, path: Path) -> None:
+        """Read a list, and note the position of each item."""
         self._here += 1
         number = 0
         while self.text[self._skip(_BLANK)] != "]":

@@ -38,7 +38,7 @@ class GeneralizedView(ShownAsCard):
     def sql(self) -> str:
         """Return the script, with the limits of the view as its first lines."""
         notes = "\n".join(f"--   {line}" for line in self.not_promised)
-        body = "\n\n".join(f"{each};" for each in self.statements)
+        body = "\n\n".join(f"{statement};" for statement in self.statements)
         return f"-- Limits of this view compared with a release:\n{notes}\nbegin;\n\n{body}\n\ncommit;\n"
 
     @property
@@ -79,10 +79,10 @@ def generalized_view(release: str | Path, table: str, view: str, *, grant: Seque
     quasi, other = side.manifest.named("quasi"), [*side.manifest.named("sensitive"), *side.manifest.named("declared")]
     claims = [claim.definition for claim in read_claims(side.certificate) if claim.definition is not None]
     conditions = list(_conditions(claims, side))
-    shown = [f"    {_shown(side, name)} as {quoted(name)}" for name in quasi] + [
+    select_list = [f"    {_shown(side, name)} as {quoted(name)}" for name in quasi] + [
         f"    {quoted(name)}" for name in other
     ]
-    listed = ",\n".join(shown)
+    listed = ",\n".join(select_list)
     names = ", ".join(quoted(name) for name in quasi)
     null_free = " and ".join(f"{quoted(name)} is not null" for name in quasi)
     columns = ", ".join(quoted(name) for name in [*quasi, *other])
@@ -94,8 +94,10 @@ def generalized_view(release: str | Path, table: str, view: str, *, grant: Seque
         f"kept as (select {names} from labelled where {null_free} group by {names} having {having})\n"
         f"select {columns} from labelled where exists (select from kept where {matched})"
     )
-    said, digest = side.certificate["ledger"], certificate_hash(side.certificate)
-    numbered = f", release {said['release']} of {said['dataset']}" if said.get("release") else ""
+    ledger_entry, digest = side.certificate["ledger"], certificate_hash(side.certificate)
+    numbered = (
+        f", release {ledger_entry['release']} of {ledger_entry['dataset']}" if ledger_entry.get("release") else ""
+    )
     comment = f"Generalized by Reticent as its release; certificate sha256 {digest}{numbered}. Not a release itself."
     statements = [
         body,
@@ -103,7 +105,7 @@ def generalized_view(release: str | Path, table: str, view: str, *, grant: Seque
         f"revoke all on {relation(view)} from public",
         *(f"grant select on {relation(view)} to {quoted(role)}" for role in grant),
     ]
-    checked = tuple(told for told, _ in conditions)
+    checked = tuple(what_is_checked for what_is_checked, _ in conditions)
     unchecked = tuple(
         f"{claim.name} is not checked at query time; it held for the release."
         for claim in claims

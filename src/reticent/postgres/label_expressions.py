@@ -51,6 +51,7 @@ def label_expression(column: str, labels: Mapping[str, Meaning], as_text: bool) 
 
 
 def _covers(name: str, meaning: Meaning, as_text: bool) -> str:
+    """Return the SQL condition under which a value of column ``name`` has the label of a meaning."""
     if isinstance(meaning, Missing):
         return f"{name} is null"
     if isinstance(meaning, Value):

@@ -62,15 +62,16 @@ def bundled(entry: str) -> str:
 
 
 def _collect(module: PurePosixPath, parts: dict[str, str]) -> None:
+    """Add the code of a module to ``parts``, after that of the modules that it imports; its exports become fields of a constant."""
     if str(module) in parts:
         return
     source = _source(str(module))
     for _, path in _IMPORT.findall(source):
         _collect(_beside(module, path), parts)
 
-    def imported(found: re.Match[str]) -> str:
-        names = re.sub(r"\s+as\s+", ": ", " ".join(found[1].split()))
-        return f"const {{ {names} }} = {_name(_beside(module, found[2]))};\n"
+    def imported(statement: re.Match[str]) -> str:
+        names = re.sub(r"\s+as\s+", ": ", " ".join(statement[1].split()))
+        return f"const {{ {names} }} = {_name(_beside(module, statement[2]))};\n"
 
     exported = _EXPORTED.findall(source) + [
         name.strip() for names in _LIST.findall(source) for name in names.split(",")
@@ -82,6 +83,7 @@ def _collect(module: PurePosixPath, parts: dict[str, str]) -> None:
 
 
 def _beside(module: PurePosixPath, path: str) -> PurePosixPath:
+    """Return the path of a module that another one imports by a relative path."""
     parts: list[str] = []
     for part in (module.parent / path).parts:
         if part == "..":
