@@ -77,7 +77,7 @@ class PromiseSearch:
             self._strengthen({name: self._guarantees[name].diversity for name in diverse_columns})
             for t in _CLOSENESS:
                 ordered_columns = [name for name in self._held if self._guarantees[name].has_order]
-                self._strengthen({name: self._close(name, t) for name in ordered_columns}, beside=True)
+                self._strengthen({name: self._closeness_part(name, t) for name in ordered_columns}, beside=True)
             bounded_columns = [
                 part["column"]
                 for part in self.chosen[1:]
@@ -98,9 +98,12 @@ class PromiseSearch:
         """Return the columns that have a guarantee, in order."""
         return list(dict.fromkeys(part["column"] for part in self.chosen[1:]))
 
-    def _close(self, name: str, t: str) -> PromisedPart:
-        named = {key: value for key, value in self._guarantees[name].diversity.items() if key in ("column", "alone")}
-        return {"name": _CLOSE, "distance": "ordered", "t": t, **named}
+    def _closeness_part(self, name: str, t: str) -> PromisedPart:
+        """Return the part of the guarantee that the column's distribution in each group is within ``t`` of the whole table's."""
+        column_parameters = {
+            key: value for key, value in self._guarantees[name].diversity.items() if key in ("column", "alone")
+        }
+        return {"name": _CLOSE, "distance": "ordered", "t": t, **column_parameters}
 
     def _strengthen(self, parts_by_column: Mapping[str, PromisedPart], *, beside: bool = False) -> None:
         """Strengthen the guarantee of all columns, or of as many as are affordable. ``beside``: add to the existing
@@ -121,8 +124,8 @@ class PromiseSearch:
     def _enlarge_groups(self) -> None:
         """Increase the group size while that costs next to nothing."""
         while self.chosen[0]["k"] < _LARGEST_K:
-            size_part, *others = self.chosen
-            larger = ({**size_part, "k": 2 * size_part["k"]}, *others)
+            size_part, *value_parts = self.chosen
+            larger = ({**size_part, "k": 2 * size_part["k"]}, *value_parts)
             loss_now, loss_of_larger = self._price(self.chosen).loss, self._price(larger).loss
             if (
                 loss_now is None

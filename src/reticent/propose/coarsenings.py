@@ -87,8 +87,8 @@ class _FilledNumbers:
 
         The second measure is robust against outliers, which hide the first.
         """
-        shown = coarsening.of_numbers(self.filled)
-        return max(float(np.abs(shown - self.filled).mean()) / self._spread, _tied(shown) - self._tied)
+        coarse = coarsening.of_numbers(self.filled)
+        return max(float(np.abs(coarse - self.filled).mean()) / self._spread, _tied(coarse) - self._tied)
 
 
 def _tied(numbers: NDArray[np.float64]) -> float:

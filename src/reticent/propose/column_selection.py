@@ -110,7 +110,7 @@ class _SelectionSearch:
         self._worth = {column.name: worth_for_analysts(column) for column in columns}
         self._quasi = {column.name for column in columns if column.role == "quasi"}
         self._order = [column.name for column in columns]
-        self._floors = {name: each.floors[0] for name, each in guarantees.items()}
+        self._floors = {name: guarantee.floors[0] for name, guarantee in guarantees.items()}
         self._dropped_units: list[tuple[str, ...]] = []
         families = [tuple(name for name in family if name in self._quasi) for family in together]
         self._family = {name: family for family in families if len(family) > 1 for name in family}
@@ -138,8 +138,8 @@ class _SelectionSearch:
 
     @property
     def _loss(self) -> float:
-        found = self._price()
-        return 1.0 if found is None else found.loss
+        price = self._price()
+        return 1.0 if price is None else price.loss
 
     def _price(self, without: Sequence[str] = (), beside: Sequence[str] = ()) -> Price | None:
         """Return the loss of the published columns, without some or with more."""
@@ -166,8 +166,9 @@ class _SelectionSearch:
             self._drop(max(ranked, key=lambda pair: pair[0])[1])
 
     def _gain(self, move: Sequence[str]) -> float:
-        found = self._price(without=move)
-        return self._loss - (1.0 if found is None else found.loss)
+        """Return by how much the loss shrinks without the columns of ``move``."""
+        price = self._price(without=move)
+        return self._loss - (1.0 if price is None else price.loss)
 
     def _emptiest(self) -> tuple[str, ...] | None:
         """Return a unit that is nearly constant and not the subject of a study."""
@@ -262,10 +263,11 @@ class _SelectionSearch:
             self._floors |= {name: self._guarantees[name].floors[0] for name in unit if name in self._guarantees}
 
     def _price_of_keeping(self, unit: Sequence[str]) -> float | None:
+        """Return by how much the loss grows if a dropped unit is published after all; None if there is no time left to measure it, or no release."""
         if self._pricing.left <= _KEPT_FOR_GUARANTEES:
             return None
-        found = self._price(beside=unit)
-        return None if found is None else found.loss - self._loss
+        price = self._price(beside=unit)
+        return None if price is None else price.loss - self._loss
 
 
 _NOTHING = 1e-9

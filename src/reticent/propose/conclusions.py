@@ -31,7 +31,7 @@ class MethodConclusions:
     @property
     def misleads(self) -> bool:
         """True if a sign is reversed, or an outcome is perfectly separated."""
-        return any(each.change in _MISLEADING for each in self.changes)
+        return any(change.change in _MISLEADING for change in self.changes)
 
     def notes(self) -> list[str]:
         """Return notes about regressions for the steward; empty if none could be fitted."""
@@ -42,7 +42,7 @@ class MethodConclusions:
         )
         conclusion = f"{fitted}: no conclusion changes."
         if self.changes:
-            examples = " ".join(each.words for each in self.changes[:_NAMED])
+            examples = " ".join(change.words for change in self.changes[:_NAMED])
             further = len(self.changes) - _NAMED
             conclusion = f"{fitted}; these conclusions change: {examples}" + (
                 f" And {further} more: see preview." if further > 0 else ""

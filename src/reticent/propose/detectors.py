@@ -162,8 +162,8 @@ def _given_names() -> frozenset[str]:
 
 def _folded(word: str) -> str:
     """Return a word without accents, in lower case."""
-    plain = word.translate(_UNACCENTED)
-    return "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c)).lower()
+    unaccented = word.translate(_UNACCENTED)
+    return "".join(c for c in unicodedata.normalize("NFKD", unaccented) if not unicodedata.combining(c)).lower()
 
 
 @cache

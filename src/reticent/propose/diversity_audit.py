@@ -47,9 +47,11 @@ class DiversityAudit:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the audit as plain data; an infinite infimum of c is None."""
-        found = asdict(self)
-        found["infimum_c"] = {str(order): c if isinstance(c, Fraction) else None for order, c in self.infimum_c.items()}
-        return found
+        figures = asdict(self)
+        figures["infimum_c"] = {
+            str(order): c if isinstance(c, Fraction) else None for order, c in self.infimum_c.items()
+        }
+        return figures
 
 
 def diversity_audits(table: Table, *, context: Context | None = None) -> tuple[DiversityAudit, ...]:
@@ -72,7 +74,7 @@ def _audit(groups: Groups, columns: tuple[str, ...], sensitive: str) -> Diversit
     """Return how diverse a sensitive column is within groups: groups of one value, or nearly so, and the diagnostics of l-diversity."""
     shared, nearly = homogeneity_audit(groups), homogeneity_audit(groups, _NEARLY)
     figures = diversity_diagnostics(groups, np.zeros(len(groups), dtype=bool), _DEPTH)
-    whole = diversity_diagnostics(groups.whole(), np.zeros(1, dtype=bool), _DEPTH)
+    table_figures = diversity_diagnostics(groups.whole(), np.zeros(1, dtype=bool), _DEPTH)
     return DiversityAudit(
         columns,
         sensitive,
@@ -82,7 +84,7 @@ def _audit(groups: Groups, columns: tuple[str, ...], sensitive: str) -> Diversit
         nearly.rows,
         figures["distinct"],
         figures["effective_l"],
-        whole["effective_l"],
+        table_figures["effective_l"],
         figures["infimum_c"],
         tuple(figures["worst_posterior"]),
     )

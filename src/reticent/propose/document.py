@@ -52,9 +52,9 @@ def document_text(content: Mapping[str, Any], heading: str = "") -> str:
     """Return the text of a policy with this content, section by section; parsing it gives the same content. ``heading``
     becomes comments at the top.
     """
-    plain = {name: setting for name, setting in content.items() if not _is_section(setting)}
-    lines = [*(f"# {line}" for line in heading.splitlines()), *_settings(plain)]
-    for name in sorted(set(content) - set(plain), key=_section_rank):
+    top_settings = {name: setting for name, setting in content.items() if not _is_section(setting)}
+    lines = [*(f"# {line}" for line in heading.splitlines()), *_settings(top_settings)]
+    for name in sorted(set(content) - set(top_settings), key=_section_rank):
         section = content[name]
         if isinstance(section, Sequence):
             for table in section:
@@ -91,7 +91,7 @@ def _is_section(setting: Any) -> bool:
     is_list_of_tables = (
         isinstance(setting, Sequence)
         and not isinstance(setting, str)
-        and all(isinstance(each, Mapping) for each in setting)
+        and all(isinstance(item, Mapping) for item in setting)
     )
     return isinstance(setting, Mapping) or (is_list_of_tables and len(setting) > 0)
 
@@ -109,8 +109,8 @@ def _method(priced: Tradeoff) -> list[str]:
     if compared is None:
         return ["[method]  # the one that costs least, if no name is written"]
     costs = [
-        f"#   {each.name} ({each.settings}): {'loss ' + format(each.loss, '.3f') if each.loss is not None else _one_line(each.problem or '')}"
-        for each in compared.costs
+        f"#   {cost.name} ({cost.settings}): {'loss ' + format(cost.loss, '.3f') if cost.loss is not None else _one_line(cost.problem or '')}"
+        for cost in compared.costs
     ]
     sample_note = f", on a sample of {compared.rows:,} rows" if compared.sampled else ""
     parameters = {name: setting for name, setting in priced.method.items() if name in _METHOD_SETTINGS}
@@ -139,8 +139,8 @@ def value(setting: Any) -> str:
 
 def key(name: str) -> str:
     """Return a key in TOML syntax, quoted unless it is a bare key."""
-    plain = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-    return name if plain else _text(name)
+    is_bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
+    return name if is_bare else _text(name)
 
 
 def _text(text: str) -> str:

@@ -87,8 +87,8 @@ class Exposure:
             "holds": self.holds,
             "estimate": self.estimate.as_dict() if self.estimate is not None else None,
             "assessments": [
-                {**_assessment(each), "worst": asdict(group) if group is not None else None}
-                for each, group in zip(self.assessments, self.worst, strict=True)
+                {**_assessment(assessment), "worst": asdict(group) if group is not None else None}
+                for assessment, group in zip(self.assessments, self.worst, strict=True)
             ],
             "exposed": [asdict(group) for group in self.exposed],
         }
@@ -100,7 +100,7 @@ def exposures(
     """Return the exposure for each set of quasi-identifiers that an adversary may know; one set unless the table declares several."""
     context = context or Context()
     table = with_closed_sets(table)
-    definitions = [closed(each, table) for each in definitions]
+    definitions = [closed(definition, table) for definition in definitions]
     frequencies = count_table(all_of(tuple(definitions)).prepare(table) if definitions else table, context)
     sets = table.quasi_sets or (tuple(table.quasi),)
     # The weights of a person with several rows do not give the number of people represented.
@@ -163,17 +163,18 @@ def _exposure(
         assessments=assessments,
         exposed=descriptions.most_exposed(listed),
         worst=tuple(
-            descriptions.group(each.witness.group)
-            if each.witness is not None and not own_sets(each.definition)
+            descriptions.group(assessment.witness.group)
+            if assessment.witness is not None and not own_sets(assessment.definition)
             else None
-            for each in assessments
+            for assessment in assessments
         ),
         estimate=population_estimate(groups, unit) if unit is not None else None,
     )
 
 
-def _groups_by(frequencies: FrequencySet, places: Sequence[int]) -> Groups:
-    groups = frequencies.merged(*frequencies.group_ids(frequencies.levels, places))
+def _groups_by(frequencies: FrequencySet, column_indices: Sequence[int]) -> Groups:
+    """Return the groups of people with the same labels in some columns, given by index; without groups that have no rows."""
+    groups = frequencies.merged(*frequencies.group_ids(frequencies.levels, column_indices))
     return groups.select(groups.sizes > 0)
 
 
@@ -198,7 +199,7 @@ class _Described:
     def most_exposed(self, shown: int) -> tuple[ExposedGroup, ...]:
         """Return the smallest groups; ties are broken by fewest sensitive values, then by rarest quasi-identifier values."""
         order = np.lexsort((self._frequency(), self.groups.histograms.distinct, self.groups.people))
-        return tuple(self.group(each) for each in order[:shown].tolist())
+        return tuple(self.group(group) for group in order[:shown].tolist())
 
     def _frequency(self) -> np.ndarray[Any, Any]:
         """Return the sum over columns of the log frequency of the quasi-identifier values of each group."""

@@ -106,17 +106,17 @@ def delicate_values(values: pl.Series) -> tuple[tuple[Any, ...], Fraction]:
     harmless = [value for value in distinct_values if _spelled(value) in _HARMLESS]
     if len(harmless) != 1:
         return (), Fraction(1)
-    others = [value for value in distinct_values if value not in harmless]
+    delicate = [value for value in distinct_values if value not in harmless]
     is_number = values.dtype.is_integer() or values.dtype == pl.Boolean
-    if (not is_number and len(others) > 1) or len(others) > _MOST_LISTED:
+    if (not is_number and len(delicate) > 1) or len(delicate) > _MOST_LISTED:
         return (), Fraction(1)
-    if not is_number and _spelled(others[0]) not in _DELICATE and len(distinct_values) > 2:
+    if not is_number and _spelled(delicate[0]) not in _DELICATE and len(distinct_values) > 2:
         return (), Fraction(1)
     delicate_rows = sum(
         count for value, count in zip(distinct_values, value_counts, strict=True) if value not in harmless
     )
     # Definitions refer to booleans by their text form, as tables do.
-    texts = [_spelled(value) if isinstance(value, bool) else value for value in sorted(others)]
+    texts = [_spelled(value) if isinstance(value, bool) else value for value in sorted(delicate)]
     return tuple(texts), Fraction(delicate_rows, len(values))
 
 
@@ -124,18 +124,19 @@ def _spelled(value: Any) -> str:
     return str(value).strip().lower()
 
 
-def _bound(delicate: Sequence[Any], h: str, named: PromisedPart) -> PromisedPart:
+def _bound(delicate: Sequence[Any], h: str, column_parameters: PromisedPart) -> PromisedPart:
+    """Return the part of the guarantee that no group has a share of delicate values above what ``h`` allows: of one value, or of several together."""
     if len(delicate) == 1:
-        return {"name": "ConfidenceBounding", "h": h, "values": list(delicate), **named}
-    return {"name": "CategoryDiversity", "c": h, "categories": [list(delicate)], **named}
+        return {"name": "ConfidenceBounding", "h": h, "values": list(delicate), **column_parameters}
+    return {"name": "CategoryDiversity", "c": h, "categories": [list(delicate)], **column_parameters}
 
 
 def _strongest_diversity(values: pl.Series) -> GroupDefinition:
     """Return recursive (3,3)-diversity, or the nearest diversity that the table as a whole has."""
-    whole = _all_in_one_group(values)
-    wishes: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
-    wishes += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
-    return next((wish for wish in wishes if wish.holds(whole)), DistinctLDiversity(l=2))
+    one_group = _all_in_one_group(values)
+    candidates: list[GroupDefinition] = [RecursiveLDiversity(c=3, l=3), RecursiveLDiversity(c=3, l=2)]
+    candidates += [RecursiveLDiversity(c=c, l=2) for c in range(4, 11)]
+    return next((candidate for candidate in candidates if candidate.holds(one_group)), DistinctLDiversity(l=2))
 
 
 def _all_in_one_group(values: pl.Series) -> Groups:

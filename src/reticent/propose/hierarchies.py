@@ -209,8 +209,8 @@ def _common(members: list[str]) -> str:
     return f"{start}..." if start else members[0]
 
 
-def _unused_label(label: str, taken: set[str]) -> str:
-    while label in taken:
+def _unused_label(label: str, used_labels: set[str]) -> str:
+    while label in used_labels:
         label += "'"
     return label
 
@@ -266,9 +266,11 @@ def _round_intervals(column: ColumnProfile) -> HierarchyProposal:
     span = Fraction(column.highest) - Fraction(column.lowest)
     power = math.floor(math.log10(span)) - 3
     candidates = [Fraction(10) ** exponent * factor for exponent in range(power, power + 5) for factor in (1, 5)]
-    whole = column.type == "integer"
-    widths = [w for w in candidates if span / _FINEST <= w <= span / _COARSEST and (not whole or w > 1)]
-    plain: list[Any] = [int(width) if width.denominator == 1 else float(width) for width in widths]
+    is_integer = column.type == "integer"
+    widths = [w for w in candidates if span / _FINEST <= w <= span / _COARSEST and (not is_integer or w > 1)]
+    written_widths: list[Any] = [int(width) if width.denominator == 1 else float(width) for width in widths]
     return HierarchyProposal(
-        {"kind": "intervals", "widths": plain, "origin": 0}, "numbers in round intervals", len(plain) + 2
+        {"kind": "intervals", "widths": written_widths, "origin": 0},
+        "numbers in round intervals",
+        len(written_widths) + 2,
     )

@@ -89,19 +89,19 @@ def full_names(sample: pl.Series, filled: int) -> bool:
         return False
     text = sample.str.strip_chars()
     words = [_called(value) for value in text.head(_TRIED).to_list()]
-    share_of_given_names = sum(given_name(each[0]) for each in words) / len(words)
+    share_of_given_names = sum(given_name(name_words[0]) for name_words in words) / len(words)
     if _mostly(text, _FULL_NAME):
         return share_of_given_names >= 0.25 or 2 * len(sample) >= filled
     names_only = _mostly(text, r"^\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}.'’-]*)*$")
     return share_of_given_names >= _SHARE / 2 and (
-        names_only or (share_of_given_names >= _SHARE and all(len(each) <= _LONGER_TEXT for each in words))
+        names_only or (share_of_given_names >= _SHARE and all(len(name_words) <= _LONGER_TEXT for name_words in words))
     )
 
 
 def _called(name: str) -> list[str]:
     """Return the words of a name, given name first: ``Dr. Ann Lee`` and ``Lee, Ann`` both give Ann Lee."""
-    family, comma, given = name.partition(",")
-    words = f"{given} {family}".split() if comma else name.split()
+    family, comma, given_names = name.partition(",")
+    words = f"{given_names} {family}".split() if comma else name.split()
     return [word for word in words if not re.fullmatch(_TITLE, word)] or [name]
 
 

@@ -100,7 +100,7 @@ def _rank(kind: Kind) -> tuple[int, str]:
 
 def _numbered(words: Sequence[str]) -> list[str]:
     """Return what is numbered by words such as ``patid``, ``ptnum`` and ``subj_no``."""
-    joined = [*words, *(f"{one}{two}" for one, two in itertools.pairwise(words))]
+    joined = [*words, *(f"{first}{second}" for first, second in itertools.pairwise(words))]
     return [word.removesuffix(end) for word in joined for end in _NUMBERS if word.endswith(end)]
 
 

@@ -91,9 +91,9 @@ def _check_profiled(frame: pl.DataFrame, name: str) -> None:
             )
 
 
-def _afforded(found: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Tradeoff:
+def _afforded(proposal: Proposal, frame: pl.DataFrame, template: str | None, context: Context) -> Tradeoff:
     """Return the affordable proposal; the template is applied again to columns that are too expensive to protect."""
-    priced = afford(found, frame, context, None if template is None else TEMPLATES[template].shown)
+    priced = afford(proposal, frame, context, None if template is None else TEMPLATES[template].shown)
     return replace(priced, proposal=templated(priced.proposal, template))
 
 

@@ -47,8 +47,8 @@ class Price:
 
 def definition_of(promised: Sequence[Mapping[str, Any]]) -> Definition:
     """Return the definition object of a policy text."""
-    found = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
-    return all_of(tuple(part for each in found for part in each.parts()))
+    definitions = [definition_from(part["name"], {k: v for k, v in part.items() if k != "name"}) for part in promised]
+    return all_of(tuple(part for definition in definitions for part in definition.parts()))
 
 
 def searched_effort(rows: int, columns: int) -> str:

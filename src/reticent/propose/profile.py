@@ -124,10 +124,10 @@ def profile_column(series: pl.Series) -> ColumnProfile:
 
 def _missing_words(values: pl.Series) -> tuple[str, ...]:
     """Return spellings of "missing". ``NA`` among two-letter codes is Namibia, or another code."""
-    found = values.filter(values.is_in(list(_LIKELY_MISSING))).to_list()
-    others = values.filter(~values.is_in(list(_LIKELY_MISSING)))
-    codes = len(others) > 0 and bool((others.str.len_chars() == 2).all())
-    return tuple(sorted(word for word in found if not (word == "NA" and codes)))
+    likely_words = values.filter(values.is_in(list(_LIKELY_MISSING))).to_list()
+    other_values = values.filter(~values.is_in(list(_LIKELY_MISSING)))
+    codes = len(other_values) > 0 and bool((other_values.str.len_chars() == 2).all())
+    return tuple(sorted(word for word in likely_words if not (word == "NA" and codes)))
 
 
 def _missing_codes(values: pl.Series) -> tuple[str, ...]:

@@ -229,7 +229,10 @@ def propose(
     columns = _without_other_numbers(
         [_shared(frame, _with_hierarchy(column, beside)) for column in _with_known(independent)]
     )
-    definition = (_SIZE, *(each.diversity for each in column_guarantees(columns, frame).values()))
+    definition = (
+        _SIZE,
+        *(column_guarantee.diversity for column_guarantee in column_guarantees(columns, frame).values()),
+    )
     published = [column for column in columns if column.role in ("quasi", "sensitive")]
     headline = [*_people_not_told_apart(columns), *_nothing_else_known(columns), *_questions(columns)]
     notes = [*_several_sensitive(columns), *_taken_for_sensitive(columns), *relation_notes]
@@ -370,16 +373,16 @@ def _about_people(columns: Sequence[ColumnProposal], person_column: ColumnPropos
         notes.append(
             f"{person_column.name!r} has {profile.distinct:,} different values in {profile.rows:,} rows (one of them in {profile.times[0]:,}), so people are counted, not rows (unit = 'person'). If every row is a different person, set unit = 'row' and remove key."
         )
-    others = [
+    repeating = [
         column.name
         for column in columns
         if column is not person_column
         and meaning_in(column.profile) == "key"
         and (_repeats(column) or column.reason.endswith(_OTHERS_APART))
     ]
-    if others:
+    if repeating:
         notes.append(
-            f"Several rows have the same {', '.join(map(repr, others))}. If it identifies a person, name it as key in [roles]; if a household, as household: groups then count these instead of rows."
+            f"Several rows have the same {', '.join(map(repr, repeating))}. If it identifies a person, name it as key in [roles]; if a household, as household: groups then count these instead of rows."
         )
     return notes
 
@@ -463,7 +466,7 @@ def _with_known(columns: Sequence[ColumnProposal]) -> list[ColumnProposal]:
         else (by_context,)
     )
     chosen = next(filter(None, alternatives), [])
-    return [ColumnProposal(each.profile, "quasi", _ONLY_KNOWN) if each in chosen else each for each in columns]
+    return [ColumnProposal(column.profile, "quasi", _ONLY_KNOWN) if column in chosen else column for column in columns]
 
 
 def _may_be_treatment(column: ColumnProposal) -> bool:
@@ -485,9 +488,9 @@ def _of_people(frame: pl.DataFrame, column: ColumnProposal, columns: Sequence[Co
     ):
         return column
     constant_attributes = [
-        each.name
-        for each in columns
-        if each.name != column.name and each.profile.distinct > 1 and _LASTING & set(words_of(each.name))
+        other.name
+        for other in columns
+        if other.name != column.name and other.profile.distinct > 1 and _LASTING & set(words_of(other.name))
     ]
     agreeing = [name for name in constant_attributes if frame.select(column.name, name).n_unique() == profile.distinct]
     if len(agreeing) < 2 or len(agreeing) < len(constant_attributes):
@@ -509,11 +512,11 @@ def _within_households(
         profile.times[0] > _CROWDED * profile.rows and profile.times[0] > _UNEVEN * profile.filled / profile.distinct
     )
     other_numbers = [
-        each.name
-        for each in columns
-        if each.name != column.name
-        and each.profile.type == "integer"
-        and profile.rows > each.profile.distinct > profile.rows // 5
+        other.name
+        for other in columns
+        if other.name != column.name
+        and other.profile.type == "integer"
+        and profile.rows > other.profile.distinct > profile.rows // 5
     ]
     if not is_crowded or not any(frame.select(column.name, name).n_unique() == profile.rows for name in other_numbers):
         return column
@@ -582,16 +585,16 @@ def _by_name(column: ColumnProfile) -> tuple[str | None, str]:
 def _says_person(column: ColumnProfile) -> bool:
     """True if a key identifies people, not schools, firms or visits."""
     words = set(words_of(column.name))
-    named = bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) or numbers_persons(column.name)
-    return named and not words & _OF_OTHERS
+    names_person = bool(words & (_OF_PEOPLE | {"id", "uid", "idno", "idnum", "idnr"})) or numbers_persons(column.name)
+    return names_person and not words & _OF_OTHERS
 
 
 def _codes_people(column: ColumnProfile) -> bool:
     """True if the name means patient, person or the like, and the column has many numbers or codes, whatever they look
     like (``P014`` is also an ICD-10 code).
     """
-    named = set(words_of(column.name)) <= _OF_PEOPLE and column.distinct > min(_FEWEST_PEOPLE, column.rows // 10)
-    return named and (column.type == "integer" or _has_codes(column))
+    names_people = set(words_of(column.name)) <= _OF_PEOPLE and column.distinct > min(_FEWEST_PEOPLE, column.rows // 10)
+    return names_people and (column.type == "integer" or _has_codes(column))
 
 
 def _has_codes(column: ColumnProfile) -> bool:
@@ -666,11 +669,13 @@ def _questions(columns: Sequence[ColumnProposal]) -> list[str]:
 
 def _nothing_else_known(columns: Sequence[ColumnProposal]) -> list[str]:
     """Return a note on the assumption behind a release in which hardly any column is assumed to be known."""
-    known = [column.name for column in columns if column.role == "quasi" and column.reason.startswith(_ONLY_KNOWN)]
-    if not known:
+    assumed_known = [
+        column.name for column in columns if column.role == "quasi" and column.reason.startswith(_ONLY_KNOWN)
+    ]
+    if not assumed_known:
         return []
     return [
-        f"Every column looks sensitive. So that anything can be published, {', '.join(map(repr, known))} is assumed to be all that others know about a person. There is no guarantee against an adversary who knows another column: move every column that others may know to quasi."
+        f"Every column looks sensitive. So that anything can be published, {', '.join(map(repr, assumed_known))} is assumed to be all that others know about a person. There is no guarantee against an adversary who knows another column: move every column that others may know to quasi."
     ]
 
 
@@ -742,7 +747,7 @@ def _each_once(
     by_name = {column.name: column for column in columns}
     considered = [column.name for column in columns if column.role in ("quasi", "sensitive") or _was_sensitive(column)]
     dropped_for, notes = [], []
-    for relation in relations(frame, considered, {column.name: _dearness(column) for column in columns}):
+    for relation in relations(frame, considered, {column.name: _priority_to_keep(column) for column in columns}):
         sources = [by_name[name] for name in relation.sources]
         derived = by_name[relation.derived]
         if is_by_context(derived.profile) and all(source.role == "quasi" for source in sources):
@@ -762,8 +767,12 @@ def _each_once(
             )
         elif derived.role is not None and all(source.role is not None for source in sources):
             is_recomputable = all(source.role == "sensitive" and not _singles_out(source.profile) for source in sources)
-            dearest_source = max(sources, key=_dearness)
-            if not is_recomputable and len(sources) > 1 and _dearness(derived) == 0 < _dearness(dearest_source):
+            dearest_source = max(sources, key=_priority_to_keep)
+            if (
+                not is_recomputable
+                and len(sources) > 1
+                and _priority_to_keep(derived) == 0 < _priority_to_keep(dearest_source)
+            ):
                 # The subject of a study cannot be recomputed from generalized columns.
                 reason = f"together with others it discloses {derived.name!r}, which a study is likely about"
                 by_name[dearest_source.name] = ColumnProposal(dearest_source.profile, None, reason)
@@ -784,12 +793,12 @@ def _each_once(
     return list(by_name.values()), tuple(dropped_for), notes
 
 
-def _dearness(column: ColumnProposal) -> int:
+def _priority_to_keep(column: ColumnProposal) -> int:
     """Return the priority for keeping one of several columns that follow from each other: the subject of a study (0),
     sensitive or recognised by name (1), others (2).
     """
-    known = meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
-    return 0 if is_studied(column.name) else 1 if column.role == "sensitive" or known else 2
+    is_recognised = meaning_in(column.profile) in ("age", "birth", "postcode", "demographic")
+    return 0 if is_studied(column.name) else 1 if column.role == "sensitive" or is_recognised else 2
 
 
 def _was_sensitive(column: ColumnProposal) -> bool:
@@ -822,4 +831,4 @@ def column_guarantees(columns: Sequence[ColumnProposal], frame: pl.DataFrame) ->
         )
         for column in sensitive
     )
-    return {each.column: each for each in guarantees if each is not None}
+    return {guarantee.column: guarantee for guarantee in guarantees if guarantee is not None}

@@ -41,8 +41,8 @@ _ENOUGH, _MOST_CODES = 20, 60
 
 def proposed_types(frame: pl.DataFrame) -> dict[str, str]:
     """Return the types of columns that should be read with another type than they have, in ``[data.types]`` syntax."""
-    found = {name: _type_of(name, frame[name].alias("value").drop_nulls().unique()) for name in frame.columns}
-    return {name: given for name, given in found.items() if given is not None}
+    type_by_column = {name: _type_of(name, frame[name].alias("value").drop_nulls().unique()) for name in frame.columns}
+    return {name: proposed for name, proposed in type_by_column.items() if proposed is not None}
 
 
 def number_notes(frame: pl.DataFrame) -> list[str]:

@@ -30,14 +30,14 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
     the later one.
     """
     index_of = {name: index for index, name in enumerate(names)}
-    candidates = [each for each in find_relations(frame.select(names), exact=True) if _says_something(each)]
+    candidates = [relation for relation in find_relations(frame.select(names), exact=True) if _says_something(relation)]
     distinct = {name: frame[name].n_unique() for name in names}
 
     def rank(relation: ColumnRelation) -> tuple[float, ...]:
         derived, shape = relation.derived, "" if relation.rule is None else relation.rule.shape
         complexity = _PLAINEST.index(shape) if shape else len(_PLAINEST)
         rounds = frame[derived].dtype.is_integer() and not all(
-            frame[each].dtype.is_integer() for each in relation.sources
+            frame[source].dtype.is_integer() for source in relation.sources
         )
         product = " times " in relation.how and len(relation.sources) == 2
         return -len(relation.sources), not product, -dear.get(derived, 1), rounds, complexity, -index_of[derived]
@@ -47,7 +47,7 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
         derived, sources = relation.derived, relation.sources
         if (
             derived in relation_of
-            or any(each in relation_of for each in sources)
+            or any(source in relation_of for source in sources)
             or distinct[derived] > _finest(distinct, sources)
         ):
             continue
@@ -76,7 +76,7 @@ def _says_something(relation: ColumnRelation) -> bool:
 
 def _finest(distinct: Mapping[str, int], sources: Sequence[str]) -> float:
     """Return the maximum number of values that can follow from some sources."""
-    return float(np.prod([float(distinct[each]) for each in sources]))
+    return float(np.prod([float(distinct[source]) for source in sources]))
 
 
 def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -104,7 +104,9 @@ def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) 
     members: set[str] = set()
     for start in (name for name in known if name in marks_of and name not in members):
         family, total = [start], marks_of[start].copy()
-        for name in sorted(marks_of, key=lambda each: (each not in known, -int(marks_of[each].sum()))):
+        for name in sorted(
+            marks_of, key=lambda other_name: (other_name not in known, -int(marks_of[other_name].sum()))
+        ):
             marks = marks_of[name]
             if name != start and not (total & marks).any() and _expected(total, marks) >= _NO_CHANCE:
                 family, total = [*family, name], total + marks
@@ -113,13 +115,14 @@ def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) 
     return members - set(known)
 
 
-def _expected(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+def _expected(first_marks: NDArray[np.int64], second_marks: NDArray[np.int64]) -> float:
     """Return the expected number of rows in which both are 1 if they were independent."""
-    return float(one.sum()) * float(other.sum()) / max(len(one), 1)
+    return float(first_marks.sum()) * float(second_marks.sum()) / max(len(first_marks), 1)
 
 
 def _marks(values: pl.Series) -> NDArray[np.int64] | None:
+    """Return a column of only 0 and 1 as numbers; None for another one."""
     if values.null_count() or not (values.dtype == pl.Boolean or values.dtype.is_numeric()):
         return None
-    plain = values.cast(pl.Float64)
-    return plain.cast(pl.Int64).to_numpy() if plain.is_in([0.0, 1.0]).all() else None
+    numbers = values.cast(pl.Float64)
+    return numbers.cast(pl.Int64).to_numpy() if numbers.is_in([0.0, 1.0]).all() else None

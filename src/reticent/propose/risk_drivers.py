@@ -107,10 +107,10 @@ class Risk:
             "rows": self.rows,
             "together": asdict(self.together),
             "success": self.success,
-            "columns": [asdict(each) for each in self.columns],
-            "values": [{**asdict(each), "share": each.share} for each in self.values],
-            "lone": [asdict(each) for each in self.lone],
-            "sets": [asdict(each) for each in self.sets],
+            "columns": [asdict(column) for column in self.columns],
+            "values": [{**asdict(value), "share": value.share} for value in self.values],
+            "lone": [asdict(value) for value in self.lone],
+            "sets": [asdict(column_set) for column_set in self.sets],
             "largest_set": self.largest_set,
         }
 
@@ -146,8 +146,10 @@ class _Counted:
         """Return the distinct combinations of published labels, with the number of people who have each."""
         hierarchies = frequencies.hierarchies
         return cls(
-            tuple(each.column for each in hierarchies),
-            tuple(each.levels[level].labels for each, level in zip(hierarchies, frequencies.levels, strict=True)),
+            tuple(hierarchy.column for hierarchy in hierarchies),
+            tuple(
+                hierarchy.levels[level].labels for hierarchy, level in zip(hierarchies, frequencies.levels, strict=True)
+            ),
             tuple(frequencies.codes),
             # All rows of a person have the same combination, so people add up as rows do.
             frequencies.groups().people,
@@ -166,14 +168,14 @@ class _Counted:
             sum_by(merged_of, self.sizes, merged_count),
         )
 
-    def number(self, places: Sequence[int]) -> tuple[NDArray[Any], int]:
+    def number(self, column_indices: Sequence[int]) -> tuple[NDArray[Any], int]:
         """Return the index of each combination when restricted to some columns, and the number of distinct ones."""
-        sizes = [int(self.codes[place].max(initial=0)) + 1 for place in places]
-        return number(*pack([self.codes[place] for place in places], sizes, len(self.sizes)))
+        sizes = [int(self.codes[index].max(initial=0)) + 1 for index in column_indices]
+        return number(*pack([self.codes[index] for index in column_indices], sizes, len(self.sizes)))
 
-    def together(self, places: Sequence[int]) -> NDArray[np.int64]:
+    def together(self, column_indices: Sequence[int]) -> NDArray[np.int64]:
         """Return how many rows share each combination of some columns."""
-        ids, count = self.number(places)
+        ids, count = self.number(column_indices)
         return sum_by(ids, self.sizes, count)
 
 
@@ -190,10 +192,14 @@ def _risk(classes: _Counted, listed: int) -> Risk:
         rows=rows,
         together=together,
         success=Fraction(len(classes.sizes), rows),
-        columns=tuple(sorted(columns, key=lambda each: (-each.adds, -each.drives, each.column))),
+        columns=tuple(sorted(columns, key=lambda column: (-column.adds, -column.drives, column.column))),
         values=values,
         lone=lone,
-        sets=tuple(sorted(sets, key=lambda each: (-each.separation, len(each.columns), each.columns))[:listed]),
+        sets=tuple(
+            sorted(sets, key=lambda column_set: (-column_set.separation, len(column_set.columns), column_set.columns))[
+                :listed
+            ]
+        ),
         largest_set=largest,
     )
 
@@ -257,17 +263,17 @@ def _values(classes: _Counted, listed: int) -> tuple[tuple[ValueRisk, ...], tupl
     driving: list[ValueRisk] = []
     lone: list[ValueRisk] = []
     for column, (name, labels, codes) in enumerate(zip(classes.names, classes.labels, classes.codes, strict=True)):
-        others = [each for each in range(len(classes.names)) if each != column]
-        ids, count = classes.number(others)
+        other_columns = [other for other in range(len(classes.names)) if other != column]
+        ids, count = classes.number(other_columns)
         is_unique_by_column = is_unique & (sum_by(ids, classes.sizes, count)[ids] > 1)
         counts = [
-            sum_by(codes, each.astype(np.int64), len(labels))
-            for each in (classes.sizes, is_unique, is_unique_by_column)
+            sum_by(codes, people.astype(np.int64), len(labels))
+            for people in (classes.sizes, is_unique, is_unique_by_column)
         ]
         strongest = np.argsort(-counts[2], kind="stable")[:listed]
-        driving += [each for each in _of_values(name, labels, counts, strongest) if each.drives]
+        driving += [value_risk for value_risk in _of_values(name, labels, counts, strongest) if value_risk.drives]
         lone += _of_values(name, labels, counts, np.flatnonzero(counts[0] == 1)[:listed])
-    order = sorted(driving, key=lambda each: (-each.drives, each.column, each.value))
+    order = sorted(driving, key=lambda other: (-other.drives, other.column, other.value))
     return tuple(order[:listed]), tuple(lone[:listed])
 
 

@@ -147,9 +147,9 @@ def _labelled(values: Sequence[str]) -> Kind | None:
 
 def _spoken_of(values: Sequence[str]) -> Kind | None:
     """Return the kind that several levels, and at least a third of them, mention: illnesses, crimes, religions, parties."""
-    said = [{kind.meaning for kind in kinds_of(value)} & _TOLD_BY_LEVELS.keys() for value in values]
-    times = Counter(meaning for meanings in said for meaning in meanings)
-    meaning, most = max(times.items(), key=lambda each: each[1], default=("", 0))
+    meanings_of_values = [{kind.meaning for kind in kinds_of(value)} & _TOLD_BY_LEVELS.keys() for value in values]
+    value_counts = Counter(meaning for meanings in meanings_of_values for meaning in meanings)
+    meaning, most = max(value_counts.items(), key=lambda item: item[1], default=("", 0))
     return Kind(meaning, _TOLD_BY_LEVELS[meaning], topic=True) if most >= 2 and 3 * most >= len(values) else None
 
 

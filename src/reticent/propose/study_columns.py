@@ -33,7 +33,7 @@ _OUTCOMES = frozenset(
 
 def is_treatment(name: str) -> bool:
     """True if the name indicates a treatment: the arm of a trial, a programme, an exposure."""
-    return _says(name, _TREATMENTS) or _says(name, frozenset({"group", "grp"}), whole=True)
+    return _says(name, _TREATMENTS) or _says(name, frozenset({"group", "grp"}), is_whole_name=True)
 
 
 def is_outcome(name: str) -> bool:
@@ -46,6 +46,10 @@ def is_studied(name: str) -> bool:
     return is_treatment(name) or is_outcome(name)
 
 
-def _says(name: str, words: frozenset[str], *, whole: bool = False) -> bool:
-    found = words_of(name)
-    return len(found) == 1 and found[0] in words if whole else any(word.rstrip("0123456789") in words for word in found)
+def _says(name: str, words: frozenset[str], *, is_whole_name: bool = False) -> bool:
+    name_words = words_of(name)
+    return (
+        len(name_words) == 1 and name_words[0] in words
+        if is_whole_name
+        else any(word.rstrip("0123456789") in words for word in name_words)
+    )

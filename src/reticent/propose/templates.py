@@ -33,8 +33,10 @@ def templated(proposal: Proposal, name: str | None) -> Proposal:
         return proposal
     template = TEMPLATES[name]
     definition = tuple(
-        {**each, "k": max(template.k, each["k"])} if each["name"] == "KAnonymity" else each
-        for each in proposal.definition
+        {**part_of_definition, "k": max(template.k, part_of_definition["k"])}
+        if part_of_definition["name"] == "KAnonymity"
+        else part_of_definition
+        for part_of_definition in proposal.definition
     )
     columns = tuple(template.column(column) for column in proposal.columns)
     note_of_template = f"Template {name}. {template.open}"
@@ -42,7 +44,11 @@ def templated(proposal: Proposal, name: str | None) -> Proposal:
     return replace(
         proposal,
         columns=columns,
-        definition=tuple(each for each in definition if each["name"] == "KAnonymity" or _is_about(each, sensitive)),
+        definition=tuple(
+            part_of_definition
+            for part_of_definition in definition
+            if part_of_definition["name"] == "KAnonymity" or _is_about(part_of_definition, sensitive)
+        ),
         notes=(note_of_template, *(note for note in proposal.notes if note != note_of_template)),
     )
 

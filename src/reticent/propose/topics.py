@@ -132,9 +132,9 @@ def _of_couples(columns: Sequence[ColumnProfile], kinds: Kinds) -> Kinds:
         return {}
     by_name = {column.name.lower(): column.name for column in columns if kinds[column.name] is None}
     return {
-        by_name[f"{spouse}{rest}"]: Kind("demographic", says, visible=True)
-        for rest, says in _OF_BOTH.items()
-        if f"w{rest}" in by_name and f"h{rest}" in by_name
+        by_name[f"{spouse}{after_first}"]: Kind("demographic", says, visible=True)
+        for after_first, says in _OF_BOTH.items()
+        if f"w{after_first}" in by_name and f"h{after_first}" in by_name
         for spouse in "wh"
     }
 
@@ -198,18 +198,24 @@ _OF_BOTH = {
 def _outcomes(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     """Return columns of follow-up times and of the state at that time: ``time`` and ``status``, ``t1`` and ``d1``."""
     survival_columns = {name for name, kind in kinds.items() if kind is not None and kind.says == "death or survival"}
-    times = [each for each in columns if _is_time(each) and (_says(each, _TIMES) or each.name in survival_columns)]
-    states = [each for each in columns if _is_state(each) and (_says(each, _STATES) or each.name in survival_columns)]
-    outcomes = {each.name for each in (*times, *states) if times and states}
+    times = [
+        column for column in columns if _is_time(column) and (_says(column, _TIMES) or column.name in survival_columns)
+    ]
+    states = [
+        column
+        for column in columns
+        if _is_state(column) and (_says(column, _STATES) or column.name in survival_columns)
+    ]
+    outcomes = {column.name for column in (*times, *states) if times and states}
     by_name = {column.name.lower(): column for column in columns}
     repeated = [
         column for name, column in by_name.items() if _MEASURED_AGAIN.fullmatch(name) and column.distinct <= _STEPS[-1]
     ]
     outcomes |= {column.name for column in repeated if len(repeated) >= _TWO}
     pairs = [
-        (by_name[f"t{rest}"], by_name[f"d{rest}"])
-        for rest in {name[1:] for name in by_name if len(name) in (2, 3)}
-        if f"t{rest}" in by_name and f"d{rest}" in by_name
+        (by_name[f"t{after_first}"], by_name[f"d{after_first}"])
+        for after_first in {name[1:] for name in by_name if len(name) in (2, 3)}
+        if f"t{after_first}" in by_name and f"d{after_first}" in by_name
     ]
     pairs += [
         (column, by_name[f"{name}{end}"])
@@ -253,7 +259,7 @@ def _answers(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     numbered += _items_of_scales(columns, unclassified)
     return [
         *numbered,
-        *(each for names in scales.values() if len(names) >= _ITEMS for each in names if each in unclassified),
+        *(name for names in scales.values() if len(names) >= _ITEMS for name in names if name in unclassified),
     ]
 
 
@@ -278,7 +284,7 @@ def _has_steps(column: ColumnProfile) -> bool:
 
 def _big_five(columns: Sequence[ColumnProfile], kinds: Kinds) -> list[str]:
     """Return columns named by the initials of the five personality traits, if all five exist."""
-    found = [each.name for each in columns if each.name.lower() in _FIVE_TRAITS and kinds[each.name] is None]
+    found = [column.name for column in columns if column.name.lower() in _FIVE_TRAITS and kinds[column.name] is None]
     return found if {name.lower() for name in found} == _FIVE_TRAITS else []
 
 
@@ -305,7 +311,7 @@ def _is_about(topic: Topic, columns: Sequence[ColumnProfile], kinds: Kinds, abou
         # The time to an event, together with smoking, indicates patients.
         return topic.name == "health" and len(indicating) >= _TWO and "health" in _subjects(kinds)
     if any(kind.says == "a treatment" for kind in indicating) and any(
-        _is_repeated_key(each, kinds) for each in columns
+        _is_repeated_key(column, kinds) for column in columns
     ):
         return True
     share = _SCHOOL_SHARE if topic.name == "achievement" else _SHARE

@@ -171,7 +171,7 @@ def _candidates(
     effort = searched_effort(rows, len(table.quasi) + len(table.sensitive))
     if effort != "quick" and loss > _HARDLY_A_LOSS and not table.several_rows:
         searching_method = method_from(name, {**parameters, **(required or {}), "effort": effort})
-        methods = (*(each for each in methods if each != measuring_method), _DraftedOnce(searching_method))
+        methods = (*(method for method in methods if method != measuring_method), _DraftedOnce(searching_method))
     elif measuring_method not in methods and rows * len(table.quasi) ** 2 <= _MOST_WORK:
         methods = (*methods, measuring_method)
     return Cheapest(methods)
@@ -183,9 +183,9 @@ def without_computed(
     """Return the guarantees without those about sensitive columns that can be computed from the quasi-identifiers, and
     these columns with the relation that determines each.
     """
-    found = ComputableColumns.of(pricing.whole_table(quasi, promised), definition_of(promised)).sensitive
-    kept = tuple(part for part in promised if part.get("column") not in found)
-    return kept, {name: relation for name, (_, relation) in found.items()}
+    computed = ComputableColumns.of(pricing.whole_table(quasi, promised), definition_of(promised)).sensitive
+    protectable = tuple(part for part in promised if part.get("column") not in computed)
+    return protectable, {name: relation for name, (_, relation) in computed.items()}
 
 
 def _infeasible_as_a_whole(
@@ -266,10 +266,10 @@ class _DraftedOnce:
         return self.method.describe()
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
-        asked = table.counted_as, str(definition)
-        if asked not in self.drafts:
-            self.drafts[asked] = self.method.draft(table, definition, context)
-        return self.drafts[asked]
+        draft_key = table.counted_as, str(definition)
+        if draft_key not in self.drafts:
+            self.drafts[draft_key] = self.method.draft(table, definition, context)
+        return self.drafts[draft_key]
 
 
 def _warnings(
@@ -282,7 +282,7 @@ def _warnings(
         warnings.append(
             f"A release of single rows of this table is of little use: with {published} of {len(columns)} columns it loses {loss:.0%} of the detail. {OTHER_DOORS}"
         )
-    dropped = {each.column for each in selection.left_out}
+    dropped = {dropped_column.column for dropped_column in selection.left_out}
     for words, is_subject in (("a treatment", is_treatment), ("an outcome", is_outcome)):
         missing = [column.name for column in columns if column.name in dropped and is_subject(column.name)]
         if missing:
@@ -292,7 +292,7 @@ def _warnings(
 
 def announced_losses(left_out: Sequence[LeftOut]) -> str:
     """Return a phrase on the loss that columns would add, not all of which may have been measured."""
-    tried = [each.price is not None for each in left_out]
+    tried = [dropped_column.price is not None for dropped_column in left_out]
     where = "" if all(tried) else ", where that was measured"
     return f"each with the loss that it would add{where}" if any(tried) else "without measuring what each would add"
 
@@ -308,16 +308,16 @@ def _notes(
     notes = []
     if compared.best.loss is not None:
         sentence = f"The proposed guarantees have a loss of {compared.best.loss:.3f} with {compared.best.name}"
-        others = []
+        comparisons = []
         if selection.floors and selection.size_alone is not None:
-            others.append(f"groups alone, without a guarantee about values, would lose {selection.size_alone:.3f}")
+            comparisons.append(f"groups alone, without a guarantee about values, would lose {selection.size_alone:.3f}")
         if stricter is not None:
-            others.append(f"the next stricter step, {stricter}")
+            comparisons.append(f"the next stricter step, {stricter}")
         is_same_loss = price_with_splits is None or f"{price_with_splits.loss:.3f}" == f"{compared.best.loss:.3f}"
-        if others and price_with_splits is not None and not is_same_loss:
+        if comparisons and price_with_splits is not None and not is_same_loss:
             # Losses of two searches are not comparable: each is shown with others of its own search.
             sentence += f". Alternatives were measured with fast splits, with which these guarantees lose {price_with_splits.loss:.3f}"
-        notes.append(f"{sentence}{'' if not others else '; ' if is_same_loss else ': '}{'; '.join(others)}.")
+        notes.append(f"{sentence}{'' if not comparisons else '; ' if is_same_loss else ': '}{'; '.join(comparisons)}.")
     if selection.left_out:
         everything = (
             "could not be protected"
@@ -325,8 +325,9 @@ def _notes(
             else f"would have a loss of {selection.everything:.2f}"
         )
         listed = ", ".join(
-            f"{each.column!r}" + ("" if each.price is None else f" ({max(each.price, 0.0):.2f})")
-            for each in selection.left_out
+            f"{dropped_column.column!r}"
+            + ("" if dropped_column.price is None else f" ({max(dropped_column.price, 0.0):.2f})")
+            for dropped_column in selection.left_out
         )
         notes.append(
             f"All columns together {everything}. Not published, {announced_losses(selection.left_out)}: {listed}. To publish one, give it the role quasi (or sensitive, with a definition) and remove another one."

@@ -47,7 +47,7 @@ class LowUtility:
         sentences = [
             f"The guarantee holds, but the release is of little use: a loss of {self.loss:.2f}{lost_text}. Cause: {self.cause}."
         ]
-        sentences += [f"{way.change}: a loss of {way.loss:.2f}." for way in self.ways]
+        sentences += [f"{remedy.change}: a loss of {remedy.loss:.2f}." for remedy in self.ways]
         if not self.tried:
             return [*sentences, "Run `reticent preview` to see alternatives with less loss."]
         return (
@@ -61,8 +61,8 @@ class LowUtility:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as plain data."""
-        ways = [{"change": way.change, "loss": way.loss} for way in self.ways]
-        return {"loss": self.loss, "lost": list(self.lost), "cause": self.cause, "ways_out": ways}
+        remedies = [{"change": remedy.change, "loss": remedy.loss} for remedy in self.ways]
+        return {"loss": self.loss, "lost": list(self.lost), "cause": self.cause, "ways_out": remedies}
 
 
 def poor_worth(
@@ -82,16 +82,16 @@ def poor_worth(
     if loss is None or (loss <= POOR and not lost):
         return None
     may_try = most_rows is None or table.rows <= most_rows
-    remedies = _ways(table, definition, str(method.get("name")), loss) if may_try else ()
-    by_loss = sorted(remedies, key=lambda way: way[1].loss)
+    remedies = _remedies(table, definition, str(method.get("name")), loss) if may_try else ()
+    by_loss = sorted(remedies, key=lambda cause_and_remedy: cause_and_remedy[1].loss)
     most_lossy = max(by_column, key=lambda name: by_column[name], default="")
     cause = next(
         (cause for cause, _ in by_loss), f"the column {most_lossy!r}, together with {len(by_column) - 1} others"
     )
-    return LowUtility(loss, lost, cause, tuple(way for _, way in by_loss), may_try)
+    return LowUtility(loss, lost, cause, tuple(cause_and_remedy for _, cause_and_remedy in by_loss), may_try)
 
 
-def _ways(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:
+def _remedies(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:
     """Yield remedies that were tried and reduce the loss, each with the cause that it removes."""
     best = default_method(table, definition)
     alternatives: list[tuple[str, str, Definition, Method]] = []
@@ -106,7 +106,7 @@ def _ways(table: Table, definition: Definition, name: str, loss: float) -> Itera
         )
     parts = definition.parts()
     for part in parts if len(parts) > 1 else ():
-        remaining = all_of(tuple(each for each in parts if each is not part))
+        remaining = all_of(tuple(other_part for other_part in parts if other_part is not part))
         alternatives.append((f"the definition {part}", f"--definition '{remaining}'", remaining, best))
     with_suppression = default_method(table, definition, {"suppression": "0.05"})
     alternatives.append(("a few rows that fit into no group", "--suppression 0.05", definition, with_suppression))

@@ -76,15 +76,15 @@ class Lexicon:
 
 def folded(text: str) -> str:
     """Return a text in lower case and without accents."""
-    plain = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ł", "l").replace("Ł", "L"))
-    return "".join(c for c in plain if not unicodedata.combining(c)).lower()
+    decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss").replace("ł", "l").replace("Ł", "L"))
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).lower()
 
 
 @cache
 def lexicon() -> Lexicon:
     """Return all words, read once."""
     words = Lexicon()
-    for file in sorted(resources.files(__package__).iterdir(), key=lambda each: each.name):
+    for file in sorted(resources.files(__package__).iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
             category = file.name.removesuffix(".toml")
             for name, table in tomllib.loads(file.read_text("utf-8")).items():
@@ -93,8 +93,9 @@ def lexicon() -> Lexicon:
 
 
 def _kind(category: str, name: str, table: dict[str, Any]) -> Kind:
-    known = category == "known" and name not in _MEANINGS
-    meaning = category if category in SENSITIVE else "demographic" if known else name
+    """Return the kind of column that an entry of the lexicon describes; ``category`` is the file that lists it."""
+    is_demographic = category == "known" and name not in _MEANINGS
+    meaning = category if category in SENSITIVE else "demographic" if is_demographic else name
     flags = {flag: bool(table.get(flag, False)) for flag in ("topic", "numbers", "few", "person", "visible")}
     return Kind(meaning, table["says"], **flags)
 

@@ -34,8 +34,8 @@ _ARTICLES = ("ال", "ה")
 
 def words_of(name: str) -> list[str]:
     """Return the words of a name: ``PatientID_2`` is ``patient``, ``id``, ``2``."""
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
-    return [word for word in re.split(r"[\W_]+", folded(plain)) if word]
+    separated = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", folded(separated)) if word]
 
 
 def _readings(name: str) -> list[list[str]]:
@@ -58,7 +58,7 @@ def kinds_of(name: str) -> tuple[Kind, ...]:
 def share_spoken(name: str) -> float:
     """Return the share of the letters of a name that are covered by words of the lexicon."""
     letters = len("".join(words_of(name)).rstrip("0123456789"))
-    spoken = {place for (begin, end), _ in _longest_matches(name) for place in range(begin, end)}
+    spoken = {letter for (begin, end), _ in _longest_matches(name) for letter in range(begin, end)}
     return len(spoken) / letters if letters else 0.0
 
 
@@ -71,18 +71,18 @@ def _longest_matches(name: str) -> list[tuple[Span, Kind]]:
         for span, kind in matches
         if not any(span != other and other[0] <= span[0] and span[1] <= other[1] for other, _ in matches)
     ]
-    return sorted(longest, key=lambda each: (each[0], each[1].meaning, each[1].says))
+    return sorted(longest, key=lambda match: (match[0], match[1].meaning, match[1].says))
 
 
 def _matches(words: list[str], lists: Lexicon) -> Iterator[tuple[Span, Kind]]:
     """Yield the matches of the lexicon in the ``words`` of a name, each with its span of letters: phrases, their beginnings and ends, and single words."""
     starts = [sum(map(len, words[:index])) for index in range(len(words) + 1)]
-    whole = "".join(words)
-    bare = whole.rstrip("0123456789")
+    joined = "".join(words)
+    bare = joined.rstrip("0123456789")
     # y is an outcome, y94 a year.
-    for word in {whole, bare if len(bare) > 2 else whole}:
+    for word in {joined, bare if len(bare) > 2 else joined}:
         for kind in lists.whole.get(word, ()):
-            yield (0, len(whole)), kind
+            yield (0, len(joined)), kind
     for first in range(len(words)):
         for last in range(first + 1, min(first + _LONGEST_PHRASE, len(words)) + 1):
             phrase = "".join(words[first:last])
