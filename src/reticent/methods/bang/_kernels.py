@@ -34,7 +34,7 @@ def _compiled() -> ModuleType:
     # Cached machine code imports the module by its name.
     sys.modules[spec.name] = copy
     spec.loader.exec_module(copy)
-    for name, each in list(vars(copy).items()):
-        if isfunction(each) and each.__module__ == copy.__name__:
-            setattr(copy, name, nb.njit(cache=True, nogil=True)(each))
+    for name, member in list(vars(copy).items()):
+        if isfunction(member) and member.__module__ == copy.__name__:
+            setattr(copy, name, nb.njit(cache=True, nogil=True)(member))
     return copy

@@ -83,7 +83,7 @@ class MergedRegions:
             self._grow(region)
         if not self.inside[region]:
             return None
-        self._absorb(region, min(self.inside[region], key=lambda each: (self._density(each), self._turn(each)[1])))
+        self._absorb(region, min(self.inside[region], key=lambda inner: (self._density(inner), self._turn(inner)[1])))
         return region
 
     def _absorb(self, region: int, other: int) -> None:
@@ -93,8 +93,8 @@ class MergedRegions:
         del self._known[self.level[other], self.prefix[other]]
         if self.around[other] >= 0:
             self.inside[self.around[other]].discard(other)
-        for each in self.inside.get(other, ()):
-            self.around[each] = region
+        for inner in self.inside.get(other, ()):
+            self.around[inner] = region
         self.inside[region] |= self.inside.pop(other, set())
 
     def _move(self, region: int, level: int, prefix: int) -> None:
@@ -129,7 +129,7 @@ class MergedRegions:
 
     def _density(self, region: int) -> Fraction:
         volume = Fraction(1, 2 ** self.level[region])
-        volume -= sum(Fraction(1, 2 ** self.level[each]) for each in self.inside[region])
+        volume -= sum(Fraction(1, 2 ** self.level[inner]) for inner in self.inside[region])
         return self.rows[region] / volume
 
 

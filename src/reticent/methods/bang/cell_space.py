@@ -89,6 +89,7 @@ class LineAxis(ColumnAxis):
     missing: bool
 
     def on(self, hierarchy: BoundHierarchy) -> LineAxis:
+        """Return the axis for the leaves of another batch of rows. Raises if they miss values and the axis has no cell for these."""
         column, missing = hierarchy.column, hierarchy.leaves.is_null().to_numpy()
         _check_type(self.hierarchy, hierarchy)
         if missing.any() and not self.missing:
@@ -101,6 +102,7 @@ class LineAxis(ColumnAxis):
         return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
 
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
+        """Return the distinct labels of ranges of cells, their meanings, and the label of every range."""
         # Cells beyond the last edge are empty: ranges that differ only there are equal.
         real = np.minimum(ranges, (ranges.max(initial=0), self._real))
         numbers: dict[tuple[int, int], int] = {}
@@ -127,6 +129,7 @@ class LineAxis(ColumnAxis):
         return len(self.edges) + 1
 
     def _text(self, meaning: Meaning) -> str:
+        """Return the text of a range's meaning as a label."""
         if isinstance(meaning, OrMissing):
             return f"{meaning.of.text}{OR_MISSING}"
         if isinstance(meaning, Interval):
@@ -136,6 +139,7 @@ class LineAxis(ColumnAxis):
         return SUPPRESSED if isinstance(meaning, Anything) else NULL_LABEL
 
     def bounds(self, ranges: Ids) -> tuple[pl.Series, pl.Series]:
+        """Return the lowest value and the end of every range of cells; null where it is unbounded."""
         starts, stops = ranges.T
         first, last = starts <= int(self.missing), stops >= self._real
         if self.missing:
@@ -165,6 +169,7 @@ class RankAxis(ColumnAxis):
         return cls(hierarchy, bits, place_of * (1 << bits) // max(hierarchy.size, 1), np.argsort(place_of))
 
     def on(self, hierarchy: BoundHierarchy) -> RankAxis:
+        """Return the axis for another batch of rows. Raises for a value that was unknown when the index was built."""
         _check_type(self.hierarchy, hierarchy)
         leaves = self.hierarchy.leaves
         unknown = hierarchy.leaves.filter(~hierarchy.leaves.is_in(leaves.implode(), nulls_equal=True))
@@ -195,6 +200,7 @@ class RankAxis(ColumnAxis):
 
     @property
     def places(self) -> pl.DataFrame | None:
+        """Return the values in their order along the axis, each with its rank."""
         labels = [
             None if leaf == self.hierarchy.null_leaf else self.hierarchy.levels[0].labels[leaf]
             for leaf in self.order.tolist()
@@ -360,15 +366,15 @@ class GridSpace:
 
     def cells(self, codes: Sequence[Codes]) -> Ids:
         """Return the cell of each point on every axis (rows), given its leaves."""
-        return np.stack([axis.cell_of.take(each) for axis, each in zip(self.axes, codes, strict=True)])
+        return np.stack([axis.cell_of.take(code) for axis, code in zip(self.axes, codes, strict=True)])
 
     def keys(self, codes: Sequence[Codes]) -> Words:
         """Return the interleaved bits of points, given their leaves, the first halving in the highest bit; one row per word."""
         keys = np.zeros((self.words, len(codes[0])), dtype=np.uint64)
-        for axis, (each, leaves) in enumerate(zip(self.axes, codes, strict=True)):
-            spread = self._spread(axis, each.cell_of)
-            for word in np.flatnonzero(spread.any(axis=1)).tolist():
-                keys[word] |= spread[word].take(leaves)
+        for axis, (cell_axis, leaves) in enumerate(zip(self.axes, codes, strict=True)):
+            bits_of_cells = self._spread(axis, cell_axis.cell_of)
+            for word in np.flatnonzero(bits_of_cells.any(axis=1)).tolist():
+                keys[word] |= bits_of_cells[word].take(leaves)
         return keys
 
     def cells_of(self, keys: Words) -> Ids:

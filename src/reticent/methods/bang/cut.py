@@ -242,7 +242,7 @@ class BangCut:
         levels = published.level
         holes = [Nested(level) for level in range(self.index.space.depth + 1)]
         # Most classes have one region, described by its level alone.
-        shapes: list[Shape] = [holes[each] for each in levels[order[starts[:-1]]].tolist()]
+        shapes: list[Shape] = [holes[region_level] for region_level in levels[order[starts[:-1]]].tolist()]
         for level in np.flatnonzero(region_counts > 1).tolist():
             regions = order[starts[level] : starts[level + 1]]
             sides = [[axis.meanings[label] for label in axis.of_region[regions].tolist()] for axis in self.region_axes]
@@ -292,10 +292,10 @@ class BangCut:
                 names.append(unused(kind.format(axis.hierarchy.column), names))
                 columns.append(series.alias(names[-1]))
         if self.index.method.compact:
-            columns += self._extent_columns([each.name for each in columns])
+            columns += self._extent_columns([column.name for column in columns])
         return pl.DataFrame(columns)
 
-    def _extent_columns(self, taken: list[str]) -> Iterator[pl.Series]:
+    def _extent_columns(self, used_names: list[str]) -> Iterator[pl.Series]:
         """Yield the plain bounds of extents, in the form of region bounds."""
         for axis, lows, highs in zip(self.index.space.axes, *self.extents, strict=True):
             side = axis.cells + 1
@@ -304,10 +304,12 @@ class BangCut:
             bounds = [*axis.bounds(ranges)]
             if getattr(axis, "missing", False):
                 _, meanings, label_of = axis.described(ranges)
-                bounds.append(pl.Series([_missing_word(each) for each in meanings], dtype=pl.String).gather(label_of))
+                bounds.append(
+                    pl.Series([_missing_word(meaning) for meaning in meanings], dtype=pl.String).gather(label_of)
+                )
             for kind, meaning in zip((FROM, BELOW, MISSING), bounds, strict=False):
-                name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), taken)
-                taken.append(name)
+                name = unused(kind.format(EXTENT.format(axis.hierarchy.column)), used_names)
+                used_names.append(name)
                 yield meaning.gather(range_of.ravel()).alias(name)
 
     def places(self) -> pl.DataFrame:
@@ -326,8 +328,8 @@ class BangCut:
     def meanings(self) -> dict[str, dict[str, Meaning]]:
         """Return the meaning of each label of every column."""
         return {
-            axis.hierarchy.column: dict(zip(each.labels, each.meanings, strict=True))
-            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
+            axis.hierarchy.column: dict(zip(region_axis.labels, region_axis.meanings, strict=True))
+            for axis, region_axis in zip(self.index.space.axes, self.region_axes, strict=True)
         }
 
     def recoding(self, table: Table) -> Regions:
@@ -337,11 +339,11 @@ class BangCut:
                 axis.hierarchy.column,
                 table.quasi[axis.hierarchy.column],
                 axis.hierarchy.leaves,
-                pl.Series(axis.hierarchy.column, each.labels, dtype=pl.String),
-                tuple(each.meanings),
-                each.of_class,
+                pl.Series(axis.hierarchy.column, region_axis.labels, dtype=pl.String),
+                tuple(region_axis.meanings),
+                region_axis.of_class,
             )
-            for axis, each in zip(self.index.space.axes, self.region_axes, strict=True)
+            for axis, region_axis in zip(self.index.space.axes, self.region_axes, strict=True)
         )
         return Regions(
             columns,

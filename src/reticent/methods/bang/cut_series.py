@@ -42,12 +42,12 @@ def beside_cuts(cut: BangCut, definition: GroupDefinition, prior: Sequence[Prior
         return alone(prior)
     try:
         claims = [_promises(entry.details) for entry in prior]
-        cuts = [_group(cut, entry.details, wanted) for entry, wanted in zip(prior, claims, strict=True)]
+        cuts = [_group(cut, entry.details, claimed) for entry, claimed in zip(prior, claims, strict=True)]
     except (ReticentError, KeyError, TypeError, ValueError):
         return alone(prior)
     groups = [cut.group, *cuts]
     ids, count = number(*pack(groups, [int(group.max()) + 1 for group in groups], len(cut.group)))
-    claim = all_of(_together([part for each in (definition, *claims) for part in each.parts()]))
+    claim = all_of(_together([part for promise in (definition, *claims) for part in promise.parts()]))
     common = cut.index.blocks.merged(ids.astype(np.int32), count)
     assessment = of_groups(claim, "Bang").assess(common)
     if not assessment.holds:

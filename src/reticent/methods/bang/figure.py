@@ -75,8 +75,13 @@ def regions_in_two_columns(view: AdversaryView) -> Figure | None:
         box_chart(boxes, axes[across], axes[up], title=title),
         (*names, "level", "people of the class"),
         tuple(
-            (each.sides[across].words(), each.sides[up].words(), str(each.level), f"{each.people:,}")
-            for each in shown_regions[:_MOST_LISTED]
+            (
+                shown_region.sides[across].words(),
+                shown_region.sides[up].words(),
+                str(shown_region.level),
+                f"{shown_region.people:,}",
+            )
+            for shown_region in shown_regions[:_MOST_LISTED]
         ),
     )
 
@@ -115,6 +120,7 @@ class _MeasuredLine(_DrawnLine):
         self.parts = len(self.places)
 
     def axis(self, name: str) -> ChartAxis:
+        """Return the chart's axis of numbers or dates, with room beyond both ends."""
         ends = sorted(self.places)
         room = float(np.median(np.diff(ends)))
         low, high = ends[0] - room, ends[-1] + room
@@ -124,6 +130,7 @@ class _MeasuredLine(_DrawnLine):
         return ChartAxis(name, low, high, marks=_readable([(end, str(self.places[end])) for end in some], low, high))
 
     def span(self, side: Meaning, axis: ChartAxis) -> tuple[float, float]:
+        """Return where a side of a region begins and ends on the axis; unbounded sides reach its ends."""
         match side:
             case Interval(low, high) | OrMissing(Interval(low, high)):
                 return axis.low if low is None else _place(low), axis.high if high is None else _place(high)
@@ -206,5 +213,6 @@ def _counted(regions: Sequence[_DrawnRegion]) -> str:
     return f"level {regions[0].level}, a class of {regions[0].people:,} people"
 
 
-def _description(region: _DrawnRegion, seen: AdversaryView, chosen: list[int]) -> str:
-    return ", ".join(f"{seen.columns[place].name} {region.sides[place].words()}" for place in chosen)
+def _description(region: _DrawnRegion, view: AdversaryView, chosen: list[int]) -> str:
+    """Return the sides of a region in words, for the ``chosen`` columns."""
+    return ", ".join(f"{view.columns[column].name} {region.sides[column].words()}" for column in chosen)

@@ -43,6 +43,7 @@ class RegionsFormat(GroupFormat):
     streams: ClassVar[bool] = True
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        """Return the role of each column that the format adds: class, level, bounds, extents and places."""
         regions, quasi = list(draft.tables[_REGIONS].schema), draft.meanings
         added = [name for name in regions if name not in quasi]
         # Extents have as many columns as bounds, and follow them.
@@ -59,9 +60,10 @@ class RegionsFormat(GroupFormat):
 
     def labels_shown(self, rows: Mapping[str, Rows], quasi: Sequence[str]) -> Mapping[str, pl.Series]:
         distinct = [rows[name].counted(quasi)[0] for name in (_DATA, _REGIONS)]
-        return {name: pl.concat([each[name] for each in distinct]) for name in quasi}
+        return {name: pl.concat([values_by_name[name] for values_by_name in distinct]) for name in quasi}
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless the regions are nested, differ in their labels, and hold the published classes."""
         manifest = public.manifest
         _check_details(manifest)
         (number,), (level,) = manifest.named("group"), manifest.named("level")
@@ -115,6 +117,7 @@ class RegionsFormat(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: the rows by class, each class with the shape of its regions."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         number = next(column.name for column in columns if column.role == "group")
@@ -128,6 +131,7 @@ class RegionsFormat(GroupFormat):
         return replace(view, shapes=tuple(shapes[group] for group in view.called.to_list()))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        """Count the rows that meet a condition, by the regions of every class."""
         from reticent.methods.bang.counts import count_regions
 
         (number,), (level,) = public.manifest.named("group"), public.manifest.named("level")
@@ -173,23 +177,34 @@ class RegionsFormat(GroupFormat):
         (number,), (level,) = manifest.named("group"), manifest.named("level")
         column, value, rank_column = manifest.named("place")
         value_ranks, bounds = public.rows[_PLACES].frame().sort(rank_column), bound_columns(manifest)
-        found = [regions.select(bounds[name]) for name in manifest.named("quasi")]
+        bounds_of_columns = [regions.select(bounds[name]) for name in manifest.named("quasi")]
         if is_compact(manifest):
             extents = extent_columns(manifest)
-            found = [
+            bounds_of_columns = [
                 pl.concat(
-                    [each, regions.select(extents[name]).rename(dict(zip(extents[name], each.columns, strict=True)))]
+                    [
+                        column_bounds,
+                        regions.select(extents[name]).rename(
+                            dict(zip(extents[name], column_bounds.columns, strict=True))
+                        ),
+                    ]
                 )
-                for name, each in zip(manifest.named("quasi"), found, strict=True)
+                for name, column_bounds in zip(manifest.named("quasi"), bounds_of_columns, strict=True)
             ]
         all_columns = tuple(
             SteppedColumn.of(
-                name, manifest.column(name).kind, each, value_ranks.filter(pl.col(column) == name)[value].to_list()
+                name,
+                manifest.column(name).kind,
+                column_bounds,
+                value_ranks.filter(pl.col(column) == name)[value].to_list(),
             )
-            for name, each in zip(manifest.named("quasi"), found, strict=True)
+            for name, column_bounds in zip(manifest.named("quasi"), bounds_of_columns, strict=True)
         )
         columns, filled = (
-            tuple(replace(each, lows=each.lows[part], highs=each.highs[part]) for each in all_columns)
+            tuple(
+                replace(box_column, lows=box_column.lows[part], highs=box_column.highs[part])
+                for box_column in all_columns
+            )
             for part in (slice(regions.height), slice(regions.height, None))
         )
         counted, row_counts = public.rows[_DATA].counted([number])
@@ -210,6 +225,7 @@ class RegionsFormat(GroupFormat):
         return () if figure is None else (figure,)
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         return Words(
             "The space of the values that could identify a person was halved repeatedly, and each person is shown by the class of regions that contains them. Of several "
             "regions that contain a person, the one of the highest level counts." + self.coarsened(public),
@@ -241,6 +257,7 @@ _GROWS = (
 
 
 def _check_details(manifest: Manifest) -> None:
+    """Raise unless the details and columns of a manifest are those of a release of regions."""
     details = dict(manifest.details)
     compact = details.pop("compact", True)
     if compact is not True or is_compact(manifest) != bool(manifest.named("extent")):
@@ -336,15 +353,15 @@ def _check_extents(nested: NestedRegions) -> None:
 
 
 def _extent_meanings(
-    regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]
+    regions: pl.DataFrame, value_ranks: pl.DataFrame, columns: Sequence[ManifestColumn]
 ) -> dict[str, list[Meaning]]:
     """Return the meanings of the extents of every region, column by column."""
     roles = {column_entry.name: column_entry.role for column_entry in columns}
-    column, value, place = (column_entry.name for column_entry in columns if column_entry.role == "place")
+    column, value, rank_column = (column_entry.name for column_entry in columns if column_entry.role == "place")
     bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]
     extents, meanings_by_column = [name for name in regions.columns if roles[name] == "extent"], {}
     for described in (column_entry for column_entry in columns if column_entry.role == "quasi"):
-        order = places.filter(pl.col(column) == described.name).sort(place)[value].to_list()
+        order = value_ranks.filter(pl.col(column) == described.name).sort(rank_column)[value].to_list()
         # If values may be missing, a third column states whether null is included.
         width = 3 if len(bounds) > 2 and roles[bounds[2]] == "missing" else 2
         own_extents, extents, bounds = extents[:width], extents[width:], bounds[width:]
@@ -369,12 +386,12 @@ def _extent(kind: ValueType, order: Sequence[str | None], low: Any, high: Any, m
     return OrMissing(Interval(low, high)) if missing == "too" else Interval(low, high)
 
 
-def _compacted(regions: pl.DataFrame, places: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
+def _compacted(regions: pl.DataFrame, value_ranks: pl.DataFrame, columns: Sequence[ManifestColumn]) -> dict[Any, Shape]:
     """Return the shape of every class by its number: its regions with the extents of their people."""
     quasi = [column for column in columns if column.role == "quasi"]
     number, level = (next(column.name for column in columns if column.role == role) for role in ("group", "level"))
     names, kinds = tuple(column.name for column in quasi), tuple(column.kind for column in quasi)
-    extent_meanings = _extent_meanings(regions, places, columns)
+    extent_meanings = _extent_meanings(regions, value_ranks, columns)
     boxes: dict[Any, list[tuple[int, tuple[Meaning, ...]]]] = {}
     extents: dict[Any, list[tuple[Meaning, ...]]] = {}
     for region, (group, depth, *labels) in enumerate(regions.select(number, level, *names).iter_rows()):

@@ -137,7 +137,7 @@ class GrowingFolder:
 
     def newest(self) -> str | None:
         """Return the last complete version if no ledger decides; for previews."""
-        return max((each.name for each in self._versions()), default=None)
+        return max((version.name for version in self._versions()), default=None)
 
     def check_ledger(self, ledger: str, last_state: SeriesState | None) -> None:
         """Refuse a ledger that is not the series' own, or an older copy of it, which would restart the series."""
@@ -169,7 +169,11 @@ class GrowingFolder:
                 shutil.rmtree(self.path / name, ignore_errors=True)
 
     def _versions(self) -> list[Path]:
-        return [each.parent for each in self.path.glob(f"*/{_STATE}") if not each.parent.name.startswith(".")]
+        return [
+            state_file.parent
+            for state_file in self.path.glob(f"*/{_STATE}")
+            if not state_file.parent.name.startswith(".")
+        ]
 
 
 def _stored_state(folder: Path) -> dict[str, Any]:
@@ -481,9 +485,9 @@ class _Growth:
         return anonymity
 
 
-def _not_growth(what: str) -> DataError:
+def _not_growth(what_happened: str) -> DataError:
     return DataError(
-        f"Bang: {what}. Only new people may be added to a growing table: removing people or changing their values discloses them by comparison. "
+        f"Bang: {what_happened}. Only new people may be added to a growing table: removing people or changing their values discloses them by comparison. "
         "Use `reticent republish` (rt.republish.History) for a table that changes."
     )
 
@@ -500,4 +504,4 @@ def _cohort(table: Table) -> str:
 
 def _space_on(space: GridSpace, table: Table) -> GridSpace:
     """Return the fixed cells for the values of a table."""
-    return GridSpace(tuple(axis.on(each) for axis, each in zip(space.axes, table.hierarchies, strict=True)))
+    return GridSpace(tuple(axis.on(hierarchy) for axis, hierarchy in zip(space.axes, table.hierarchies, strict=True)))

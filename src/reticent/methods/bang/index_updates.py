@@ -187,14 +187,14 @@ def _check_roles(index: BangIndex, table: Table) -> None:
         )
     quasi = [axis.hierarchy.column for axis in index.space.axes]
     sensitive = [axis.name for axis in index.units.domain.columns]
-    for what, index_columns, table_columns in (
+    for role, index_columns, table_columns in (
         ("quasi", quasi, list(table.quasi)),
         ("sensitive", sensitive, list(table.sensitive)),
     ):
         if index_columns != table_columns:
             raise PolicyError(
-                f"Bang: the index has the {what} columns {', '.join(map(repr, index_columns)) or 'none'}, and this table {', '.join(map(repr, table_columns)) or 'none'}. They must be the same, in the same order.",
-                setting=(what,),
+                f"Bang: the index has the {role} columns {', '.join(map(repr, index_columns)) or 'none'}, and this table {', '.join(map(repr, table_columns)) or 'none'}. They must be the same, in the same order.",
+                setting=(role,),
             )
     if index.units.extras or table.several_rows or table.weight is not None or table.population is not None:
         raise PolicyError(
@@ -256,7 +256,11 @@ def _refitted(
         domain, values = SensitiveDomain.single(columns[0]), codes_of[0].take(cells.values)
     else:
         joint = np.stack(
-            [place.take(joint_codes) for place, joint_codes in zip(codes_of, units.domain.joint.T, strict=True)], axis=1
+            [
+                code_of_value.take(joint_codes)
+                for code_of_value, joint_codes in zip(codes_of, units.domain.joint.T, strict=True)
+            ],
+            axis=1,
         )
         domain, values = SensitiveDomain(tuple(columns), joint.astype(np.int32)), cells.values
     histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(units), domain.size)
@@ -264,6 +268,7 @@ def _refitted(
 
 
 def _combined(units: FrequencySet, batch: FrequencySet, sign: int) -> FrequencySet:
+    """Return the points with those of a batch added (``sign`` 1) or removed (-1). Raises if there are too few to remove."""
     if sign > 0:
         return units + batch
     try:

@@ -220,7 +220,7 @@ class BlockCounts:
             np.add.at(self._every, keys, cells.counts)
             return
         self._cells.append((keys, cells.counts))
-        if sum(len(each) for each, _ in self._cells) > _CELLS_AT_ONCE + 2 * len(self._cells[0][0]):
+        if sum(len(block_keys) for block_keys, _ in self._cells) > _CELLS_AT_ONCE + 2 * len(self._cells[0][0]):
             self._cells = [self._summed()]
 
     def groups(self) -> Groups:
@@ -247,8 +247,8 @@ class BlockCounts:
 
     def _summed(self) -> tuple[Ids, Ids]:
         """Return the distinct cells, sorted, with summed rows."""
-        keys = np.concatenate([each for each, _ in self._cells])
-        counts = np.concatenate([each for _, each in self._cells])
+        keys = np.concatenate([block_keys for block_keys, _ in self._cells])
+        counts = np.concatenate([block_counts for _, block_counts in self._cells])
         order = np.argsort(keys)
         keys = keys[order]
         firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))

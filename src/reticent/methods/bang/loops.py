@@ -91,12 +91,12 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
     parent[root] = -1
     walk = np.empty(2 * inner + 1, dtype=left.dtype)
     walk[0] = root
-    waiting, done = 1, 0
+    waiting, ordered = 1, 0
     while waiting > 0:
         waiting -= 1
         node = walk[waiting]
-        order[done] = node
-        done += 1
+        order[ordered] = node
+        ordered += 1
         if node < inner:
             parent[left[node]] = node
             parent[right[node]] = node
@@ -109,8 +109,8 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
 def weigh(left: Any, right: Any, order: Any, sizes: Any, held: Any) -> None:
     """Fill ``held`` with the rows under every node."""
     inner = len(left)
-    for place in range(len(order) - 1, -1, -1):
-        node = order[place]
+    for position in range(len(order) - 1, -1, -1):
+        node = order[position]
         held[node] = sizes[node - inner] if node >= inner else held[left[node]] + held[right[node]]
 
 
@@ -160,26 +160,26 @@ def divide_further(
 def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held: Any) -> None:
     """Fill ``held`` with the rows under every node that are in no region whose top is below it."""
     inner = len(left)
-    for place in range(len(order) - 1, -1, -1):
-        node = order[place]
+    for position in range(len(order) - 1, -1, -1):
+        node = order[position]
         if node >= inner:
             held[node] = sizes[node - inner]
             continue
-        one, other = left[node], right[node]
-        held[node] = (held[one] if level[one] < 0 else 0) + (held[other] if level[other] < 0 else 0)
+        first, second = left[node], right[node]
+        held[node] = (held[first] if level[first] < 0 else 0) + (held[second] if level[second] < 0 else 0)
 
 
 def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
     """Return the node of the most balanced half of a region along the descent to the larger half, and its rows; -1 if none."""
     node, best, best_half, nearest = top, -1, 0, rows
     while node < inner:
-        one, other = left[node], right[node]
-        ones = held[one] if level[one] < 0 else 0
-        others = held[other] if level[other] < 0 else 0
-        node, half = (other, others) if others > ones else (one, ones)
-        apart = abs(rows - 2 * half)
-        if apart < nearest:
-            best, best_half, nearest = node, half, apart
+        first, second = left[node], right[node]
+        first_rows = held[first] if level[first] < 0 else 0
+        second_rows = held[second] if level[second] < 0 else 0
+        node, half = (second, second_rows) if second_rows > first_rows else (first, first_rows)
+        imbalance = abs(rows - 2 * half)
+        if imbalance < nearest:
+            best, best_half, nearest = node, half, imbalance
         if 2 * half <= rows:
             break
     return best, best_half
@@ -188,25 +188,25 @@ def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any
 def _tightened(top: int, inner: int, shared: Any, left: Any, right: Any, held: Any, level: Any) -> int:
     """Shrink a region to one half if the other half is a region itself; return its new top."""
     while top < inner and shared[top] == level[top]:
-        one, other = left[top], right[top]
-        if level[one] == level[top] + 1:
-            kept = other
-        elif level[other] == level[top] + 1:
-            kept = one
+        first, second = left[top], right[top]
+        if level[first] == level[top] + 1:
+            remaining = second
+        elif level[second] == level[top] + 1:
+            remaining = first
         else:
             break
-        level[kept] = level[top] + 1
+        level[remaining] = level[top] + 1
         level[top] = -1
         held[top] = 0
-        top = kept
+        top = remaining
     return top
 
 
 def owners(order: Any, parent: Any, inner: int, level: Any, region: Any, owner: Any, encloser: Any) -> None:
     """Number the regions in walk order (``region[node]``) with their enclosers, and fill ``owner`` with the innermost region of each key."""
     count = 0
-    for place in range(len(order)):
-        node = order[place]
+    for position in range(len(order)):
+        node = order[position]
         above = region[parent[node]] if parent[node] >= 0 else -1
         if level[node] >= 0:
             region[node] = count
@@ -230,29 +230,29 @@ def outlined(
     inside region ``inside[i]``; if it is no top, it is node ``branch[i]`` of the whole trie.
     """
     inner, count, waiting = len(left), 0, 1
-    walk, made = np.empty(len(level), dtype=np.int32), np.full(len(level), -1, dtype=np.int32)
+    walk, outline_of = np.empty(len(level), dtype=np.int32), np.full(len(level), -1, dtype=np.int32)
     walk[0] = root
     stack = np.empty(len(level) + 1, dtype=np.int32)
     stack[0] = root
-    done = 0
+    walked = 0
     while waiting > 0:
         waiting -= 1
         node = stack[waiting]
-        walk[done] = node
-        done += 1
+        walk[walked] = node
+        walked += 1
         if node < inner:
             stack[waiting], stack[waiting + 1] = right[node], left[node]
             waiting += 2
-    for place in range(done - 1, -1, -1):
-        node = walk[place]
-        first, second = (made[left[node]], made[right[node]]) if node < inner else (-1, -1)
+    for position in range(walked - 1, -1, -1):
+        node = walk[position]
+        first, second = (outline_of[left[node]], outline_of[right[node]]) if node < inner else (-1, -1)
         if level[node] < 0 and (first < 0 or second < 0):
-            made[node] = max(first, second)
+            outline_of[node] = max(first, second)
             continue
         one[count], other[count], branch[count] = first, second, node
         held[count] = region[node] if level[node] >= 0 else -1
         inside[count] = region[node] if level[node] >= 0 else inside[first]
-        made[node] = count
+        outline_of[node] = count
         count += 1
     return count
 
@@ -274,62 +274,62 @@ def touching(one: Any, other: Any, held: Any, lows: Any, highs: Any, height: int
         waiting = 1
         while waiting > 0:
             waiting -= 1
-            mine, theirs = pairs[waiting, 0], pairs[waiting, 1]
-            if not _faces(lows, highs, mine, theirs):
+            left_node, right_node = pairs[waiting, 0], pairs[waiting, 1]
+            if not _faces(lows, highs, left_node, right_node):
                 continue
-            if held[mine] >= 0:
+            if held[left_node] >= 0:
                 # This region against everything in the other part.
-                below[0] = theirs
-                deep = 1
-                while deep > 0:
-                    deep -= 1
-                    at = below[deep]
-                    if at != theirs and not _faces(lows, highs, mine, at):
+                below[0] = right_node
+                depth = 1
+                while depth > 0:
+                    depth -= 1
+                    node_below = below[depth]
+                    if node_below != right_node and not _faces(lows, highs, left_node, node_below):
                         continue
-                    if held[at] >= 0:
+                    if held[node_below] >= 0:
                         if count < len(first):
-                            first[count], second[count] = held[mine], held[at]
+                            first[count], second[count] = held[left_node], held[node_below]
                         count += 1
-                    for part in (one[at], other[at]):
+                    for part in (one[node_below], other[node_below]):
                         if part >= 0:
-                            below[deep] = part
-                            deep += 1
-            for part in (one[mine], other[mine]):
+                            below[depth] = part
+                            depth += 1
+            for part in (one[left_node], other[left_node]):
                 if part >= 0:
-                    pairs[waiting, 0], pairs[waiting, 1] = part, theirs
+                    pairs[waiting, 0], pairs[waiting, 1] = part, right_node
                     waiting += 1
     return count
 
 
-def _faces(lows: Any, highs: Any, one: int, other: int) -> bool:
+def _faces(lows: Any, highs: Any, box: int, other_box: int) -> bool:
     """True if two disjoint boxes share a face: they touch along one axis, and overlap along all others."""
-    met = 0
+    touching_axes = 0
     for axis in range(lows.shape[1]):
-        apart = max(lows[one, axis], lows[other, axis]) - min(highs[one, axis], highs[other, axis])
-        if apart > 0:
+        distance = max(lows[box, axis], lows[other_box, axis]) - min(highs[box, axis], highs[other_box, axis])
+        if distance > 0:
             return False
-        if apart == 0:
-            met += 1
-            if met > 1:
+        if distance == 0:
+            touching_axes += 1
+            if touching_axes > 1:
                 return False
-    return met == 1
+    return touching_axes == 1
 
 
 def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
     """Fill ``beside`` with the neighbours of each block in CSR form, from pairs: those of block ``i`` are ``starts[i]``..``starts[i + 1]``."""
     blocks = len(starts) - 1
-    for place in range(len(one)):
-        starts[one[place] + 1] += 1
-        starts[other[place] + 1] += 1
+    for pair in range(len(one)):
+        starts[one[pair] + 1] += 1
+        starts[other[pair] + 1] += 1
     for block in range(blocks):
         starts[block + 1] += starts[block]
     free = starts[:-1].copy()
-    for place in range(len(one)):
-        mine, theirs = one[place], other[place]
-        beside[free[mine]] = theirs
-        free[mine] += 1
-        beside[free[theirs]] = mine
-        free[theirs] += 1
+    for pair in range(len(one)):
+        block_of_pair, other_block = one[pair], other[pair]
+        beside[free[block_of_pair]] = other_block
+        free[block_of_pair] += 1
+        beside[free[other_block]] = block_of_pair
+        free[other_block] += 1
 
 
 # Merging: clusters 0 .. b - 1 are the blocks, and cluster b + i is the result of the i-th merge.
@@ -345,7 +345,7 @@ def balanced(
     each merge; returns their number, which is smaller if blocks are not connected.
     """
     blocks = len(head)
-    now, stamp = np.arange(2 * blocks), np.full(2 * blocks, -1, dtype=np.int64)
+    successor, stamp = np.arange(2 * blocks), np.full(2 * blocks, -1, dtype=np.int64)
     first, last = np.full(2 * blocks, -1, dtype=np.int64), np.full(2 * blocks, -1, dtype=np.int64)
     first[:blocks] = head
     for block in range(blocks):
@@ -357,65 +357,65 @@ def balanced(
     for block in range(1, blocks):
         waiting.append((rows[block], block))
     heapq.heapify(waiting)
-    made = 0
+    merges = 0
     while len(waiting) > 0:
-        _, mine = heapq.heappop(waiting)
-        if now[mine] != mine:
+        _, smallest = heapq.heappop(waiting)
+        if successor[smallest] != smallest:
             continue
-        best, least, density = -1, np.inf, np.log(rows[mine] + 1e-300) - np.log(volume[mine])
-        entry, before = first[mine], -1
+        best, least, density = -1, np.inf, np.log(rows[smallest] + 1e-300) - np.log(volume[smallest])
+        entry, previous = first[smallest], -1
         while entry >= 0:
-            after, root = link[entry], current(now, beside[entry])
-            if root == mine or stamp[root] == mine:
+            following, root = link[entry], current(successor, beside[entry])
+            if root == smallest or stamp[root] == smallest:
                 # Itself, or a duplicate: dropped.
-                if before < 0:
-                    first[mine] = after
+                if previous < 0:
+                    first[smallest] = following
                 else:
-                    link[before] = after
-                if after < 0:
-                    last[mine] = before
+                    link[previous] = following
+                if following < 0:
+                    last[smallest] = previous
             else:
-                stamp[root] = mine
-                before = entry
+                stamp[root] = smallest
+                previous = entry
                 gap = abs(density - np.log(rows[root] + 1e-300) + np.log(volume[root]))
-                cost = spread_of(lows, highs, sides, mine, root) * (1 + 0.2 * gap)
+                cost = spread_of(lows, highs, sides, smallest, root) * (1 + 0.2 * gap)
                 if cost < least or (cost == least and root < best):
                     best, least = root, cost
-            entry = after
+            entry = following
         if best >= 0:
-            fresh = blocks + made
-            join(mine, best, fresh, rows, volume, lows, highs, now)
-            first[fresh], last[fresh] = first[mine], last[best]
-            link[last[mine]] = first[best]
+            merged = blocks + merges
+            join(smallest, best, merged, rows, volume, lows, highs, successor)
+            first[merged], last[merged] = first[smallest], last[best]
+            link[last[smallest]] = first[best]
             if first[best] < 0:
-                last[fresh] = last[mine]
-            pairs[made, 0], pairs[made, 1] = mine, best
-            made += 1
-            heapq.heappush(waiting, (rows[fresh], fresh))
-    return made
+                last[merged] = last[smallest]
+            pairs[merges, 0], pairs[merges, 1] = smallest, best
+            merges += 1
+            heapq.heappush(waiting, (rows[merged], merged))
+    return merges
 
 
 def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, order: Any, pairs: Any) -> int:
     """Activate blocks in ``order`` of decreasing density, and merge each with every active neighbouring cluster, densest first (gridclus)."""
     blocks = len(order)
-    now, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
-    made = 0
+    successor, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
+    merges = 0
     for block in order:
         active[block] = True
         for entry in range(starts[block], starts[block + 1]):
             if active[beside[entry]]:
-                mine, root = current(now, block), current(now, beside[entry])
-                if mine != root:
-                    join(root, mine, blocks + made, rows, volume, lows, highs, now)
-                    pairs[made, 0], pairs[made, 1] = root, mine
-                    made += 1
-    return made
+                own_cluster, other_cluster = current(successor, block), current(successor, beside[entry])
+                if own_cluster != other_cluster:
+                    join(other_cluster, own_cluster, blocks + merges, rows, volume, lows, highs, successor)
+                    pairs[merges, 0], pairs[merges, 1] = other_cluster, own_cluster
+                    merges += 1
+    return merges
 
 
 def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, pairs: Any) -> int:
     """Merge the two neighbours with the smallest difference of densities, and update the density (closest)."""
     blocks = len(starts) - 1
-    now = np.arange(2 * blocks)
+    successor = np.arange(2 * blocks)
     around_it = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
     waiting = [(np.inf, -1, -1)]
     for block in range(blocks):
@@ -423,52 +423,52 @@ def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: A
             if block < near:
                 waiting.append((gap_between(rows, volume, block, near), block, near))
     heapq.heapify(waiting)
-    made = 0
+    merges = 0
     while len(waiting) > 0:
-        _, one, other = heapq.heappop(waiting)
-        if one < 0 or now[one] != one or now[other] != other:
+        _, first, second = heapq.heappop(waiting)
+        if first < 0 or successor[first] != first or successor[second] != second:
             continue
-        fresh = blocks + made
-        join(one, other, fresh, rows, volume, lows, highs, now)
-        pairs[made, 0], pairs[made, 1] = one, other
-        made += 1
-        roots = np.concatenate((around_it[one], around_it[other]))
-        for place in range(len(roots)):
-            roots[place] = current(now, roots[place])
+        merged = blocks + merges
+        join(first, second, merged, rows, volume, lows, highs, successor)
+        pairs[merges, 0], pairs[merges, 1] = first, second
+        merges += 1
+        roots = np.concatenate((around_it[first], around_it[second]))
+        for position in range(len(roots)):
+            roots[position] = current(successor, roots[position])
         roots = np.unique(roots)
         around_it.append(roots)
         for near in roots:
-            if near != fresh:
-                heapq.heappush(waiting, (gap_between(rows, volume, near, fresh), near, fresh))
-    return made
+            if near != merged:
+                heapq.heappush(waiting, (gap_between(rows, volume, near, merged), near, merged))
+    return merges
 
 
 def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, pairs: Any) -> None:
     """Merge clusters without neighbours too: the smallest with the one that gives the smallest common box, until one remains."""
     blocks = len(pairs) + 1
-    now = np.arange(2 * blocks)
+    successor = np.arange(2 * blocks)
     for merging in range(made):
-        now[pairs[merging, 0]] = now[pairs[merging, 1]] = blocks + merging
+        successor[pairs[merging, 0]] = successor[pairs[merging, 1]] = blocks + merging
     roots = np.empty(2 * blocks, dtype=np.int64)
     count = 0
     for cluster in range(blocks + made):
-        if now[cluster] == cluster:
+        if successor[cluster] == cluster:
             roots[count] = cluster
             count += 1
     while count > 1:
-        mine = 0
-        for place in range(1, count):
-            if rows[roots[place]] < rows[roots[mine]]:
-                mine = place
+        smallest = 0
+        for position in range(1, count):
+            if rows[roots[position]] < rows[roots[smallest]]:
+                smallest = position
         best, least = -1, np.inf
-        for place in range(count):
-            cost = spread_of(lows, highs, sides, roots[mine], roots[place])
-            if place != mine and cost < least:
-                best, least = place, cost
-        join(roots[mine], roots[best], blocks + made, rows, volume, lows, highs, now)
-        pairs[made, 0], pairs[made, 1] = roots[mine], roots[best]
-        roots[min(mine, best)] = blocks + made
-        roots[max(mine, best)] = roots[count - 1]
+        for position in range(count):
+            cost = spread_of(lows, highs, sides, roots[smallest], roots[position])
+            if position != smallest and cost < least:
+                best, least = position, cost
+        join(roots[smallest], roots[best], blocks + made, rows, volume, lows, highs, successor)
+        pairs[made, 0], pairs[made, 1] = roots[smallest], roots[best]
+        roots[min(smallest, best)] = blocks + made
+        roots[max(smallest, best)] = roots[count - 1]
         made, count = made + 1, count - 1
 
 
@@ -514,9 +514,9 @@ def laid_out(pairs: Any, starts: Any, stops: Any, order: Any) -> None:
             1 if cluster < blocks else stops[pairs[cluster - blocks, 0]] + stops[pairs[cluster - blocks, 1]]
         )
     for cluster in range(2 * blocks - 2, blocks - 1, -1):
-        one, other = pairs[cluster - blocks, 0], pairs[cluster - blocks, 1]
-        starts[one] = starts[cluster]
-        starts[other] = starts[cluster] + stops[one]
+        first, second = pairs[cluster - blocks, 0], pairs[cluster - blocks, 1]
+        starts[first] = starts[cluster]
+        starts[second] = starts[cluster] + stops[first]
     for cluster in range(2 * blocks - 1):
         stops[cluster] += starts[cluster]
         if cluster < blocks:
@@ -531,31 +531,33 @@ def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_
 
     ``level`` becomes that of the published region. Regions are in prefix order, enclosing ones first.
     """
-    before, inside = np.full(len(group), -1, dtype=np.int64), np.full(len(group) + 1, -1, dtype=np.int64)
+    previous_sibling, inside = np.full(len(group), -1, dtype=np.int64), np.full(len(group) + 1, -1, dtype=np.int64)
     for region in range(len(group)):
         around_it = encloser[region] if encloser[region] < 0 else current(became, encloser[region])
         if around_it >= 0 and group[around_it] == group[region]:
             became[region] = around_it
             continue
-        became[region] = mine = region
-        before[mine] = inside[around_it]
-        while before[mine] >= 0 and _halves(before[mine], mine, group, level, lows, axis_of, shift_of):
-            buddy = before[mine]
-            became[mine] = buddy
+        became[region] = published_region = region
+        previous_sibling[published_region] = inside[around_it]
+        while previous_sibling[published_region] >= 0 and _halves(
+            previous_sibling[published_region], published_region, group, level, lows, axis_of, shift_of
+        ):
+            buddy = previous_sibling[published_region]
+            became[published_region] = buddy
             level[buddy] -= 1
-            mine = buddy
-        inside[around_it] = mine
+            published_region = buddy
+        inside[around_it] = published_region
     for region in range(len(group)):
         current(became, region)
 
 
-def _halves(one: int, other: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
+def _halves(region: int, other_region: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
     """True if two regions are the halves of one, and of one group."""
-    if group[one] != group[other] or level[one] != level[other] or level[one] == 0:
+    if group[region] != group[other_region] or level[region] != level[other_region] or level[region] == 0:
         return False
-    halving = level[one] - 1
+    halving = level[region] - 1
     for axis in range(len(lows)):
         shift = shift_of[halving] + 1 if axis == axis_of[halving] else 0
-        if lows[axis, one] >> shift != lows[axis, other] >> shift:
+        if lows[axis, region] >> shift != lows[axis, other_region] >> shift:
             return False
     return True

@@ -143,12 +143,13 @@ class Bang(GroupMethod):
         return self._refused(table)
 
     def _refused(self, table: Table) -> str | None:
+        """Return why a table cannot be indexed, or None."""
         if not table.quasi:
             return "Bang: the table has no quasi columns to index. Declare some with quasi=."
-        for column, each in table.quasi.items():
+        for column, hierarchy in table.quasi.items():
             if table.schema[column] == pl.UInt64:
                 return f"Bang: column {column!r} has unsigned numbers of 64 bits, of which ranges are not published. Cast it to Int64, to Float64 or to text."
-            if each.unlimited is not each:
+            if hierarchy.unlimited is not hierarchy:
                 return (
                     f"Bang: the hierarchy of column {column!r} limits the levels that may be published, which regions do not respect. Use Mondrian or Lattice, or drop min_level and "
                     "max_level."

@@ -150,10 +150,12 @@ class NestedRegions:
 
     def column(self, name: str) -> SteppedColumn:
         """Return a column by name."""
-        for each in self.columns:
-            if each.name == name:
-                return each
-        raise DataError(f"There is no quasi column {name!r}.{did_you_mean(name, [each.name for each in self.columns])}")
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise DataError(
+            f"There is no quasi column {name!r}.{did_you_mean(name, [column.name for column in self.columns])}"
+        )
 
     def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
         """Return for each column the steps in which its condition may be met, and those in which it is certainly met."""
@@ -280,22 +282,22 @@ def _apart(lows: Ids, highs: Ids, around: Ids) -> bool:
     Regions from halvings can be separated by cuts through the whole: cut, axis after axis, wherever no region is
     crossed, until each is alone.
     """
-    rest = np.arange(len(around))
-    _, part = np.unique(around, return_inverse=True)
+    open_regions = np.arange(len(around))
+    _, part_of = np.unique(around, return_inverse=True)
     unchanged, axis = 0, 0
-    while len(rest) and unchanged < len(lows):
+    while len(open_regions) and unchanged < len(lows):
         side = int(highs[axis].max()) + 1
-        order = np.lexsort((lows[axis, rest], part))
-        low, high = (part[order] * side + each[axis, rest[order]] for each in (lows, highs))
-        begins = np.ones(len(rest), dtype=bool)
+        order = np.lexsort((lows[axis, open_regions], part_of))
+        low, high = (part_of[order] * side + bounds[axis, open_regions[order]] for bounds in (lows, highs))
+        begins = np.ones(len(open_regions), dtype=bool)
         begins[1:] = low[1:] >= np.maximum.accumulate(high)[:-1]
         # A part starts where another part does; within a part, after everything before.
-        begins[1:] |= part[order][1:] != part[order][:-1]
-        fresh = np.cumsum(begins) - 1
-        unchanged = 0 if fresh[-1] > len(np.unique(part)) - 1 else unchanged + 1
-        several = np.bincount(fresh)[fresh] > 1
-        rest, part, axis = rest[order][several], fresh[several], (axis + 1) % len(lows)
-    return not len(rest)
+        begins[1:] |= part_of[order][1:] != part_of[order][:-1]
+        new_part = np.cumsum(begins) - 1
+        unchanged = 0 if new_part[-1] > len(np.unique(part_of)) - 1 else unchanged + 1
+        is_shared = np.bincount(new_part)[new_part] > 1
+        open_regions, part_of, axis = open_regions[order][is_shared], new_part[is_shared], (axis + 1) % len(lows)
+    return not len(open_regions)
 
 
 def split_by_column(condition: Condition, columns: Sequence[str]) -> dict[str, Condition] | None:

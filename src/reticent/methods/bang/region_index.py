@@ -232,15 +232,15 @@ def _rows_of_values(method: Bang, units: FrequencySet) -> Sequence[Ids]:
     """Return the rows of every value of each column if a scale needs them; otherwise empty."""
     if any(isinstance(scale, str) and scale == "quantile" for scale in method.scales.values()):
         return units.column_sizes
-    return [np.zeros(each.size, dtype=np.int64) for each in units.hierarchies]
+    return [np.zeros(hierarchy.size, dtype=np.int64) for hierarchy in units.hierarchies]
 
 
 def _quasi_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
-    return [(each.column, each.leaves) for each in units.hierarchies]
+    return [(hierarchy.column, hierarchy.leaves) for hierarchy in units.hierarchies]
 
 
 def _sensitive_values(units: FrequencySet) -> list[tuple[str, pl.Series]]:
-    return [(each.name, each.labels) for each in units.domain.columns]
+    return [(column.name, column.labels) for column in units.domain.columns]
 
 
 def _counted(extras: Iterable[str]) -> str:

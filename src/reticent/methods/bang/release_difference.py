@@ -44,16 +44,21 @@ def newcomers(before: PublicSide, after: PublicSide) -> Groups:
     if any(before.manifest.named(role) != after.manifest.named(role) for role in ("quasi", "sensitive")):
         raise DataError("The previous release has other quasi or sensitive columns.")
     inside = class_map(before, after)
-    then, now = (_rows_by_class(each) for each in (before, after))
-    then = then.with_columns(pl.col(_CLASS).replace_strict(inside), -pl.col(_ROWS))
-    left = pl.concat([now, then]).group_by(_CLASS, *sensitive).agg(pl.col(_ROWS).sum()).filter(pl.col(_ROWS) != 0)
-    if (left[_ROWS] < 0).any():
+    rows_before, rows_now = (_rows_by_class(side) for side in (before, after))
+    rows_before = rows_before.with_columns(pl.col(_CLASS).replace_strict(inside), -pl.col(_ROWS))
+    new_rows = (
+        pl.concat([rows_now, rows_before])
+        .group_by(_CLASS, *sensitive)
+        .agg(pl.col(_ROWS).sum())
+        .filter(pl.col(_ROWS) != 0)
+    )
+    if (new_rows[_ROWS] < 0).any():
         raise DataError("Rows of the previous release are missing: rows were not only added.")
-    classes = left[_CLASS].unique().sort()
-    ids = left[_CLASS].replace_strict(classes, pl.Series(range(len(classes)), dtype=pl.Int64)).to_numpy()
+    classes = new_rows[_CLASS].unique().sort()
+    ids = new_rows[_CLASS].replace_strict(classes, pl.Series(range(len(classes)), dtype=pl.Int64)).to_numpy()
     columns = after.seen.true_groups.domain.columns
-    codes = [column.codes(left[column.name]) for column in columns]
-    return Groups.of_rows(ids, len(classes), columns, codes, left[_ROWS].to_numpy())
+    codes = [column.codes(new_rows[column.name]) for column in columns]
+    return Groups.of_rows(ids, len(classes), columns, codes, new_rows[_ROWS].to_numpy())
 
 
 def _rows_by_class(side: PublicSide) -> pl.DataFrame:
@@ -93,17 +98,19 @@ def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
         replace(column, lows=distinct[2 * index], highs=distinct[2 * index + 1]) for index, column in enumerate(columns)
     )
     joint_regions = NestedRegions(box_columns, level, pl.Series(level), {})
-    filled = np.flatnonzero(joint_regions.blocks([np.ones(len(each.steps), dtype=bool) for each in box_columns]) > 0)
-    groups = regions[_CLASS].to_numpy()
-    then, now = (
-        _innermost(joint_regions, box_of.ravel()[mine], groups[mine], filled)
-        for mine in (slice(count), slice(count, None))
+    filled = np.flatnonzero(
+        joint_regions.blocks([np.ones(len(box_column.steps), dtype=bool) for box_column in box_columns]) > 0
     )
-    pairs = np.unique(np.stack([then, now]), axis=1)
-    several = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
-    if len(several):
+    groups = regions[_CLASS].to_numpy()
+    class_before, class_now = (
+        _innermost(joint_regions, box_of.ravel()[side_regions], groups[side_regions], filled)
+        for side_regions in (slice(count), slice(count, None))
+    )
+    pairs = np.unique(np.stack([class_before, class_now]), axis=1)
+    ambiguous = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
+    if len(ambiguous):
         raise DataError(
-            f"Class {pairs[0, several[0]]} of the previous release is not inside one class of this release."
+            f"Class {pairs[0, ambiguous[0]]} of the previous release is not inside one class of this release."
         )
     return dict(zip(*pairs.tolist(), strict=True))
 
@@ -111,20 +118,20 @@ def class_map(before: PublicSide, after: PublicSide) -> dict[int, int]:
 def _regions_of(side: PublicSide) -> pl.DataFrame:
     """Return class, level and plain bounds of every region."""
     (number,), (level,) = side.manifest.named("group"), side.manifest.named("level")
-    bounds = [name for each in bound_columns(side.manifest).values() for name in each]
+    bounds = [name for bound_column in bound_columns(side.manifest).values() for name in bound_column]
     frame = side.rows["regions"].frame()
     return frame.select(
         pl.col(number).cast(pl.Int64).alias(_CLASS), pl.col(level).cast(pl.Int64).alias(_LEVEL), *bounds
     )
 
 
-def _innermost(together: NestedRegions, place: Ids, groups: Ids, asked: Ids) -> Ids:
+def _innermost(joint_regions: NestedRegions, region_indices: Ids, groups: Ids, blocks: Ids) -> Ids:
     """Return the class of blocks in one of two releases, whose regions have the given indexes among those of both."""
-    known = np.full(len(together.level), -1, dtype=np.int64)
-    known[place] = groups
-    at = asked.copy()
-    while (known[at] < 0).any():
-        at = np.where(known[at] < 0, together.encloser[at], at)
-        if (at < 0).any():
+    class_of = np.full(len(joint_regions.level), -1, dtype=np.int64)
+    class_of[region_indices] = groups
+    enclosing = blocks.copy()
+    while (class_of[enclosing] < 0).any():
+        enclosing = np.where(class_of[enclosing] < 0, joint_regions.encloser[enclosing], enclosing)
+        if (enclosing < 0).any():
             raise DataError("The regions of a release do not cover everything.")
-    return known[at]
+    return class_of[enclosing]

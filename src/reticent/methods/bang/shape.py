@@ -65,39 +65,42 @@ class Patched(Shape):
         starts = starts_of(lengths)
         levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
         sides = []
-        for place, name in enumerate(shapes[0].columns):
+        for column, name in enumerate(shapes[0].columns):
             meanings: dict[int, Meaning] = {}
             numbers: dict[int, int] = {}
-            own = np.empty(len(levels), dtype=np.int64)
-            for at, meaning in enumerate(each[place] for shape in shapes for _, each in shape.boxes):
+            meaning_of_box = np.empty(len(levels), dtype=np.int64)
+            for box_number, meaning in enumerate(box_sides[column] for shape in shapes for _, box_sides in shape.boxes):
                 # Shapes of one release share their meaning objects, so these are compared by identity.
-                own[at] = numbers.setdefault(id(meaning), len(numbers))
+                meaning_of_box[box_number] = numbers.setdefault(id(meaning), len(numbers))
                 meanings[id(meaning)] = meaning
-            sides.append((_covered(list(meanings.values()), points[name], name), own))
+            sides.append((_covered(list(meanings.values()), points[name], name), meaning_of_box))
 
         def depth(point: Numbers, shape: Numbers) -> Numbers:
-            many = lengths[shape]
-            pair = np.repeat(np.arange(len(point)), many)
-            box = places_in(starts[shape], many)
-            held = np.ones(len(pair), dtype=bool)
-            for (covers, value), own in sides:
-                held &= covers[own[box], value[point[pair]]]
-            found = np.full(len(point), -1, dtype=np.int64)
-            np.maximum.at(found, pair[held], levels[box[held]])
-            return found
+            box_counts = lengths[shape]
+            pair = np.repeat(np.arange(len(point)), box_counts)
+            box = places_in(starts[shape], box_counts)
+            contains = np.ones(len(pair), dtype=bool)
+            for (covers, value), meaning_of_box in sides:
+                contains &= covers[meaning_of_box[box], value[point[pair]]]
+            deepest = np.full(len(point), -1, dtype=np.int64)
+            np.maximum.at(deepest, pair[contains], levels[box[contains]])
+            return deepest
 
         return depth
 
     def known(self, columns: Sequence[str]) -> Shape:
         """Return the boxes in fewer columns, where holes are not visible."""
-        kept = [place for place, name in enumerate(self.columns) if name in columns]
-        boxes = dict.fromkeys((0, tuple(sides[place] for place in kept)) for _, sides in self.boxes)
-        names, kinds = tuple(self.columns[place] for place in kept), tuple(self.kinds[place] for place in kept)
-        return Patched(names, kinds, tuple(boxes)) if kept else LabelBox()
+        kept_columns = [column for column, name in enumerate(self.columns) if name in columns]
+        boxes = dict.fromkeys((0, tuple(sides[column] for column in kept_columns)) for _, sides in self.boxes)
+        names, kinds = (
+            tuple(self.columns[column] for column in kept_columns),
+            tuple(self.kinds[column] for column in kept_columns),
+        )
+        return Patched(names, kinds, tuple(boxes)) if kept_columns else LabelBox()
 
     def as_json(self) -> dict[str, Any]:
         boxes = [[level, [side.as_json() for side in sides]] for level, sides in self.boxes]
-        return {"patches": {"columns": list(self.columns), "kinds": [str(each) for each in self.kinds], "boxes": boxes}}
+        return {"patches": {"columns": list(self.columns), "kinds": [str(kind) for kind in self.kinds], "boxes": boxes}}
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any], where: str) -> Patched:
@@ -109,7 +112,7 @@ class Patched(Shape):
     def read_patches(cls, given: Any, where: str) -> Patched:
         """Parse what :meth:`as_json` wrote; anything else raises a :class:`DataError`."""
         try:
-            kinds = tuple(ValueType(each) for each in given["kinds"])
+            kinds = tuple(ValueType(kind_name) for kind_name in given["kinds"])
             boxes = tuple(
                 (
                     int(level),
@@ -168,13 +171,13 @@ class Compacted(Shape):
         return cls._read(given["compacted"], where)
 
     @classmethod
-    def _read(cls, given: Any, where: str) -> Compacted:
+    def _read(cls, content: Any, where: str) -> Compacted:
         """Parse the boxes and extents that :meth:`as_json` wrote."""
-        patches = Patched.read_patches(given, where)
+        patches = Patched.read_patches(content, where)
         try:
             extents = tuple(
                 tuple(Meaning.read(side, kind, where) for side, kind in zip(sides, patches.kinds, strict=True))
-                for sides in given["extents"]
+                for sides in content["extents"]
             )
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{where}: the extents of a shape cannot be parsed.") from None
@@ -187,12 +190,14 @@ def _covered(meanings: Sequence[Meaning], values: pl.Series, column: str) -> tup
     """Return which meaning (row) covers which distinct value (column), and the index of each value among the distinct ones."""
     distinct = values.unique(maintain_order=True)
     numbered = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct))})
-    places = values.to_frame("value").join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")
+    distinct_index = values.to_frame("value").join(
+        numbered, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )
     index = LeafIndex.of(distinct, column)
-    found = np.zeros((len(meanings), len(distinct)), dtype=bool)
-    for at, meaning in enumerate(meanings):
-        found[at, meaning.covers(index)] = True
-    if not any(covers_missing(each) and not isinstance(each, Anything) for each in meanings):
+    covers = np.zeros((len(meanings), len(distinct)), dtype=bool)
+    for row, meaning in enumerate(meanings):
+        covers[row, meaning.covers(index)] = True
+    if not any(covers_missing(meaning) and not isinstance(meaning, Anything) for meaning in meanings):
         # If no box is about missing values, a null is an unknown detail.
-        found[:, distinct.is_null().to_numpy()] = True
-    return found, places["place"].to_numpy().astype(np.int64)
+        covers[:, distinct.is_null().to_numpy()] = True
+    return covers, distinct_index["place"].to_numpy().astype(np.int64)

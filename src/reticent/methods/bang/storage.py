@@ -48,14 +48,14 @@ def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -
     target = Path(path)
     _check_target(target, overwrite)
     arrays, frames = _arrays_of(index), _frames_of(index)
-    told = {
+    description = {
         "method": index.method.describe(),
         "minimum": index.minimum,
         "fingerprint": index.fingerprint,
         "digest": str(index.digest),
-        "quasi": [_hierarchy_json(each) for each in index.units.hierarchies],
-        "axes": [_axis_json(each) for each in index.space.axes],
-        "sensitive": [_sensitive_json(each) for each in index.units.domain.columns],
+        "quasi": [_hierarchy_json(hierarchy) for hierarchy in index.units.hierarchies],
+        "axes": [_axis_json(axis) for axis in index.space.axes],
+        "sensitive": [_sensitive_json(column) for column in index.units.domain.columns],
         "extras": list(index.units.extras),
     }
     try:
@@ -64,7 +64,7 @@ def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -
             for name, content in _contents(arrays, frames):
                 write_new(aside / name, content, mode=0o600)
                 files[name] = _print_of(aside / name)
-            write_new(aside / _DESCRIPTION, _sealed({**told, "files": files}), mode=0o600)
+            write_new(aside / _DESCRIPTION, _sealed({**description, "files": files}), mode=0o600)
     except OSError as error:
         raise DataError(
             f"The index could not be saved at {str(target)!r}: {error.strerror or error}. No partial files were left."
@@ -75,10 +75,10 @@ def save_index(index: BangIndex, path: str | Path, *, overwrite: bool = False) -
 def open_index(path: str | Path) -> BangIndex:
     """Open the index saved in a folder. A missing, truncated or changed file, or another layout version, raises a :class:`DataError`."""
     folder = Path(path)
-    told = _described(folder)
-    _check_files(folder, told["files"])
+    description = _described(folder)
+    _check_files(folder, description["files"])
     try:
-        return _opened(folder, told)
+        return _opened(folder, description)
     except (KeyError, TypeError, ValueError, IndexError, OSError, pl.exceptions.PolarsError) as error:
         raise _damaged(folder, f"its description does not match its files ({error})") from error
 
@@ -92,6 +92,7 @@ def is_index(folder: Path) -> bool:
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
+    """Raise unless the folder is free, or holds an index that may be overwritten."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not overwrite:
@@ -105,50 +106,54 @@ def _check_target(target: Path, overwrite: bool) -> None:
 # The description: JSON with a hash of itself.
 
 
-def _sealed(told: Mapping[str, Any]) -> bytes:
-    content = json.dumps(told, ensure_ascii=False, sort_keys=True)
+def _sealed(description: Mapping[str, Any]) -> bytes:
+    """Return a description as JSON with its hash, which is checked when it is read."""
+    content = json.dumps(description, ensure_ascii=False, sort_keys=True)
     seal = hashlib.sha256(content.encode()).hexdigest()
     head = json.dumps({"kind": _KIND, "version": VERSION, "sha256": seal})
     return f'{head[:-1]}, "content": {content}}}'.encode()
 
 
 def _described(folder: Path) -> dict[str, Any]:
+    """Return the description of a saved index. Raises if it is missing, of another version, or changed."""
     if not (folder / _DESCRIPTION).is_file():
         raise DataError(
             f"{str(folder)!r} is not a saved index of Bang: {_DESCRIPTION} is missing. Build one with `reticent index build` or index.save()."
         )
     try:
-        told = parse_json(read_document(folder / _DESCRIPTION, _LARGEST_DESCRIPTION).decode())
+        document = parse_json(read_document(folder / _DESCRIPTION, _LARGEST_DESCRIPTION).decode())
     except (OSError, ValueError) as error:
         raise _damaged(folder, f"{_DESCRIPTION} cannot be read ({error})") from error
-    if not isinstance(told, dict) or told.get("kind") != _KIND:
+    if not isinstance(document, dict) or document.get("kind") != _KIND:
         raise DataError(f"{str(folder)!r} is not a saved index of Bang.")
-    if told.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise DataError(
-            f"The index in {str(folder)!r} has version {told.get('version')!r}, and this program reads version {VERSION}. Build it again with `reticent index build`, or use the program that wrote it."
+            f"The index in {str(folder)!r} has version {document.get('version')!r}, and this program reads version {VERSION}. Build it again with `reticent index build`, or use the program that wrote it."
         )
-    content = json.dumps(told.get("content"), ensure_ascii=False, sort_keys=True)
-    if hashlib.sha256(content.encode()).hexdigest() != told.get("sha256"):
+    content = json.dumps(document.get("content"), ensure_ascii=False, sort_keys=True)
+    if hashlib.sha256(content.encode()).hexdigest() != document.get("sha256"):
         raise _damaged(folder, f"{_DESCRIPTION} was changed")
-    found: dict[str, Any] = told["content"]
-    return found
+    content_read: dict[str, Any] = document["content"]
+    return content_read
 
 
 def _print_of(path: Path) -> dict[str, Any]:
-    found = hashlib.sha256()
+    """Return the size and the hash of a file."""
+    digest = hashlib.sha256()
     for block in read_blocks(path):
-        found.update(block)
-    return {"bytes": path.stat().st_size, "sha256": found.hexdigest()}
+        digest.update(block)
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
 
 
 def _check_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> None:
-    for name, wanted in files.items():
-        place = folder / name
-        if not place.is_file():
+    """Raise if a file of a saved index is missing, or differs from its description."""
+    for name, expected in files.items():
+        path = folder / name
+        if not path.is_file():
             raise _damaged(folder, f"the file {name} is missing")
-        if place.stat().st_size != wanted["bytes"]:
-            raise _damaged(folder, f"{name} has {place.stat().st_size:,} bytes instead of {wanted['bytes']:,}")
-        if _print_of(place)["sha256"] != wanted["sha256"]:
+        if path.stat().st_size != expected["bytes"]:
+            raise _damaged(folder, f"{name} has {path.stat().st_size:,} bytes instead of {expected['bytes']:,}")
+        if _print_of(path)["sha256"] != expected["sha256"]:
             raise _damaged(folder, f"the content of {name} was changed")
 
 
@@ -179,97 +184,110 @@ def _npy(array: NDArray[Any]) -> Iterator[bytes]:
 
 
 def _arrays_of(index: BangIndex) -> Arrays:
+    """Return every array of an index by the name of its file."""
     directory, tree, units, blocks = index.directory, index.dendrogram, index.units, index.blocks
-    found: Arrays = {
+    arrays: Arrays = {
         "directory-lows": directory.lows,
         "directory-level": directory.level,
         "directory-encloser": directory.encloser,
         "directory-rows": directory.rows,
-        **{f"dendrogram-{each.name}": getattr(tree, each.name) for each in fields(tree)},
+        **{f"dendrogram-{field.name}": getattr(tree, field.name) for field in fields(tree)},
         "points-region": index.region_of,
         "joint": units.domain.joint,
         "reference": blocks.reference,
     }
-    for place, codes in enumerate(units.codes):
-        found[f"points-codes-{place}"] = codes
-    for place, axis in enumerate(index.space.axes):
-        found[f"axis-{place}-cells"] = axis.cell_of
+    for number, codes in enumerate(units.codes):
+        arrays[f"points-codes-{number}"] = codes
+    for number, axis in enumerate(index.space.axes):
+        arrays[f"axis-{number}-cells"] = axis.cell_of
         if isinstance(axis, LineAxis):
-            found[f"axis-{place}-edges"] = axis.edges
+            arrays[f"axis-{number}-edges"] = axis.edges
         elif isinstance(axis, RankAxis):
-            found[f"axis-{place}-order"] = axis.order
-    for name, each in (("points", units), ("blocks", blocks)):
-        found |= _counts(name, each.sizes, each.histograms, each.extras)
-    return found
+            arrays[f"axis-{number}-order"] = axis.order
+    for name, counted in (("points", units), ("blocks", blocks)):
+        arrays |= _counts(name, counted.sizes, counted.histograms, counted.extras)
+    return arrays
 
 
 def _counts(
     name: str, sizes: NDArray[np.int64], histograms: Histograms, extras: Mapping[str, NDArray[np.int64]]
 ) -> Arrays:
+    """Return the arrays of counted points or blocks by the name of their file."""
     return {
         f"{name}-sizes": sizes,
         f"{name}-offsets": histograms.offsets,
         f"{name}-values": histograms.values,
         f"{name}-counts": histograms.counts,
-        **{f"{name}-extra-{place}": extras[each] for place, each in enumerate(extras)},
+        **{f"{name}-extra-{number}": extras[extra] for number, extra in enumerate(extras)},
     }
 
 
 def _frames_of(index: BangIndex) -> dict[str, pl.DataFrame]:
-    found = {f"quasi-{place}": _hierarchy_frame(each) for place, each in enumerate(index.units.hierarchies)}
-    for place, column in enumerate(index.units.domain.columns):
-        found[f"sensitive-{place}"] = pl.DataFrame([column.labels.alias("leaf")])
+    """Return the leaves and trees of every column of an index by the name of their file."""
+    frames = {
+        f"quasi-{number}": _hierarchy_frame(hierarchy) for number, hierarchy in enumerate(index.units.hierarchies)
+    }
+    for number, column in enumerate(index.units.domain.columns):
+        frames[f"sensitive-{number}"] = pl.DataFrame([column.labels.alias("leaf")])
         if column.hierarchy is not None:
-            found[f"sensitive-{place}-tree"] = _hierarchy_frame(column.hierarchy)
-    return found
+            frames[f"sensitive-{number}-tree"] = _hierarchy_frame(column.hierarchy)
+    return frames
 
 
-def _opened(folder: Path, told: Mapping[str, Any]) -> BangIndex:
+def _opened(folder: Path, description: Mapping[str, Any]) -> BangIndex:
+    """Return the index that the files of a folder and their description hold."""
     from reticent.methods.bang.method import Bang
 
-    settings = {name: value for name, value in told["method"].items() if name != "name"}
+    settings = {name: value for name, value in description["method"].items() if name != "name"}
     method: Bang = Bang(**settings)
     hierarchies = tuple(
-        _hierarchy_from(folder, f"quasi-{place}", each, pl.read_parquet(folder / f"quasi-{place}.parquet"))
-        for place, each in enumerate(told["quasi"])
+        _hierarchy_from(
+            folder, f"quasi-{number}", description_part, pl.read_parquet(folder / f"quasi-{number}.parquet")
+        )
+        for number, description_part in enumerate(description["quasi"])
     )
     axes = tuple(
-        _axis_from(folder, place, each, hierarchy)
-        for place, (each, hierarchy) in enumerate(zip(told["axes"], hierarchies, strict=True))
+        _axis_from(folder, number, description_part, hierarchy)
+        for number, (description_part, hierarchy) in enumerate(zip(description["axes"], hierarchies, strict=True))
     )
     space = GridSpace(axes)
-    columns = tuple(_sensitive_from(folder, place, each) for place, each in enumerate(told["sensitive"]))
+    columns = tuple(
+        _sensitive_from(folder, number, description_part)
+        for number, description_part in enumerate(description["sensitive"])
+    )
     domain = SensitiveDomain(columns, _array(folder, "joint"))
     lows, level = _array(folder, "directory-lows"), _array(folder, "directory-level")
     _, highs = space.boxes(lows, level)
     encloser, rows = _array(folder, "directory-encloser"), _array(folder, "directory-rows")
     directory = BangDirectory(space, lows, highs, level, encloser, rows)
-    tree = Dendrogram(*(_array(folder, f"dendrogram-{each.name}") for each in fields(Dendrogram)))
-    codes = tuple(_array(folder, f"points-codes-{place}") for place in range(len(hierarchies)))
-    sizes, histograms, extras = _counts_from(folder, "points", told["extras"])
+    tree = Dendrogram(*(_array(folder, f"dendrogram-{field.name}") for field in fields(Dendrogram)))
+    codes = tuple(_array(folder, f"points-codes-{number}") for number in range(len(hierarchies)))
+    sizes, histograms, extras = _counts_from(folder, "points", description["extras"])
     units = FrequencySet(hierarchies, (0,) * len(hierarchies), codes, sizes, histograms, domain, extras)
-    sizes, histograms, extras = _counts_from(folder, "blocks", told["extras"])
+    sizes, histograms, extras = _counts_from(folder, "blocks", description["extras"])
     blocks = Groups(sizes, histograms, _array(folder, "reference"), domain, extras)
-    digest = RowDigest(tuple(int(told["digest"][place : place + 16], 16) for place in (0, 16)))
+    digest = RowDigest(tuple(int(description["digest"][number : number + 16], 16) for number in (0, 16)))
     parts = IndexParts(blocks, digest, tree)
-    found = BangIndex(method, told["minimum"], space, directory, units, _array(folder, "points-region"), knows=parts)
-    if found.fingerprint != told["fingerprint"]:
+    index = BangIndex(
+        method, description["minimum"], space, directory, units, _array(folder, "points-region"), knows=parts
+    )
+    if index.fingerprint != description["fingerprint"]:
         raise ValueError("another fingerprint")
-    return found
+    return index
 
 
 def _array(folder: Path, name: str) -> NDArray[Any]:
     """Return a saved array, memory-mapped copy-on-write, so that compiled loops accept it like any other."""
-    place = folder / f"{name}.npy"
-    small = place.stat().st_size < _SMALL
-    return np.asarray(np.load(place, mmap_mode=None if small else "c", allow_pickle=False))
+    path = folder / f"{name}.npy"
+    is_small = path.stat().st_size < _SMALL
+    return np.asarray(np.load(path, mmap_mode=None if is_small else "c", allow_pickle=False))
 
 
 def _counts_from(
     folder: Path, name: str, extras: Sequence[str]
 ) -> tuple[NDArray[np.int64], Histograms, dict[str, NDArray[np.int64]]]:
     histograms = Histograms(*(_array(folder, f"{name}-{part}") for part in ("offsets", "values", "counts")))
-    further = {each: _array(folder, f"{name}-extra-{place}") for place, each in enumerate(extras)}
+    further = {extra: _array(folder, f"{name}-extra-{number}") for number, extra in enumerate(extras)}
     return _array(folder, f"{name}-sizes"), histograms, further
 
 
@@ -279,6 +297,7 @@ def _hierarchy_frame(hierarchy: BoundHierarchy) -> pl.DataFrame:
 
 
 def _hierarchy_json(hierarchy: BoundHierarchy) -> dict[str, Any]:
+    """Return a hierarchy without its leaves and parts as plain data."""
     return {
         "column": hierarchy.column,
         "data_dependent": hierarchy.data_dependent,
@@ -286,25 +305,32 @@ def _hierarchy_json(hierarchy: BoundHierarchy) -> dict[str, Any]:
         "lowest": hierarchy.lowest,
         "capped": hierarchy.capped,
         "levels": [
-            {"labels": list(level.labels), "meanings": [each.as_json() for each in level.meanings]}
+            {"labels": list(level.labels), "meanings": [meaning.as_json() for meaning in level.meanings]}
             for level in hierarchy.levels
         ],
     }
 
 
-def _hierarchy_from(folder: Path, name: str, told: Mapping[str, Any], frame: pl.DataFrame) -> BoundHierarchy:
-    leaves = frame["leaf"].alias(told["column"])
+def _hierarchy_from(folder: Path, name: str, description: Mapping[str, Any], frame: pl.DataFrame) -> BoundHierarchy:
+    """Return the hierarchy that :func:`_hierarchy_json` and its frame describe."""
+    leaves = frame["leaf"].alias(description["column"])
     kind = ValueType.published(leaves.dtype)
     levels = tuple(
         Level(
             frame[f"level {number}"].to_numpy().astype(np.int32),
-            tuple(each["labels"]),
-            tuple(Meaning.read(given, kind, f"{folder / name}") for given in each["meanings"]),
+            tuple(level["labels"]),
+            tuple(Meaning.read(meaning, kind, f"{folder / name}") for meaning in level["meanings"]),
         )
-        for number, each in enumerate(told["levels"])
+        for number, level in enumerate(description["levels"])
     )
     return BoundHierarchy(
-        told["column"], leaves, levels, told["data_dependent"], told["null_leaf"], told["lowest"], told["capped"]
+        description["column"],
+        leaves,
+        levels,
+        description["data_dependent"],
+        description["null_leaf"],
+        description["lowest"],
+        description["capped"],
     )
 
 
@@ -314,12 +340,15 @@ def _axis_json(axis: ColumnAxis) -> dict[str, Any]:
     return {"bits": axis.bits}
 
 
-def _axis_from(folder: Path, place: int, told: Mapping[str, Any], hierarchy: BoundHierarchy) -> ColumnAxis:
-    cells = _array(folder, f"axis-{place}-cells")
-    if "kind" not in told:
-        return RankAxis(hierarchy, told["bits"], cells, _array(folder, f"axis-{place}-order"))
-    edges = _array(folder, f"axis-{place}-edges")
-    return LineAxis(hierarchy, told["bits"], cells, ValueType(told["kind"]), edges, told["missing"])
+def _axis_from(folder: Path, number: int, description: Mapping[str, Any], hierarchy: BoundHierarchy) -> ColumnAxis:
+    """Return the axis of a column from its arrays and description."""
+    cells = _array(folder, f"axis-{number}-cells")
+    if "kind" not in description:
+        return RankAxis(hierarchy, description["bits"], cells, _array(folder, f"axis-{number}-order"))
+    edges = _array(folder, f"axis-{number}-edges")
+    return LineAxis(
+        hierarchy, description["bits"], cells, ValueType(description["kind"]), edges, description["missing"]
+    )
 
 
 def _sensitive_json(column: SensitiveColumn) -> dict[str, Any]:
@@ -327,10 +356,10 @@ def _sensitive_json(column: SensitiveColumn) -> dict[str, Any]:
     return {"name": column.name, "ordered": column.ordered, "tree": tree}
 
 
-def _sensitive_from(folder: Path, place: int, told: Mapping[str, Any]) -> SensitiveColumn:
-    labels = pl.read_parquet(folder / f"sensitive-{place}.parquet")["leaf"].alias(told["name"])
-    if told["tree"] is None:
-        return SensitiveColumn(told["name"], labels, told["ordered"])
-    name = f"sensitive-{place}-tree"
-    tree = _hierarchy_from(folder, name, told["tree"], pl.read_parquet(folder / f"{name}.parquet"))
-    return SensitiveColumn(told["name"], labels, told["ordered"], tree)
+def _sensitive_from(folder: Path, number: int, description: Mapping[str, Any]) -> SensitiveColumn:
+    labels = pl.read_parquet(folder / f"sensitive-{number}.parquet")["leaf"].alias(description["name"])
+    if description["tree"] is None:
+        return SensitiveColumn(description["name"], labels, description["ordered"])
+    name = f"sensitive-{number}-tree"
+    tree = _hierarchy_from(folder, name, description["tree"], pl.read_parquet(folder / f"{name}.parquet"))
+    return SensitiveColumn(description["name"], labels, description["ordered"], tree)
