@@ -40,6 +40,7 @@ class Angelize(Bucketize):
     shows: ClassVar[PublishedAs] = "labels"
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a definition cannot be published in batches, or None. Parts about sensitive values must be convex in their shares; others must judge the labels alone."""
         refused = super().refusal(definition)
         wrong = next((part for part in definition.parts() if not _judged_apart(part)), None)
         if refused is not None or wrong is None:
@@ -75,6 +76,7 @@ class Angelize(Bucketize):
         return _ATTESTED if self.drawn(public) else ""
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         return Words(
             "Values that could identify a person were generalized, so that rows look alike in groups. Sensitive values are in another table; only batches, to which people were "
             "assigned regardless of their other values, connect the two." + self.coarsened(public),

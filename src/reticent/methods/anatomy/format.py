@@ -46,6 +46,7 @@ class Bucketize(GroupFormat):
     shows: ClassVar[PublishedAs] = "values"
 
     def own_columns(self, draft: Draft, hidden: Sequence[str]) -> Mapping[str, str]:
+        """Return the role of the column of bucket numbers, and of that of counts if there is one."""
         quasi, sensitive = (list(draft.tables[name].schema) for name in self.tables)
         shared = [name for name in quasi if name in sensitive]
         if len(shared) != 1:
@@ -56,7 +57,7 @@ class Bucketize(GroupFormat):
         return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
 
     def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
-        frames = {name: each.frame() for name, each in rows.items() if isinstance(each, FrameRows)}
+        frames = {name: row.frame() for name, row in rows.items() if isinstance(row, FrameRows)}
         if len(frames) < len(rows):
             # Engines number the buckets of rows that are not in memory at random.
             return rows
@@ -64,6 +65,7 @@ class Bucketize(GroupFormat):
         return {name: FrameRows(frame) for name, frame in _renumbered(frames, bucket).items()}
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless both tables have exactly their columns, and as many rows in every bucket."""
         manifest = public.manifest
         if manifest.details not in ({}, DRAWN):
             raise DataError(
@@ -94,6 +96,7 @@ class Bucketize(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: people with exact quasi values, and the sensitive values of their buckets."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive, bucket, count = (
             [column.name for column in columns if column.role == role] for role in ("sensitive", "bucket", "count")
@@ -118,6 +121,7 @@ class Bucketize(GroupFormat):
         return _ATTESTED if self.drawn(public) else ""
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         return Words(
             "Values that could identify a person are in one table and sensitive values in another; only groups connect the two."
             + self.coarsened(public),

@@ -105,9 +105,9 @@ class ClusterDraft:
     def grids(self) -> dict[str, NumberGrid]:
         """The grid of every column published as ranges."""
         return {
-            each.column: NumberGrid.of(each, self.published.grid.get(each.column))
-            for each in self.table.hierarchies
-            if is_line(each, self.published.categories)
+            hierarchy.column: NumberGrid.of(hierarchy, self.published.grid.get(hierarchy.column))
+            for hierarchy in self.table.hierarchies
+            if is_line(hierarchy, self.published.categories)
         }
 
     @cached_property
@@ -398,7 +398,7 @@ class ClusterDraft:
         return {
             "norm": self.units.metric.norm,
             "scales": scales,
-            "places": [list(each.names) for each in self.units.metric.columns if isinstance(each, PlaceDistance)],
+            "places": [list(column.names) for column in self.units.metric.columns if isinstance(column, PlaceDistance)],
             "grid": {name: str(grid.step) for name, grid in self.grids.items()},
             "numbers": self.published.numbers,
             "centres": "records" if self.published.records else "synthetic",

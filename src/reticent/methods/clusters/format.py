@@ -50,12 +50,13 @@ class Clusters(GroupFormat):
         return {**dict.fromkeys(own[:-2], "centre"), own[-2]: "radius", own[-1]: "members"}
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
-        return tuple(_as_numbers(each, draft.details) for each in super().columns(draft, table, rows))
+        return tuple(_as_numbers(column, draft.details) for column in super().columns(draft, table, rows))
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
         return tuple(_as_numbers(each, draft.details) for each in super().drafted(draft))
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless labels, centres, radii and sizes of the clusters agree with the rows."""
         manifest = public.manifest
         _check_details(manifest)
         for column in manifest.columns:
@@ -82,6 +83,7 @@ class Clusters(GroupFormat):
         return view.shaped(_balls(rows["groups"].frame(), columns, details))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        """Count the rows that meet a condition; published numbers are compared like labels."""
         from reticent.release import count_labels
 
         rows = public.rows["data"]
@@ -97,6 +99,7 @@ class Clusters(GroupFormat):
         return () if figure is None else (figure,)
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         details, clusters = public.manifest.details, public.rows["groups"].height
         grid = ", ".join(f"{name} {step}" for name, step in sorted(details["grid"].items()))
         numbers_shown = "ranges" if details["numbers"] == "ranges" else f"the {details['numbers']} of their cluster"
@@ -140,6 +143,7 @@ def _shows_numbers(column: ManifestColumn, details: Mapping[str, Any]) -> bool:
 
 
 def _lies_in(label: str, meaning: Interval, column: ManifestColumn) -> bool:
+    """Return whether the value of a label belongs to an interval."""
     try:
         value = (
             int(label) if column.kind.is_whole else float(label) if column.kind.is_numeric else column.kind.read(label)

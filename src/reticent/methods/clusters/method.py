@@ -299,6 +299,7 @@ class ClusterMethod(GroupMethod):
         )
 
     def _units(self, points: Any, context: Context) -> tuple[ClusterUnits, Table | None]:
+        """Return the units to cluster, from a table or from points; and the table, if it is one."""
         if isinstance(points, Table):
             if points.streamed:
                 raise PolicyError(
@@ -376,6 +377,8 @@ class Gather(ClusterMethod):
         )
 
     def _algorithm(self, r: int, context: Context) -> Algorithm:
+        """Return the algorithm for groups of at least ``r`` records: by neighbours, by a number of centres, or by the smallest radius."""
+
         def solved(distances: Floats, spare: int) -> PartSolution:
             if self.grouping == "neighbours":
                 labels = neighbours(distances, r)

@@ -52,7 +52,7 @@ class Ball(Shape):
     def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairDepth:
         """Return the distances, summed column by column for all pairs at once."""
         names = dict.fromkeys(names for ball in shapes for names in ball.coordinates)
-        columns = [_Apart.of(shapes, points, each) for each in names]
+        columns = [_Apart.of(shapes, points, name) for name in names]
         radii = np.array([ball.radius for ball in shapes], dtype=np.float64) * (1 + _RIM) + _SLACK
         is_sum = np.array([ball.norm == "L1" for ball in shapes], dtype=bool)
 
@@ -80,6 +80,7 @@ class Ball(Shape):
 
     @classmethod
     def from_json(cls, payload: Mapping[str, Any], where: str) -> Ball:
+        """Return the ball that a manifest describes. Raises for anything else, with its position."""
         if not {"centre", "radius", "scales"} <= set(payload) <= {"centre", "radius", "scales", "norm", "places"}:
             raise no_shape(payload, where)
         centre, scales = payload["centre"], payload["scales"]
@@ -134,15 +135,17 @@ class _Apart:
         ]
         words = [_text(coordinate[0]) for coordinate in coordinates]
         centres = np.array([[_number(value) for value in coordinate] for coordinate in coordinates], dtype=np.float64)
-        texts = {text: code for code, text in enumerate(dict.fromkeys(each for each in words if each is not None))}
+        texts = {text: code for code, text in enumerate(dict.fromkeys(word for word in words if word is not None))}
         point_texts = points[names[0]].cast(pl.String).to_list() if texts else [None] * points.height
         return cls(
             _numbers(points.select(names))
             if not np.isnan(centres).all()
             else np.full((points.height, len(names)), np.nan),
             centres,
-            np.array([-2 if each is None else texts.get(each, -1) for each in point_texts], dtype=np.int64),
-            np.array([-1 if each is None else texts[each] for each in words], dtype=np.int64),
+            np.array(
+                [-2 if point_text is None else texts.get(point_text, -1) for point_text in point_texts], dtype=np.int64
+            ),
+            np.array([-1 if word is None else texts[word] for word in words], dtype=np.int64),
             np.array([ball.scales.get(names[0], 1.0) for ball in balls], dtype=np.float64),
         )
 
@@ -173,8 +176,8 @@ def _number(centre: Any) -> float:
 
 def _numbers(values: pl.DataFrame) -> NDArray[np.float64]:
     """Return values as numbers, dates as days; NaN for other types."""
-    columns = [each.to_physical() if each.dtype == pl.Date else each for each in values]
-    return np.stack([each.cast(pl.Float64, strict=False).to_numpy() for each in columns], axis=1)
+    columns = [value.to_physical() if value.dtype == pl.Date else value for value in values]
+    return np.stack([column.cast(pl.Float64, strict=False).to_numpy() for column in columns], axis=1)
 
 
 def _values_in(mapping: Any) -> list[Any]:

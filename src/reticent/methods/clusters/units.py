@@ -110,6 +110,7 @@ class ClusterUnits:
         return finished
 
     def _halves(self, part: Ids, minimum: int) -> tuple[Ids, Ids]:
+        """Return two halves of a part along its widest column, split between different values near the median if there are any."""
         widths = [
             _spread(column, array[part]) for column, array in zip(self.metric.columns, self.records.arrays, strict=True)
         ]

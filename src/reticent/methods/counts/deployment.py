@@ -260,6 +260,7 @@ def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
 
 
 def _budget(sections: Mapping[str, Any], folder: Path) -> LifetimeBudget | None:
+    """Return the lifetime budget of a party and its ledger; None if the config has no such section."""
     if "budget" not in sections:
         return None
     budget_section = _section(sections, "budget")
@@ -308,6 +309,7 @@ def _filled(
 
 
 def _place(address: str, name: str) -> PartyAddress:
+    """Return the host and port of an address. Raises for anything else."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise PolicyError(

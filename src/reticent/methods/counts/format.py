@@ -88,6 +88,7 @@ class NoisyCountsFormat(MechanismFormat):
         )
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         details = self.read(public)
         risks = (
             "Counts may be negative, and small ones may be noise alone. Count with `reticent query`, which knows the noise.",

@@ -157,6 +157,7 @@ class CentralCounts(_CountsMethod):
     def counted(
         self, table: Table, domain: ViewDomain, cells: _Counts, definition: NoisyCounts, context: Context
     ) -> NoisyCells:
+        """Return the counts of all cells with noise that one curator adds."""
         noise = central_noise(2, definition.amounts[0])
         details = CountsDetails(domain, noise.law, noise.law)
         true = np.bincount(cells, minlength=domain.size)

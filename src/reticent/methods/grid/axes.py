@@ -119,6 +119,7 @@ class GridAxis:
         return self.meanings[low] if high - low == 1 else self._joined(low, high)[1]
 
     def _joined(self, low: int, high: int) -> tuple[str, Meaning]:
+        """Return the label and the meaning of the cells from ``low`` up to, without, ``high`` together."""
         parts = list(self.meanings[low:high])
         missing = any(isinstance(meaning, Missing) for meaning in parts)
         ranges = [meaning for meaning in parts if not isinstance(meaning, Missing)]
@@ -150,7 +151,7 @@ class GridAxis:
         """The axis that :meth:`as_json` wrote."""
         kind, cells = ValueType(payload["type"]), [dict(cell) for cell in payload["cells"]]
         labels = tuple(str(cell.pop("label")) for cell in cells)
-        meanings = tuple(Meaning.read(each, kind, "A cell of the grid") for each in cells)
+        meanings = tuple(Meaning.read(cell, kind, "A cell of the grid") for cell in cells)
         for cell in meanings:
             if not isinstance(cell, Value | Values | Interval | Missing):
                 raise PolicyError(f"A cell of a grid is a value, several values or a range, not {cell.words()!r}.")
@@ -288,6 +289,7 @@ def _check_form(name: str, declared: object) -> None:
 
 
 def _axis(table: Table, name: str, declared: Any) -> GridAxis:
+    """Return the axis of a column as it is declared: a level of its hierarchy, steps, breaks or listed values."""
     _check_form(name, declared)
     kind = ValueType.of(table.schema[name], name)
     if isinstance(declared, int):
@@ -329,11 +331,14 @@ def _level(table: Table, name: str, kind: ValueType, number: int) -> GridAxis:
         # Prefixes, recurring days and the like are listed by their values, from which halves can be merged.
         leaves = hierarchy.leaves.to_list()
         values_of_parts = [[leaves[leaf] for leaf in np.flatnonzero(level.parts == part).tolist()] for part in order]
-        meanings = [Values(tuple(value for value in each if value is not None)) for each in values_of_parts]
+        meanings = [
+            Values(tuple(value for value in values_of_part if value is not None)) for values_of_part in values_of_parts
+        ]
     return GridAxis(name, kind, tuple(level.labels[part] for part in order), tuple(meanings))
 
 
 def _values(name: str, kind: ValueType, values: Any, is_open: bool) -> tuple[tuple[str, ...], tuple[Meaning, ...]]:
+    """Return the labels and meanings of listed values."""
     if is_open or not isinstance(values, list | tuple):
         raise PolicyError(
             f"grid: {name}: listed values must be a list, and cannot be 'open'.",

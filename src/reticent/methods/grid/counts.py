@@ -164,6 +164,7 @@ def _covers(grid: Grid, codes: dict[str, Cells], condition: Condition, count: in
 def _covers_of_counts(
     grid: Grid, codes: dict[str, Cells], meanings: dict[str, Any], condition: Condition, count: int
 ) -> Covers:
+    """Return for each of ``count`` cells the share that a condition covers."""
     if not codes:
         constant_cover = condition.covers({}, {})
         return Covers(

@@ -54,6 +54,7 @@ class GridSampleFormat(MechanismFormat):
         return None
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: the axes with the labels that occur, and the number of rows."""
         grid, frame = SampleDetails.from_json(draft.details).grid, rows["cells"].frame()
         columns = []
         for axis in grid.axes:
@@ -128,6 +129,7 @@ class GridSampleFormat(MechanismFormat):
         return f"{_PUBLIC_GRID}{sampling_note} What was checked: the plan's arithmetic, and that every shown cell is one of the grid with enough rows."
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what sampling hides, and the residual risks."""
         details = self.read(public)
         plan = details.plan
         if plan.sample is None:
@@ -223,6 +225,7 @@ class GridCountsFormat(MechanismFormat):
         )
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         details, frame = self.read(public), public.rows["boxes"].frame()
         law = details.plan.counts
         deviation = math.sqrt(float(law.variance))

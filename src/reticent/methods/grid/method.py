@@ -150,6 +150,7 @@ class GridSample(_GridMethod):
             object.__setattr__(self, "sample", share)
 
     def unkept(self, definition: Definition) -> str | None:
+        """Return why this method cannot satisfy a definition, or None."""
         for part in definition.parts():
             if isinstance(part, UnboundedDP):
                 if self.sample is None:
@@ -161,6 +162,7 @@ class GridSample(_GridMethod):
         return self._too_weak(definition)
 
     def _too_weak(self, definition: Definition) -> str | None:
+        """Return why the planned sample and threshold do not satisfy a definition, or None."""
         try:
             plan = self.plan(definition)
         except PolicyError as problem:
@@ -209,6 +211,7 @@ class GridSample(_GridMethod):
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """Return the expected error of counts by sampling, from the plan alone."""
         plan, size = self.plan(definition), declared_grid(table, self.grid or {}).size
         if plan.sample is None:
             words = f"Of the {size:,} cells those with at least {plan.least} rows would be published with their exact counts."
@@ -330,6 +333,7 @@ class GridCounts(_GridMethod):
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """Return the standard deviation of the noise on boxes and values, from the plan alone."""
         assert isinstance(definition, UnboundedDP)
         plan, _ = self.plan(declared_grid(table, self.grid or {}), definition.amounts[0])
         figures = {"depth": float(plan.depth), "standard_error": math.sqrt(float(plan.counts.variance))}

@@ -310,7 +310,7 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
             meanings += [level.meanings[part] for part in chosen.tolist()]
             leaves = np.split(np.argsort(level.parts, kind="stable"), np.cumsum(hierarchy.cover(number))[:-1])
             members += [leaves[part] for part in chosen.tolist()]
-    lengths = np.array([len(each) for each in members], dtype=np.int64)
+    lengths = np.array([len(member) for member in members], dtype=np.int64)
     owners, cells = np.repeat(np.arange(len(members)), lengths), np.arange(len(members))
     leaves_of = LeafSets.of_pairs(hierarchy, np.concatenate(members), owners, len(members), cells)
     return ColumnCells(_distinct(labels), meanings, leaves_of, of_group.ravel())

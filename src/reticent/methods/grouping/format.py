@@ -35,6 +35,7 @@ class Generalize(GroupFormat):
         return count_labels(public.rows["data"], public.meanings, condition, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         return Words(
             "Values that could identify a person were generalized, so that rows look alike in groups."
             + self.coarsened(public),

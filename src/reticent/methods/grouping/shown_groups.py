@@ -135,7 +135,7 @@ class ShownGroups:
 
     def _fitting(self, columns: Columns, groups: Ids) -> list[Ids]:
         cells, codes = [self.columns[j].of_groups(groups) for j in columns], [self.units.codes[j] for j in columns]
-        return [most_fitting(codes, each, cells) for each in self.units.owners]
+        return [most_fitting(codes, owner, cells) for owner in self.units.owners]
 
     def _counts_people(self, columns: Columns) -> bool:
         """Whether the people of the population that were split with the groups are exactly those who match the cells in some columns."""

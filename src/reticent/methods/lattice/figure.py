@@ -168,6 +168,7 @@ def _rank(facts: LatticeFacts, levels: tuple[int, ...]) -> int:
 
 
 def _edges(positions: Mapping[tuple[int, ...], tuple[float, float]]) -> list[str]:
+    """Return the lines between each node and its direct generalizations."""
     drawn = []
     for levels, (x, y) in positions.items():
         for column in range(len(levels)):

@@ -125,6 +125,7 @@ class Columnwise(Objective):
         return float(floor) * self._costs.scale + self._costs.constant + penalty
 
     def penalty(self, points: Points, doomed: Rows) -> float:
+        """Return by how much the cost grows at least if the ``doomed`` rows of every group are suppressed."""
         chosen = np.flatnonzero(doomed)
         if len(chosen) == 0:
             return 0.0

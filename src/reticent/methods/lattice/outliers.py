@@ -113,6 +113,7 @@ class Way:
 
     @classmethod
     def of(cls, frequencies: FrequencySet, space: NodeSpace, column: int) -> Way:
+        """Return for a column how many levels must be climbed from any part to meet any other one."""
         hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
         stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[low].size
         levels = np.stack([hierarchy.between(low, level) for level in range(low, high + 1)])

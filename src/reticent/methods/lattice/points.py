@@ -214,6 +214,7 @@ class Points:
 
 
 def _unpack(keys: NDArray[np.int64], cards: Sequence[int]) -> tuple[NDArray[np.int32], ...]:
+    """Return the code of every column from keys that combine them, the first column as the highest digit."""
     codes: list[NDArray[np.int32]] = []
     remaining = keys
     for card in reversed(cards):

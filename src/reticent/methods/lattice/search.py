@@ -185,6 +185,7 @@ def search(
 def _run_strategy(
     evaluator: Evaluator, strategy: Strategy, deadline: float | None
 ) -> tuple[SearchOutcome, NDArray[np.bool_] | None]:
+    """Run a search by its name; also return the mask of all passing nodes if the strategy classifies them."""
     if strategy == "default":
         if evaluator.space.size > _LARGEST_ARRAY:
             limit = deadline if deadline is not None else time.monotonic() + _SECONDS_WHEN_HUGE

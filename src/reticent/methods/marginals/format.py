@@ -105,6 +105,7 @@ class MarginalsFormat(NoisyColumnsFormat):
         return ATTESTED
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         details = self.read(public)
         steps = details.measured
         risks = [

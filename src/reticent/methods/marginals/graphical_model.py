@@ -172,6 +172,7 @@ class _MeanCounts:
 
 
 def _together(sizes: Mapping[str, int], measurements: Sequence[Measurement]) -> dict[Clique, _MeanCounts]:
+    """Return one mean per set of columns for measurements of the same columns, weighted by their precision, and its precision."""
     sums: dict[Clique, tuple[Array, float]] = {}
     for measurement in measurements:
         precision = measurement.deviation**-2

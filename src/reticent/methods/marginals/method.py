@@ -210,6 +210,7 @@ class Marginals:
         return ProtectedRecords.of(table, self.unit)
 
     def _check_names(self, names: Sequence[str]) -> None:
+        """Raise if a listed marginal names a column that the domain does not have."""
         if isinstance(self.select, str):
             return
         for name in (column for clique in self.select for column in clique):

@@ -75,6 +75,7 @@ class FixedWorkload(MarginalSelection):
         return next(iter(self.costs(total, columns).values()))
 
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        """Measure the listed marginals, each with its share of the budget, and fit a model to them."""
         costs = self.costs(table.left, table.sizes)
         measured = []
         for number, (clique, cost) in enumerate(costs.items()):
@@ -96,6 +97,7 @@ class MaximumSpanningTree(MarginalSelection):
         return total / (3 if len(columns) > 1 else 1) / len(columns)
 
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        """Measure single columns and the pairs of a spanning tree that differ most from independence, and fit a model to them."""
         columns = list(table.sizes)
         pairs = len(columns) - 1
         share = table.left / 3 if pairs else table.left
@@ -153,6 +155,7 @@ class AdaptiveIterations(MarginalSelection):
         return self._on_counts * total / (self._rounds * len(columns))
 
     def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+        """Measure single columns, and then, round by round, the marginal that the model misses most, until the budget is spent (AIM)."""
         columns = list(table.sizes)
         weights = _workload_weights(columns, min(self.degree, len(columns)))
         cost = table.left / (self._rounds * len(columns))

@@ -109,6 +109,7 @@ class _Run:
                 self._try_split(column, label, last)
 
     def _try_split(self, column: int, label: int, last: int) -> None:
+        """Split a label behind rank ``last``. Units that would be in too small a combination keep the label; the split is made if enough people move and the loss shrinks."""
         from reticent.methods.mondrian._column_kernels import settle
 
         members = np.flatnonzero(self.labels[column] == label)

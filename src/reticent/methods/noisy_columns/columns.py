@@ -87,6 +87,7 @@ class PublicColumn:
         return codes.to_numpy().astype(np.int64)
 
     def _range_codes(self, given: pl.Series) -> pl.Series:
+        """Return the cell of every number; those outside the ranges belong to the first or the last one."""
         if not given.dtype.is_numeric() and given.dtype != pl.Null:
             raise DataError(
                 f"Column {self.name!r} has type {given.dtype}, but its cells are ranges of numbers.", column=self.name
@@ -99,6 +100,7 @@ class PublicColumn:
         return _where_null(given, codes, self._missing)
 
     def _listed_codes(self, given: pl.Series) -> pl.Series:
+        """Return the cell of every value; null for one that is not listed."""
         try:
             values = self.kind.column(given).alias("value")
         except pl.exceptions.PolarsError:
@@ -163,7 +165,7 @@ class NoisyCuts:
         targets = below[-1] * np.arange(1, self.bins) / self.bins
         inner = np.unique(np.searchsorted(below[1:-1], targets, side="left") + 1)
         edges = [self.grid.cells[0], *(self.grid.cells[int(code)] for code in inner[inner < self.grid.size])]
-        lows = [each.low for each in edges if isinstance(each, Interval)]
+        lows = [edge.low for edge in edges if isinstance(edge, Interval)]
         last = self.grid.cells[-1]
         assert isinstance(last, Interval)
         return PublicColumn(self.grid.name, self.grid.kind, ranges((*lows, last.high)))
@@ -197,10 +199,11 @@ def declared_columns(table: Table, declared: Mapping[str, Any] | None) -> tuple[
     columns = [_column(table, str(name), entry) for name, entry in declared.items()]
     if table.nulls != "category":
         return tuple(columns)
-    return tuple(each.with_missing() if isinstance(each, PublicColumn) else each for each in columns)
+    return tuple(column.with_missing() if isinstance(column, PublicColumn) else column for column in columns)
 
 
 def _column(table: Table, name: str, entry: Any) -> PublicColumn | NoisyCuts:
+    """Return the cells of a column as they are declared: a level, cuts, bins or listed values."""
     kind = ValueType.of(table.schema[name], name)
     if isinstance(entry, Mapping) and "level" in entry:
         return _level(table, name, kind, entry)
@@ -244,10 +247,11 @@ def _number(kind: ValueType, name: str) -> ValueType:
 
 
 def _increasing(name: str, cuts: Any) -> list[Any]:
+    """Return a list of increasing numbers. Raises for anything else."""
     if (
         not isinstance(cuts, Sequence)
         or len(cuts) < 2
-        or not all(isinstance(each, int | float) and not isinstance(each, bool) for each in cuts)
+        or not all(isinstance(cut, int | float) and not isinstance(cut, bool) for cut in cuts)
         or any(one >= other for one, other in pairwise(cuts))
     ):
         raise PolicyError(f"domain[{name!r}]: cuts must be at least two increasing numbers, but they are {cuts!r}.")
@@ -255,6 +259,7 @@ def _increasing(name: str, cuts: Any) -> list[Any]:
 
 
 def _bins(name: str, kind: ValueType, entry: Mapping[str, Any]) -> PublicColumn | NoisyCuts:
+    """Return bins of equal width, or fine ones to be cut at noisy quantiles."""
     if set(entry) - {"low", "high", "bins", "cuts"} or not {"low", "high", "bins"} <= set(entry):
         raise PolicyError(
             f"domain[{name!r}] must be written as {{'low': .., 'high': .., 'bins': ..}}, perhaps with 'cuts': 'noisy', but it is {dict(entry)!r}."
@@ -278,7 +283,8 @@ def _even(low: float, high: float, bins: int, kind: ValueType) -> list[Any]:
 
 
 def _level(table: Table, name: str, kind: ValueType, entry: Mapping[str, Any]) -> PublicColumn:
-    hierarchy = next((each for each in table.hierarchies if each.column == name), None)
+    """Return the categories of a level of the column's hierarchy as cells. Raises if the hierarchy was made from the data."""
+    hierarchy = next((hierarchy for hierarchy in table.hierarchies if hierarchy.column == name), None)
     if hierarchy is None or hierarchy.data_dependent:
         raise PolicyError(
             f"The values of column {name!r} are known from the data only. Declare them: domain={{{name!r}: [...]}}, cuts of a number, or a hierarchy with declared leaves.",
@@ -294,6 +300,7 @@ def _level(table: Table, name: str, kind: ValueType, entry: Mapping[str, Any]) -
 
 
 def _cell(name: str, values: list[Any]) -> Meaning:
+    """Return the meaning of a cell with these values."""
     if values == [None]:
         return Missing()
     if None in values:

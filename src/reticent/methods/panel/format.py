@@ -41,6 +41,7 @@ class PanelRows(GroupFormat):
         return {str(draft.details["group"]): _ROLE}
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless every group shows one set of labels, of as many rows, at each of its waves."""
         manifest = public.manifest
         group, wave = (str(manifest.details.get(name)) for name in ("group", "wave"))
         if manifest.named(_ROLE) != (group,) or wave not in manifest.named("quasi"):
@@ -76,6 +77,7 @@ class PanelRows(GroupFormat):
         return count_labels(public.rows[_DATA], public.meanings, condition, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         wave = public.manifest.details["wave"]
         return Words(
             f"People were put into groups by all of their records. Values that could identify a person were replaced by ranges and sets that hold for the person's group at each value of {wave!r}, "

@@ -139,6 +139,7 @@ class Panel(GroupMethod):
         return group
 
     def _require_few(self, group: Ids, definition: GroupDefinition) -> None:
+        """Raise if more rows are suppressed than allowed, or if the definition compares with rows that are."""
         lost, rows = int((group == OUT).sum()), len(group)
         if lost > self._limit * rows or lost == rows:
             raise Infeasible(

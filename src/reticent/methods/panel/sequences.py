@@ -49,7 +49,7 @@ class PersonSequences:
             if place == self.wave_place:
                 continue
             at_waves = [column[rows] for rows in pattern.rows]
-            changing = any((each != at_waves[0]).any() for each in at_waves[1:])
+            changing = any((wave_codes != at_waves[0]).any() for wave_codes in at_waves[1:])
             mine = at_waves if changing else at_waves[:1]
             hierarchies += [hierarchy] * len(mine)
             codes += mine
@@ -122,7 +122,7 @@ class ShownSequences:
             cells.as_column(hierarchy, table.quasi[hierarchy.column])
             for cells, hierarchy in zip(self.columns, table.hierarchies, strict=True)
         )
-        order = by_labels([(pl.Series(each.labels, dtype=pl.String), each.of_group) for each in self.columns])
+        order = by_labels([(pl.Series(column.labels, dtype=pl.String), column.of_group) for column in self.columns])
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         _, mine = np.unique(self.group, return_inverse=True)

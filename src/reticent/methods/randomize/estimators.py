@@ -52,6 +52,7 @@ class Estimate(IntervalAnswer):
         return 1 - self.error
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the estimate with its intermediate counts as plain data."""
         return {
             **super().as_dict(),
             "counts": self.counts,

@@ -88,6 +88,7 @@ class DrawnFormat(MechanismFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: published tuples that may be noise, and the channel that made them."""
         frame = rows[self.name].frame()
         details_read = self.parsed(details, frame.columns)
         keys = details_read.domain.pack(frame)
@@ -146,6 +147,7 @@ class ViewFormat(DrawnFormat):
         return View(details, keys, secure=_secure(public), given=public)
 
     def channel(self, details: Any, rows: int, shows: Callable[[pl.DataFrame], NDArray[np.bool_]]) -> Channel:
+        """Return the chances with which true and other tuples are published, as an adversary knows them."""
         plan = details.plan
         return Channel(
             plan.s,

@@ -134,6 +134,7 @@ class FrappPlan:
         return in_order(self._perturbed(rows, draws))
 
     def _perturbed(self, rows: Keys, draws: Draws) -> Keys:
+        """Return each record with its chance to be kept, and else replaced by another tuple of the domain."""
         perturbed = np.array(rows)
         replaced = np.flatnonzero(~draws.coins(self.kept, len(rows)))
         while len(replaced):

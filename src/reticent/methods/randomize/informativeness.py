@@ -174,6 +174,7 @@ def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
 
 
 def _checked(size: int, n: int) -> int:
+    """Return the size of the domain. Raises if it is too large to be decided exactly, or not larger than ``n``."""
     if whole(size, "size", low=2) > LARGEST_DOMAIN:
         raise Infeasible(
             f"The domain has {size:,} tuples; this is decided exactly for at most {LARGEST_DOMAIN}. Use least_k for an estimate."

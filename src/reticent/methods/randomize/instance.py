@@ -69,7 +69,7 @@ def _counted(data: pl.DataFrame, domain: ViewDomain, plan: Plan) -> Keys:
     """Return one tuple for each distinct row with its multiplicity, capped at the largest declared count."""
     if COUNT not in domain.names or plan.adversary == "independent":
         raise PolicyError("duplicates='count' needs a plan with count=, made for adversary='exclusive' or 'both'.")
-    base = ViewDomain(tuple(each for each in domain.attributes if each.name != COUNT))
+    base = ViewDomain(tuple(attribute for attribute in domain.attributes if attribute.name != COUNT))
     columns = base.frame_columns(data)
     counts = domain[COUNT].listed
     grouped = columns.group_by(base.names).agg(pl.len().cast(counts.dtype).alias(COUNT))

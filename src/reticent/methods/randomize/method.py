@@ -113,6 +113,7 @@ class AlphaBeta(_Mechanism):
         )
 
     def expected_error(self, table: Table, definition: Definition) -> ExpectedError:
+        """Return the expected number of tuples and standard errors of counts, from the plan alone."""
         view_plan = self.plan(table, definition)
         figures = {sample.name: sample.standard_error for sample in view_plan.samples}
         figure_list = "; ".join(f"{name}: {value:,.1f}" for name, value in figures.items())

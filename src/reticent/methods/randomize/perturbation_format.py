@@ -50,6 +50,7 @@ class PerturbedFormat(MechanismFormat):
         )
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns; sensitive ones are randomized, all others are as in the table."""
         return tuple(
             ManifestColumn(
                 name,
@@ -110,6 +111,7 @@ class PerturbedFormat(MechanismFormat):
         return replace(AdversaryView.in_noise(frame), channel=channel)
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what randomization hides, and the residual risks."""
         details = self.read(public)
         kept_probability, size = float(details.plan.gain), details.plan.domain.size
         memory_note = (

@@ -146,6 +146,7 @@ class FrappView(Reader):
 def _answer(
     condition: str, query: Perturbed, interval: tuple[int, int] | tuple[float, float], level: Fraction
 ) -> Estimate:
+    """Return the estimate of a query with its interval."""
     return Estimate(
         condition,
         query.value,

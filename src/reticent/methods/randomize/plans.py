@@ -279,6 +279,7 @@ class Plan:
         return "\n".join(part for part in parts if part)
 
     def _chances(self) -> str:
+        """Return in words with what probability true and other tuples are included."""
         if self.source_rates is None:
             return (
                 f"a true tuple is included with probability {float(self.s):.6g}, any other of the {self.domain.size:,} tuples of the domain with "
@@ -299,8 +300,8 @@ class Plan:
         """Summarise the plan for display, with the expected accuracy of counts."""
         title, *sentences = self.words().splitlines()
         rows = [
-            (each.name, f"{each.true_count:,}", f"{each.standard_error:,.1f}", f"{each.mean_error:,.1f}")
-            for each in self.samples
+            (sample.name, f"{sample.true_count:,}", f"{sample.standard_error:,.1f}", f"{sample.mean_error:,.1f}")
+            for sample in self.samples
         ]
         expected = CardTable(("query", "true count", "standard error", "mean error"), rows, "What to expect")
         return Card(title, tables=[expected], sentences=sentences)
@@ -333,12 +334,12 @@ class Plan:
             "threshold_k": self.feasibility.threshold_k,
             "samples": [
                 {
-                    "query": each.name,
-                    "true": each.true_count,
-                    "standard_error": each.standard_error,
-                    "mean_error": each.mean_error,
+                    "query": sample.name,
+                    "true": sample.true_count,
+                    "standard_error": sample.standard_error,
+                    "mean_error": sample.mean_error,
                 }
-                for each in self.samples
+                for sample in self.samples
             ],
             "words": self.words(),
         }
@@ -473,6 +474,7 @@ def _by_density(planned: Plan, source: NoiseSource) -> Plan:
 
 
 def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
+    """Return the domain with one more column for the multiplicity of a record, up to ``cap``."""
     if COUNT in domain.names:
         raise PolicyError(f"The domain has a column {COUNT!r} already; rename it to use count=.")
     if adversary == "independent":
@@ -484,6 +486,7 @@ def _with_count(domain: ViewDomain, cap: int, adversary: str) -> ViewDomain:
 
 
 def _check_target(planned: Plan, rho: Number | None) -> None:
+    """Raise if the planned error exceeds the required one, or if the latter is impossible."""
     if rho is None:
         return
     target = exact(rho, "rho")

@@ -104,6 +104,7 @@ def audit_block(view: View, block: Sequence[Mapping[str, Any]], priors: Sequence
 
 
 def _seen(view: View, tuples: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Return for every record whether the view contains it."""
     for record in tuples:
         if not isinstance(record, Mapping):
             raise PolicyError(

@@ -78,7 +78,7 @@ class DrawnTuples(Generic[Kept]):
         if self.expected <= _HELD:
             rows: Rows = FrameRows(domain.unpack(self.keys(context)))
         else:
-            schema = pl.Schema({each.name: each.listed.dtype for each in domain.attributes})
+            schema = pl.Schema({attribute.name: attribute.listed.dtype for attribute in domain.attributes})
             rows = DrawnRows(schema, (domain.unpack(keys) for keys in self._drawing(context)))
         return Draft(
             format=self.details.format,

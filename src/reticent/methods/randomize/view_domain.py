@@ -237,7 +237,9 @@ class ViewDomain:
 
     def pack(self, frame: pl.DataFrame) -> Keys:
         """Return the keys of a frame's rows; every value must be in the declared domain."""
-        return self.from_codes({each.name: each.encode(frame[each.name]) for each in self.attributes})
+        return self.from_codes(
+            {attribute.name: attribute.encode(frame[attribute.name]) for attribute in self.attributes}
+        )
 
     def from_codes(self, codes: Mapping[str, Codes]) -> Keys:
         """Return the keys of rows from their codes in every column."""
@@ -347,6 +349,7 @@ def _is_beyond(series: pl.Series) -> bool:
 
 
 def _plain(attribute: Attribute) -> Any:
+    """Return a column of the domain as plain data: its size, steps or values."""
     if attribute.values is None:
         return attribute.size
     if attribute._grid is not None:

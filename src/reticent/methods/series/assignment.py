@@ -159,8 +159,8 @@ class _Placing:
         rows = np.flatnonzero(self.stays < 0)
         blocks = domain_blocks(self.domain, self.rules.m)
         width = max(map(len, blocks))
-        padded = np.array([[*each, *[-1] * (width - len(each))] for each in blocks], dtype=np.int64)
-        block_of = np.repeat(np.arange(len(blocks)), [len(each) for each in blocks])
+        padded = np.array([[*block, *[-1] * (width - len(block))] for block in blocks], dtype=np.int64)
+        block_of = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
         self.signature[:] = -1
         self._sign(rows, padded, block_of[self.value[rows]])
         self.needed = int(self._vacancies()[2].sum())
@@ -417,7 +417,9 @@ class _Placing:
         if not signatures:
             return
         width = max(map(len, signatures))
-        padded_signatures = np.array([each + [-1] * (width - len(each)) for each in signatures], dtype=np.int64)
+        padded_signatures = np.array(
+            [signature + [-1] * (width - len(signature)) for signature in signatures], dtype=np.int64
+        )
         numbers = self._sign(rows[np.concatenate(members)], padded_signatures, np.concatenate(number))
         self.fakes = [(int(numbers[step]), value, count) for step, value, count in self.fakes]
 

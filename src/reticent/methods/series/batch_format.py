@@ -79,6 +79,7 @@ class BatchSeriesFormat(SeriesFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: people with their boxes, and the sensitive values of their batches."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == GROUP_ROLE)
@@ -90,6 +91,7 @@ class BatchSeriesFormat(SeriesFormat):
         return f"{super().attested(public)} {_ATTESTED}"
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what an attacker can learn, and the residual risks."""
         details = check_details(public.manifest.details)
         return Words(
             f"Release {details['number']} of a series about a table that changes. Sensitive values are in batches, and each person of a batch may have any of its values; some values are made up "

@@ -102,6 +102,7 @@ class NumberScale(QuasiScale):
         return None
 
     def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
+        """Return the range of every group's numbers or dates; that of a single person is widened."""
         numbers = values.to_physical().to_numpy()
         low, high = people.ends(numbers)
         if exact:
@@ -173,6 +174,7 @@ class NodeScale(QuasiScale):
         return positions
 
     def boxes(self, values: pl.Series, people: PeopleByGroup, exact: bool) -> ColumnBoxes:
+        """Return the lowest hierarchy node that covers each group; that of a single person is one level higher."""
         leaves = np.asarray(self.hierarchy.codes(values), dtype=np.int64)
         groups = len(people.sizes)
         lowest = np.where((people.sizes == 1) & (not exact), min(1, self.hierarchy.height), 0)
@@ -218,7 +220,7 @@ def is_range_column(dtype: pl.DataType, hierarchy: Hierarchy) -> bool:
 
 def scales_of(table: Table, ranges: Mapping[str, ColumnRange]) -> tuple[QuasiScale, ...]:
     """Return the scales of a table's quasi columns; ``ranges`` has those of columns without a hierarchy."""
-    bound = {each.column: each for each in table.hierarchies}
+    bound = {hierarchy.column: hierarchy for hierarchy in table.hierarchies}
     return tuple(
         NumberScale(name, _number(ranges[name][0]), _number(ranges[name][1]), ranges[name][2], table.schema[name])
         if name in ranges

@@ -114,6 +114,7 @@ class TauSafety(_SeriesDefinition):
         return find_violations(history.series, hardened=self.hardened, gone=history.gone, marks=history.marks)
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee in words."""
         if not self.hardened:
             return (
                 f"In every release a person's value is one of at least {self.m}, and a person who stays or returns with the same value keeps the set of values of the own group. This is the printed "

@@ -145,6 +145,7 @@ class SeriesFormat(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: the boxes of groups, and the sensitive values of their people."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == GROUP_ROLE)
@@ -162,6 +163,7 @@ class SeriesFormat(GroupFormat):
         return f"invariance: {NOT_JUDGED}. Files show that groups are m-unique, how many counterfeits each has, and the chain of releases; who is in which group is not public."
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what an attacker can learn, and the residual risks."""
         details = check_details(public.manifest.details)
         return Words(
             f"Release {details['number']} of a series about a table that changes. Rows belong to numbered groups; the people of a group share its box, and each may have any of its "

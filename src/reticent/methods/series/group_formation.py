@@ -66,6 +66,7 @@ def assign_steps(counts: Ints, m: int, ties: Callable[[int], Ints]) -> Iterator[
 
 
 def _step(falling: Ints, m: int) -> AssignStep:
+    """Return how many of the most frequent values form groups next, and how many groups, so that the remaining rows stay m-eligible; ``falling`` are the counts in descending order."""
     total, top = int(falling.sum()), int(falling[0])
     following = np.append(falling[1:], 0)
     for beta in range(m, len(falling) + 1):

@@ -283,7 +283,7 @@ class History:
         """Return the keys of the people who waited in each release, in order; private."""
         key = self.settings.key
         states = (self._read(each) for each in self._chain())
-        return tuple(each.waiting[key] if each.waiting.height else each.release.people.clear() for each in states)
+        return tuple(state.waiting[key] if state.waiting.height else state.release.people.clear() for state in states)
 
     def current(self) -> pl.DataFrame:
         """Return the current table: the people of the last release and those who wait."""
@@ -433,19 +433,19 @@ class History:
         reduced = _reduced(states, due, self._marks(), self.settings.key)
         before = [self._folder.file_hashes(each.version) for each in chain]
         files = [state_files(state, each.follows) for state, each in zip(reduced, chain, strict=True)]
-        after = [hashes_of(each) for each in files]
+        after = [hashes_of(file) for file in files]
         kept = [{name: each.details[name] for name in each.details if name != "formerly"} for each in chain]
         details = [{**each, "files": hashes} for each, hashes in zip(kept, after, strict=True)]
-        self._amend(chain, [{**each, "formerly": old} for each, old in zip(details, before, strict=True)])
+        self._amend(chain, [{**detail, "formerly": old} for detail, old in zip(details, before, strict=True)])
         for entry, contents, old, new in zip(chain, files, before, after, strict=True):
             changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}
             self._folder.rewrite_state(entry.version, changed)
-        self._amend(chain, [{**each, "forgotten": len(due)} for each in details])
+        self._amend(chain, [{**detail, "forgotten": len(due)} for detail in details])
 
     def _to_forget(self, last: HistoryState) -> pl.Series:
         """Return the hashes of all forgotten people (from the ``last`` state) and erased people (from the ledger)."""
         with self._book() as book:
-            erased = [each for each in book.entries(self.settings.dataset) if each.kind == _ERASURE]
+            erased = [entry for entry in book.entries(self.settings.dataset) if entry.kind == _ERASURE]
         marks = pl.Series("mark", [each.details["mark"] for each in erased], dtype=pl.String)
         return pl.concat([last.forgotten, marks]).unique(maintain_order=True)
 
@@ -590,6 +590,7 @@ class History:
             self._folder.check_files(each.version, each.details["files"], each.details.get("formerly") or {})
 
     def _record_import(self, after: HistoryState, table: Table, forgotten: int) -> None:
+        """Record an imported release in the ledger, with the state after it."""
         state = self._stored(after, self._version(), forgotten)
         content = hashlib.sha256(state.version.encode()).hexdigest()
         with self._book() as book:
@@ -638,6 +639,7 @@ class History:
         return rows
 
     def _table(self, rows: pl.DataFrame) -> Table:
+        """Return rows as a table with the roles of the series."""
         settings = self.settings
         return Table(
             rows,
@@ -976,6 +978,7 @@ def _new_settings(arguments: Mapping[str, Any], path: Path) -> HistorySettings:
 
 
 def _known_settings(stored: Mapping[str, Any], path: Path) -> HistorySettings:
+    """Return the settings of a stored history. Raises if they cannot be parsed."""
     try:
         quasi = {
             name: None if hierarchy is None else hierarchy_from(hierarchy, name)

@@ -83,7 +83,7 @@ class HistoryFolder:
 
     def newest_people(self) -> pl.Series:
         """Return the keys of the people in the newest state, without the ledger; empty if unreadable."""
-        newest = max(self._states(), key=lambda each: _number_of(each.name))
+        newest = max(self._states(), key=lambda state: _number_of(state.name))
         try:
             return _keys(pl.read_parquet(newest / "people.parquet", columns=["key"])["key"])
         except (OSError, pl.exceptions.PolarsError):
@@ -231,13 +231,13 @@ class HistoryFolder:
     @property
     def has_states(self) -> bool:
         """True if any state was written."""
-        return any(_number_of(each.name) for each in self._states())
+        return any(_number_of(state.name) for state in self._states())
 
     def least_known(self) -> int:
         """Return a lower bound of the number of releases in the true ledger, from the folder: releases, and states, which follow a recorded state."""
         folder = self.path / _RELEASES
         released = [int(each.name) for each in folder.iterdir() if each.name.isdecimal()] if folder.is_dir() else []
-        return max((*released, *(_number_of(each.name) - 1 for each in self._states())), default=0)
+        return max((*released, *(_number_of(state.name) - 1 for state in self._states())), default=0)
 
     @contextmanager
     def turn(self, patience: float) -> Iterator[bool]:
@@ -370,6 +370,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a file of the history. Raises if it cannot be read, or has another layout."""
     try:
         payload = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:

@@ -100,7 +100,7 @@ class SeriesPlan(ShownAsCard):
     prices: tuple[PlannedPrice, ...]
 
     def __getitem__(self, balance: Balance) -> PlannedPrice:
-        return next(each for each in self.prices if each.balance == balance)
+        return next(price for price in self.prices if price.balance == balance)
 
     def card(self) -> Card:
         """Summarise for display: counterfeits of each release under each setting, and how they arise."""
@@ -134,7 +134,7 @@ class SeriesPlan(ShownAsCard):
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain data."""
-        prices = [dict(each.__dict__) for each in self.prices]
+        prices = [dict(price.__dict__) for price in self.prices]
         return {**self.__dict__, "rates": dict(self.rates.__dict__), "prices": prices}
 
 

@@ -71,8 +71,13 @@ class SeriesVerdict(ShownAsCard):
     def describe(self) -> dict[str, Any]:
         """The verdict as plain data."""
         listed = [
-            {"person": str(each.person), "rule": each.rule, "times": list(each.times), "text": each.text()}
-            for each in self.violations
+            {
+                "person": str(violation.person),
+                "rule": violation.rule,
+                "times": list(violation.times),
+                "text": violation.text(),
+            }
+            for violation in self.violations
         ]
         return {"holds": self.holds, "m": self.m, "hardened": self.hardened, "violations": listed}
 
@@ -137,6 +142,7 @@ class _LastSeen:
         return self.signatures[self.group[rows]]
 
     def updated(self, now: _LastSeen) -> _LastSeen:
+        """Return what was last published about every person after a further release; people who are absent from it keep their last group."""
         stay = np.flatnonzero(places_among(self.people.cast(now.people.dtype), now.people) < 0)
         groups, moved = np.unique(self.group[stay], return_inverse=True)
         return _LastSeen(

@@ -120,6 +120,7 @@ class StatisticsFormat(NoisyColumnsFormat):
         return ATTESTED
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         details = self.read(public)
         risks = [
             "Intervals tell what noise does, not what sampling does: they hold the statistic of the records that were counted, with values clamped to their bounds.",

@@ -25,6 +25,7 @@ class StarredCells(Generalize):
     name: ClassVar[str] = "cells"
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless every label is a value, the missing value or a star."""
         if dict(public.manifest.details) != _OWN_SYMBOL:
             raise DataError(
                 f"manifest.json: details must be {_OWN_SYMBOL}, not {dict(public.manifest.details)}. {_NO_OTHER}"
@@ -39,6 +40,7 @@ class StarredCells(Generalize):
         super().check(public)
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         rows, starred = public.height, _starred(public)
         suppressed_counts = ", ".join(f"{count:,} of {name!r}" for name, count in starred.items() if count)
         return Words(

@@ -92,7 +92,7 @@ class Units:
     def select(self, chosen: NDArray[Any]) -> Units:
         """Select some of the units."""
         return replace(
-            self, codes=tuple(each[chosen] for each in self.codes), rows=self.rows[chosen], people=self.people[chosen]
+            self, codes=tuple(code[chosen] for code in self.codes), rows=self.rows[chosen], people=self.people[chosen]
         )
 
     @cached_property

@@ -140,6 +140,7 @@ class SetSolver:
             units = replace(units, least=2 * units.least)
 
     def _by_class(self, units: Units, definition: GroupDefinition | None) -> PartitionResult:
+        """Partition units: exactly, by group sizes if the definition asks for nothing else, or by judging every group."""
         by_size = definition is None or all(isinstance(part, KAnonymity) for part in definition.parts())
         if self.exact:
             return solve_exactly(units, self.context)
@@ -237,7 +238,9 @@ def least_possible(solver: SetSolver, demands: Sequence[Demand], *, nearest: boo
     bounds_of_sets = [(demand.columns, _bounded(solver, demand, nearest)) for demand in demands]
     taken_columns: set[int] = set()
     total = LowerBounds()
-    for columns, bounds in sorted(bounds_of_sets, key=lambda each: (-each[1].sharpest, each[0])):
+    for columns, bounds in sorted(
+        bounds_of_sets, key=lambda bounds_of_set: (-bounds_of_set[1].sharpest, bounds_of_set[0])
+    ):
         if taken_columns.isdisjoint(columns):
             taken_columns |= set(columns)
             total += bounds
@@ -245,6 +248,7 @@ def least_possible(solver: SetSolver, demands: Sequence[Demand], *, nearest: boo
 
 
 def _bounded(solver: SetSolver, demand: Demand, nearest: bool) -> LowerBounds:
+    """Return lower bounds on the number of suppressed cells, by nearest records and by patterns."""
     units = solver.units(demand.columns, demand.least)
     ids, count = units.points
     rows, people = sum_by(ids, units.rows, count), sum_by(ids, units.people, count)

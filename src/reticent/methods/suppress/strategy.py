@@ -80,7 +80,7 @@ def _by_points(units: Units, context: Context) -> Ids:
     rows, people = (
         np.bincount(ids, weights=each, minlength=count).astype(np.int64) for each in (units.rows, units.people)
     )
-    points = Units(units.ladders, tuple(each[firsts] for each in units.codes), rows, people, units.least)
+    points = Units(units.ladders, tuple(code[firsts] for code in units.codes), rows, people, units.least)
     return PatternGreedy(points, enough_people(points), context).run()[ids]
 
 

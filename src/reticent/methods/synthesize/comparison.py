@@ -51,7 +51,7 @@ class ErrorComparison(ShownAsCard):
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as plain data."""
-        return {"draws": [each.as_dict() for each in self.draws]}
+        return {"draws": [draw.as_dict() for draw in self.draws]}
 
     def card(self) -> Card:
         """A row for each method and epsilon: the largest expected error of a marginal, and the measured ones."""

@@ -76,6 +76,7 @@ def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, I
 
 
 def _whole_weights(weights: pl.Series) -> pl.Series:
+    """Return weights as whole numbers. Raises for fractions and negative ones."""
     whole = weights.cast(pl.Int64, strict=False)
     if whole.null_count() or (whole != weights).any() or (whole < 0).any():
         raise DataError(
@@ -96,6 +97,7 @@ def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
 
 
 def _check_people(table: Table, rows_per_person: int) -> None:
+    """Raise if a person has more rows than the plan allows."""
     if table.key is None:
         return
     _, row_counts = table.held.counted([table.key])

@@ -138,7 +138,7 @@ def _allowed(
     if plan.prior.weights is not None:
         alpha = alpha * plan.prior.weights[shown % k]
     if plan.prior.kept is not None:
-        keep = np.array([float(each.keep) for each in classes])[plan.prior.class_of[shown % k]]
+        keep = np.array([float(record_class.keep) for record_class in classes])[plan.prior.class_of[shown % k]]
         ratio = np.where(people_with_value <= 1, ratio * keep, ratio)
     return np.asarray((ratio - 1) * (alpha + np.maximum(people_with_value - 1, 0)))
 

@@ -126,8 +126,8 @@ def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
     if not isinstance(counts, Mapping):
         raise PolicyError(f"{name} must be a mapping from values to counts, but it is {counts!r}.", setting=(name,))
     return {
-        value: whole(int(each) if is_integer(each) else each, f"{name}: {value!r}", low=0)
-        for value, each in counts.items()
+        value: whole(int(count) if is_integer(count) else count, f"{name}: {value!r}", low=0)
+        for value, count in counts.items()
     }
 
 

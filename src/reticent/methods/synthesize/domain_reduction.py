@@ -65,15 +65,19 @@ def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int
 
     The largest such weight if the total weight is at most a million; otherwise in steps of a millionth of it, rounded down class by class.
     """
-    step = -(-sum(each.weight * each.count for each in classes) // _CELLS)
+    step = -(-sum(record_class.weight * record_class.count for record_class in classes) // _CELLS)
     law, start = np.ones(1), 0
-    for each in classes:
+    for record_class in classes:
         # Values farther from the mean have a probability far below the margin.
-        mean, reach = float(each.keep) * each.count, _DEVIATIONS * (math.sqrt(each.count) / 2 + 1)
-        kept_counts = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, each.count) + 1)
-        cells = kept_counts * each.weight // step
+        mean, reach = (
+            float(record_class.keep) * record_class.count,
+            _DEVIATIONS * (math.sqrt(record_class.count) / 2 + 1),
+        )
+        kept_counts = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, record_class.count) + 1)
+        cells = kept_counts * record_class.weight // step
         law = fftconvolve(
-            law, np.bincount(cells - cells[0], weights=binom.pmf(kept_counts, each.count, float(each.keep)))
+            law,
+            np.bincount(cells - cells[0], weights=binom.pmf(kept_counts, record_class.count, float(record_class.keep))),
         )
         start += int(cells[0])
     cumulative = np.concatenate([[0.0], np.cumsum(np.maximum(law, 0))])
@@ -83,13 +87,13 @@ def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int
 
 def absence_charge(size: int, drawn: int, classes: Sequence[WeightClass], scale: Fraction) -> Fraction | None:
     """Return T of the module's docstring for a group with this noise, rounded up; None if it exceeds every guarantee."""
-    largest_factor, n, m = 1.0, size + float(scale) * min(each.weight for each in classes), float(drawn)
-    for each in classes:
-        alpha = float(scale) * each.weight
+    largest_factor, n, m = 1.0, size + float(scale) * min(record_class.weight for record_class in classes), float(drawn)
+    for record_class in classes:
+        alpha = float(scale) * record_class.weight
         power = float(gammaln(n + m + alpha) - gammaln(n + alpha) - gammaln(n + m) + gammaln(n))
         if power > 2 * LARGEST_EPSILON:
             return None
-        keep = float(each.keep)
+        keep = float(record_class.keep)
         largest_factor = max(largest_factor, keep + (1 - keep) * math.exp(power) * (1 + relative_error(n + m + alpha)))
     return short(Fraction(largest_factor)) if largest_factor > 1 else Fraction(1)
 
@@ -99,7 +103,7 @@ def dropping_need(
 ) -> RequiredNoise | None:
     """Return the requirement of a group whose noise is at most ``scale``, the noise that is charged; None if nothing is left of the guarantee."""
     charge = absence_charge(size, drawn, prior.classes, scale)
-    if charge is None or ratio * min(each.keep for each in prior.classes) <= charge:
+    if charge is None or ratio * min(record_class.keep for record_class in prior.classes) <= charge:
         return None
     delta_of_dropping = delta / 10
     least_weight = least_kept_weight(prior.classes, delta_of_dropping)
@@ -115,15 +119,15 @@ def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], Requi
     searches = {size: _Payment() for size in sizes}
     open_searches = list(searches.values())
     for _ in range(_TURNS):
-        requirements = [needs(size, each.paid) for size, each in searches.items() if not each.done]
+        requirements = [needs(size, search.paid) for size, search in searches.items() if not search.done]
         if not all(requirements):
             break
         least_noises = least_scales(
-            [need for need in requirements if need is not None], [each.low for each in open_searches]
+            [need for need in requirements if need is not None], [open_search.low for open_search in open_searches]
         )
-        for each, least_noise in zip(open_searches, least_noises, strict=True):
-            each.pay(least_noise)
-        open_searches = [each for each in open_searches if not each.done]
+        for open_search, least_noise in zip(open_searches, least_noises, strict=True):
+            open_search.pay(least_noise)
+        open_searches = [open_search for open_search in open_searches if not open_search.done]
         if not open_searches:
             return [searches[size].enough for size in sizes]
     raise Infeasible(
@@ -206,7 +210,7 @@ def plan_dropping(
         raise PolicyError(
             f"variant must be safe or thesis, but it is {variant!r}.", setting=("variant",), value=variant
         )
-    ratio, least_keep = ratio_within(total), min(each.keep for each in prior.classes)
+    ratio, least_keep = ratio_within(total), min(record_class.keep for record_class in prior.classes)
     if variant == "safe":
         alpha = dropping_scales([size], lambda n, scale: dropping_need(n, n, prior, ratio, allowed_delta, scale))[0]
         need = dropping_need(size, size, prior, ratio, allowed_delta, alpha)
@@ -251,15 +255,15 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
     people's values, then those of the other retained values, class by class.
     """
     k, groups = prior.size, np.repeat(np.arange(len(pools.sizes)), pools.sizes)
-    weight = np.array([each.weight for each in prior.classes], dtype=np.int64)
+    weight = np.array([record_class.weight for record_class in prior.classes], dtype=np.int64)
     cells, local = np.unique(groups * k + pools.codes, return_inverse=True)
     owner, value = cells // k, cells % k
     people_by_class = np.zeros((len(pools.sizes), len(weight)), dtype=np.int64)
     np.add.at(people_by_class, (owner, prior.class_of[value]), 1)
     retained_by_class = np.stack(
         [
-            binomials(each.count - people_by_class[:, class_index], each.keep, words)
-            for class_index, each in enumerate(prior.classes)
+            binomials(record_class.count - people_by_class[:, class_index], record_class.keep, words)
+            for class_index, record_class in enumerate(prior.classes)
         ],
         axis=1,
     )
@@ -294,7 +298,7 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
 def _named(group: Ints, class_of_placeholder: Ints, prior: PublicPrior, taken: Ints, words: WordStream) -> Ints:
     """Assign a value to each placeholder number of a group: uniform among those of its class that nobody has and no other placeholder uses."""
     k, order = prior.size, np.argsort(prior.class_of, kind="stable")
-    sizes = np.array([each.count for each in prior.classes])
+    sizes = np.array([record_class.count for record_class in prior.classes])
     starts = np.cumsum(sizes) - sizes
     values, unnamed = np.full(len(group), -1, dtype=np.int64), np.arange(len(group))
     used_cells = np.sort(taken)

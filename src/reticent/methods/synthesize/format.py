@@ -93,6 +93,7 @@ class SyntheticFormat(MechanismFormat):
         return declarations
 
     def plan(self, public: PublicSide) -> AnyPlan:
+        """Return the plan of the noise that the release declares. Raises if it does not fit the groups and the domain."""
         details, (groups, domain) = self.details(public), self.declared(public)
         if not details.noise_of(groups) or not set(details.drawn) <= set(groups.sizes.tolist()):
             raise DataError(
@@ -158,6 +159,7 @@ class SyntheticFormat(MechanismFormat):
         return ATTESTED
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         details, plan = self.details(public), self.plan(public)
         risks = [
             "Groups and their sizes are exact. They expose a person whose presence in a group is not publicly known.",
@@ -187,6 +189,7 @@ class SyntheticFormat(MechanismFormat):
         return Words(details.words(plan.synthetic_rows, plan.groups, plan), tuple(risks))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> SyntheticCount:
+        """Estimate how many rows meet a condition; the noise is taken out."""
         if estimator != "uniform":
             raise PolicyError(f"A synthetic release has a single estimator, not {estimator!r}.")
         groups, domain = self.declared(public)

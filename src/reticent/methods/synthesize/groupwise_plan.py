@@ -43,17 +43,17 @@ class GroupwisePlan(PromisedNoise):
     @property
     def groups(self) -> int:
         """The number of groups."""
-        return sum(each.groups for each in self.plans.values())
+        return sum(plan.groups for plan in self.plans.values())
 
     @property
     def rows(self) -> int:
         """The number of real rows."""
-        return sum(each.rows for each in self.plans.values())
+        return sum(plan.rows for plan in self.plans.values())
 
     @property
     def synthetic_rows(self) -> int:
         """The number of synthetic rows."""
-        return sum(each.synthetic_rows for each in self.plans.values())
+        return sum(plan.synthetic_rows for plan in self.plans.values())
 
     def rows_drawn(self, size: int) -> int:
         """Return how many rows are sampled for a group of this size."""
@@ -62,12 +62,12 @@ class GroupwisePlan(PromisedNoise):
     @cached_property
     def real_share(self) -> float:
         """The expected share of all synthetic rows that repeat real ones."""
-        return math.fsum(each.rows * each.real_share for each in self.plans.values()) / self.rows
+        return math.fsum(plan.rows * plan.real_share for plan in self.plans.values()) / self.rows
 
     def expected_error(self) -> ExpectedError:
         """Return how many rows repeat real ones, and the standard error of a count that half of the rows of every group meet."""
         spread = math.sqrt(
-            math.fsum(each.expected_error().figures["standard_error"] ** 2 for each in self.plans.values())
+            math.fsum(plan.expected_error().figures["standard_error"] ** 2 for plan in self.plans.values())
         )
         return ExpectedError(
             {"real_share": self.real_share, "standard_error": spread},
@@ -77,13 +77,13 @@ class GroupwisePlan(PromisedNoise):
 
     def privacy_loss(self) -> PrivacyLoss:
         """The largest loss certified by the noise of a group."""
-        losses = [each.privacy_loss() for each in self.plans.values()]
-        return PrivacyLoss(max(each.ratio for each in losses), max(each.delta for each in losses))
+        losses = [plan.privacy_loss() for plan in self.plans.values()]
+        return PrivacyLoss(max(loss.ratio for loss in losses), max(loss.delta for loss in losses))
 
     @property
     def warnings(self) -> list[str]:
         """Return warnings for the steward before choosing this plan, each about one of its parts."""
-        return list(dict.fromkeys(warning for each in self.plans.values() for warning in each.warnings))
+        return list(dict.fromkeys(warning for plan in self.plans.values() for warning in plan.warnings))
 
     def describe(self) -> dict[str, Any]:
         """The plan as plain data, with that of every column of probabilities."""
@@ -95,14 +95,14 @@ class GroupwisePlan(PromisedNoise):
             "rows": self.rows,
             "domain": self.prior.size,
             "real_share": self.real_share,
-            "by_group": {name: each.describe() for name, each in self.plans.items()},
+            "by_group": {name: plan.describe() for name, plan in self.plans.items()},
             "warnings": self.warnings,
         }
 
     def card(self) -> Card:
         """Summarise for display: guarantee and cost by column of probabilities."""
         listed = [
-            (name, f"{each.groups:,}", f"{each.rows:,}", f"{each.real_share:.1%}") for name, each in self.plans.items()
+            (name, f"{plan.groups:,}", f"{plan.rows:,}", f"{plan.real_share:.1%}") for name, plan in self.plans.items()
         ]
         return Card(
             f"{self.groups:,} groups, {self.rows:,} rows, {self.prior.size:,} values",

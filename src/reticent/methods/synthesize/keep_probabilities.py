@@ -44,8 +44,8 @@ class KeptValues:
             raise PolicyError(
                 f"keep must have a probability for each of the {size:,} values of the domain.", setting=("keep",)
             )
-        distinct = {each: _probability(each) for each in dict.fromkeys(keep)}
-        probabilities = {each: index for index, each in enumerate(dict.fromkeys(distinct.values()))}
+        distinct = {probability: _probability(probability) for probability in dict.fromkeys(keep)}
+        probabilities = {probability: index for index, probability in enumerate(dict.fromkeys(distinct.values()))}
         if len(probabilities) > _MOST_DIFFERENT:
             raise PolicyError(
                 f"keep has {len(probabilities):,} different probabilities; at most {_MOST_DIFFERENT:,} are supported. Round them.",

@@ -31,7 +31,7 @@ def least_scales(needs: Sequence[RequiredNoise], starts: Sequence[Fraction] | No
     """
     if not needs or not needs[0].delta:
         return [need.enough for need in needs]
-    return _Search(needs, [0.0] * len(needs) if starts is None else [float(each) for each in starts]).run()
+    return _Search(needs, [0.0] * len(needs) if starts is None else [float(start) for start in starts]).run()
 
 
 class _Search:
@@ -54,7 +54,7 @@ class _Search:
                 for need, top in zip(needs, self.top, strict=True)
             ]
         )
-        self.first = np.array([[float(each) for each in need.excesses] for need in needs])
+        self.first = np.array([[float(excess) for excess in need.excesses] for need in needs])
         self.later = np.array([float(need.excess) for need in needs])
         self.stacks = [
             [(start, top)] if start < top else [] for start, top in zip(starts, self.top.tolist(), strict=True)

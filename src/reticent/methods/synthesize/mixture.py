@@ -56,12 +56,12 @@ class DroppedOutput:
         self.output = {value: times for value, times in output.items() if times}
         self.size, self.drawn = sum(self.counts.values()), sum(self.output.values())
         self.prior = prior
-        self.alphas = [scale * each.weight for each in prior.classes]
-        self.keeps = [each.keep for each in prior.classes]
+        self.alphas = [scale * record_class.weight for record_class in prior.classes]
+        self.keeps = [record_class.keep for record_class in prior.classes]
         touched = list(dict.fromkeys([*self.counts, *self.output]))
         self.classes = dict(zip(touched, prior.class_of[touched].tolist(), strict=True)) if touched else {}
         present = np.bincount(list(self.classes.values()), minlength=len(prior.classes)).tolist()
-        self.free = tuple(each.count - own for each, own in zip(prior.classes, present, strict=True))
+        self.free = tuple(record_class.count - own for record_class, own in zip(prior.classes, present, strict=True))
         self.sure = sum((self.alphas[kind] for kind in self.classes.values()), Fraction(0))
 
     def discloses(self, epsilon: Fraction) -> tuple[bool, float]:

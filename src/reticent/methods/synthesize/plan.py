@@ -206,7 +206,7 @@ class SynthesisPlan(PromisedNoise):
     def _loss(self) -> PrivacyLoss:
         share = self.share_of_promise
         losses = [share.loss(self.need(size), self.alpha[size]) for size in self.sizes]
-        ratio, delta = max(each.ratio for each in losses), max(each.delta for each in losses)
+        ratio, delta = max(loss.ratio for loss in losses), max(loss.delta for loss in losses)
         return PrivacyLoss(ratio**self.options.rows_per_person, min(delta * share.times, Fraction(1)))
 
     def privacy_loss(self) -> PrivacyLoss:
@@ -267,7 +267,7 @@ class SynthesisPlan(PromisedNoise):
     def _dropping(self) -> tuple[float, float]:
         """Return the maximum epsilon spent by dropping values: for those in the output, and for the others."""
         needs = [need for size in self.sizes if (need := self.need(size)) is not None]
-        least_keep = min(each.keep for each in self.prior.classes)
+        least_keep = min(record_class.keep for record_class in self.prior.classes)
         return -math.log(least_keep), math.log(max((need.charge for need in needs), default=Fraction(1)))
 
     def card(self) -> Card:

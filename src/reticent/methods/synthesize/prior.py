@@ -71,8 +71,8 @@ class PublicPrior:
         exact_weights = [exact(weights[value], f"domain: the weight of {value!r}", above=0) for value in values]
         if not exact_weights:
             raise PolicyError("domain has no values.", setting=("domain",))
-        common_denominator = math.lcm(*(each.denominator for each in exact_weights))
-        scaled = [int(each * common_denominator) for each in exact_weights]
+        common_denominator = math.lcm(*(exact_weight.denominator for exact_weight in exact_weights))
+        scaled = [int(exact_weight * common_denominator) for exact_weight in exact_weights]
         common_divisor = math.gcd(*scaled)
         whole_weights = [each // common_divisor for each in scaled]
         if max(whole_weights) > _LARGEST_WEIGHT:
@@ -109,7 +109,9 @@ class PublicPrior:
     @cached_property
     def expected(self) -> Fraction:
         """The mean weight of the retained values if nobody has any."""
-        return sum((each.keep * each.count * each.weight for each in self.classes), Fraction(0))
+        return sum(
+            (record_class.keep * record_class.count * record_class.weight for record_class in self.classes), Fraction(0)
+        )
 
     @cached_property
     def heaviest(self) -> int:

@@ -61,28 +61,28 @@ class RequiredNoise:
     @cached_property
     def excesses(self) -> tuple[Fraction, ...]:
         """E f/T - 1 of each class, for values with one person or nobody."""
-        return tuple(self.ratio * each.keep / self.charge - 1 for each in self.classes)
+        return tuple(self.ratio * record_class.keep / self.charge - 1 for record_class in self.classes)
 
     @property
     def enough(self) -> Fraction:
         """The scale of plain differential privacy: every output is representative. Without dropping, every alpha is then m/(E - 1)."""
-        steps = (excess * each.weight for excess, each in zip(self.excesses, self.classes, strict=True))
+        steps = (excess * record_class.weight for excess, record_class in zip(self.excesses, self.classes, strict=True))
         return short(self.drawn / min(steps))
 
     @cached_property
     def weights(self) -> Floats:
         """The weights of the classes."""
-        return np.array([each.weight for each in self.classes], dtype=np.float64)
+        return np.array([record_class.weight for record_class in self.classes], dtype=np.float64)
 
     @cached_property
     def counts(self) -> Floats:
         """The numbers of values of the classes."""
-        return np.array([float(each.count) for each in self.classes])
+        return np.array([float(record_class.count) for record_class in self.classes])
 
     @cached_property
     def keeps(self) -> Floats:
         """The retention probabilities of the classes."""
-        return np.array([float(each.keep) for each in self.classes])
+        return np.array([float(record_class.keep) for record_class in self.classes])
 
     @cached_property
     def totals(self) -> Floats:

@@ -88,7 +88,8 @@ def _balls(
     """Return for each draw whether it takes a value of the prior and which weight unit, or otherwise the number of the ball."""
     # p of alpha = p/q times the total weight, p and q; alphas repeat, and so do these.
     parts = [
-        (each.numerator * total, each.numerator, each.denominator) for each, total in zip(alphas, totals, strict=True)
+        (alpha.numerator * total, alpha.numerator, alpha.denominator)
+        for alpha, total in zip(alphas, totals, strict=True)
     ]
     last_turn = np.zeros(len(sizes), dtype=np.int64)
     np.maximum.at(last_turn, groups, turn + 1)

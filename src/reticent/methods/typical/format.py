@@ -58,6 +58,7 @@ class Typical(GroupFormat):
         return {next(iter(draft.tables[GROUPS].schema)): _ROLE}
 
     def check(self, public: PublicSide) -> None:
+        """Raise unless every group has one set of typical values, each within the range of the group."""
         manifest = public.manifest
         if len(manifest.named(_ROLE)) != 1:
             raise DataError("manifest.json: a release of typical values must have one column that numbers its groups.")
@@ -89,6 +90,7 @@ class Typical(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: rows by group, with the ranges instead of typical values."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         number, groups = _groups(rows, columns)
@@ -104,6 +106,7 @@ class Typical(GroupFormat):
         return count_labels(_labelled(public, parsed.scope), public.meanings, parsed, estimator, **self.known(public))
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was done to the table, what an attacker can learn, and the residual risks."""
         is_sampled = public.manifest.method.get("values") == "drawn"
         lead = _DRAWN if is_sampled else _MEDIAN
         return Words(

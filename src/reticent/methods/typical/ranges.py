@@ -79,6 +79,7 @@ class RangeGrids:
         return self._inside(np.where(multiples < self.low, multiples + step, multiples))
 
     def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers rounded to a grid of 1, 2 or 5 times a power of ten, with about four steps in each range."""
         # Halve first, since the difference may overflow a float.
         quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
         has_whole_ends = (np.floor(self.low) == self.low) & (np.floor(self.high) == self.high)
@@ -91,6 +92,7 @@ class RangeGrids:
         return self._inside(_multiples(count, step_index))
 
     def _in_calendar(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Return dates or timestamps rounded down to the longest calendar unit that is at most a quarter of their range."""
         days = self.kind is ValueType.DATE
         low, high, moments = (_moments(positions, days) for positions in (self.low, self.high, places))
         quarter = high // 4 - low // 4
@@ -145,6 +147,7 @@ class LabelRanges:
 
     @cached_property
     def _ends(self) -> tuple[Mask, NDArray[Any], NDArray[Any]]:
+        """Return which labels are ranges, and the lowest and highest number of each."""
         ranged = np.zeros(len(self.meanings), dtype=bool)
         lows: list[Any] = [0] * len(self.meanings)
         highs: list[Any] = [0] * len(self.meanings)
@@ -172,7 +175,7 @@ class LabelRanges:
     def bare(self) -> Mask:
         """Mask the labels that do not restrict a number: everything, or a range without an end."""
         line = self.kind not in (ValueType.TEXT, ValueType.BOOLEAN)
-        unlisted = [isinstance(each, Anything) or each.listed(self.kind) is None for each in self.meanings]
+        unlisted = [isinstance(meaning, Anything) or meaning.listed(self.kind) is None for meaning in self.meanings]
         return np.array(unlisted, dtype=bool) & ~self.ranged & line
 
 
