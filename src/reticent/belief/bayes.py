@@ -210,16 +210,16 @@ def distance(beliefs: Sequence[Belief], kind: Distance = "variation") -> Fractio
     """
     if kind not in get_args(Distance):
         raise PolicyError(f"There is no distance {kind!r}.{did_you_mean(kind, get_args(Distance))}")
-    moves = [abs(each.posterior - each.prior) for each in beliefs]
+    moves = [abs(belief.posterior - belief.prior) for belief in beliefs]
     if kind == "variation":
         return sum(moves, start=Fraction(0)) / 2
     if kind == "difference":
         return max(moves, default=Fraction(0))
     ratios = [
         float("inf")
-        if not (each.prior and each.posterior)
-        else max(each.posterior / each.prior, each.prior / each.posterior)
-        for each in beliefs
-        if each.prior != each.posterior
+        if not (belief.prior and belief.posterior)
+        else max(belief.posterior / belief.prior, belief.prior / belief.posterior)
+        for belief in beliefs
+        if belief.prior != belief.posterior
     ]
     return max(ratios, default=Fraction(1))

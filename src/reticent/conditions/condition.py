@@ -75,7 +75,7 @@ class Condition:
         if not isinstance(self.node, And):
             return (self,)
         parts = tuple(Condition(str(part), part) for part in self.node.parts)
-        return tuple(each for part in parts for each in part.conjuncts)
+        return tuple(conjunct for part in parts for conjunct in part.conjuncts)
 
     @classmethod
     def together(cls, parts: Sequence[Condition]) -> Condition:

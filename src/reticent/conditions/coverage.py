@@ -74,6 +74,7 @@ def covers(node: Node, regions: LabelProducts) -> Covers:
 
 
 def _covers(node: Node, regions: LabelProducts) -> Covers:
+    """Return which label combinations a condition covers; parts of a conjunction or disjunction without common columns are judged separately."""
     if isinstance(node, And | Or):
         components = list(_independent(node.parts))
         if len(components) > 1:
@@ -244,6 +245,7 @@ def _cuts(node: Node, name: str, kind: ValueType) -> CutPoints:
 
 
 def _numeric_cuts(atom: Atom) -> list[object]:
+    """Return the numbers at which a comparison, or the membership in a list, changes its truth."""
     if isinstance(atom, Comparison):
         pairs = [(atom.left, atom.right)]
     elif isinstance(atom, Member):

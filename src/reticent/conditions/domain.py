@@ -54,6 +54,7 @@ class Domain:
 
 
 def _is_day(value: Any) -> bool:
+    """Return whether a value is a date, or a text of the form ``2024-01-31``."""
     if isinstance(value, datetime.date):
         return True
     try:

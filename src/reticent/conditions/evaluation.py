@@ -212,6 +212,7 @@ def _beside(value: Text | Truth, dtype: pl.DataType) -> Any:
 
 
 def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFrame) -> pl.Series:
+    """Return the truth of a comparison of numbers in every row: in floats if a column has floats, else exactly."""
     columns = {column.name: column for operand in (left, right) for column in columns_in(operand)}
     floats = [frame.schema[name] for name in columns if not _is_exact(frame.schema[name])]
     if floats:

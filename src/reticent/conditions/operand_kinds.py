@@ -150,6 +150,7 @@ def _is_exact(operand: Operand, kinds: Mapping[str, ValueType]) -> bool:
 
 
 def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, ValueType], text: str) -> None:
+    """Raise unless the two operands of a comparison have comparable types."""
     first, second = _kind(left, kinds, text), _kind(right, kinds, text)
     for operand, other in ((left, second), (right, first)):
         if isinstance(operand, Text) and other.is_temporal:
@@ -162,6 +163,7 @@ def _check_pair(left: Operand, right: Operand, kinds: Mapping[str, ValueType], t
 
 
 def _check_moment(value: Text, kind: ValueType, text: str) -> None:
+    """Raise unless a text is a day, or a timestamp, as the type of the other operand needs."""
     try:
         kind.moment(value.value)
     except ValueError:
@@ -172,6 +174,7 @@ def _check_moment(value: Text, kind: ValueType, text: str) -> None:
 
 
 def _describe(operand: Operand, kind: ValueType) -> str:
+    """Return what an operand is, in words."""
     match operand:
         case Column(name=name):
             return f"column {name!r} holds {_HOLDS[kind]}"
@@ -182,6 +185,7 @@ def _describe(operand: Operand, kind: ValueType) -> str:
 
 
 def _remedy(left: Operand, first: ValueType, right: Operand, second: ValueType) -> str:
+    """Return a sentence on how to write a constant so that it fits the other operand; empty if there is none."""
     for constant, kind, other in ((left, first, second), (right, second, first)):
         if isinstance(constant, Number) and other is ValueType.TEXT:
             return f" Put it in single quotes: '{constant}'."

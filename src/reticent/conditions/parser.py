@@ -223,6 +223,7 @@ class _ConditionReader:
         return ConditionError(reason, self.text, self.span(node))
 
     def _number(self, node: exp.Literal) -> Fraction:
+        """Return a number exactly. Raises for one too large or too small to be written out."""
         try:
             number = Decimal(node.this)
             # Written out, 1e999999999 has a billion digits.
@@ -257,6 +258,7 @@ class _ConditionReader:
         return And(tuple(Comparison("=", self.operand(a), self._constant(b), span) for a, b in pairs), span)
 
     def _constant(self, node: exp.Expr) -> Constant:
+        """Return a constant of a list. Raises for null, columns and formulas."""
         if isinstance(node, exp.Null):
             raise self.fault("null in a list is never equal to anything. Write 'or ... is null'.", node)
         value = self.operand(node)
@@ -267,6 +269,7 @@ class _ConditionReader:
         return value
 
     def _like(self, node: exp.Like) -> Node:
+        """Return ``like 'abc%'`` as a test for a prefix, or as an equality without ``%``. Raises for other patterns."""
         pattern = self.operand(node.expression)
         if not isinstance(pattern, Text):
             raise self.fault("'like' needs a text in single quotes, such as 'abc%'.", node.expression)

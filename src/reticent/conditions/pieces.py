@@ -211,6 +211,7 @@ def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[flo
 
 
 def _inside(part: LineSegment, line: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the indices of the sorted points of ``line`` that belong to a segment."""
     low = 0 if part.low is None else int(np.searchsorted(line, part.low, "left" if part.low_closed else "right"))
     high = (
         len(line)

@@ -271,7 +271,7 @@ class AdversaryView:
         columns = [AdversaryColumn.of(rows[name]) for name in rows.columns]
         ids, count = number(*_keys(columns, rows.height))
         firsts = first_rows(ids, count)
-        cells = tuple(each.at(firsts) for each in columns)
+        cells = tuple(column.at(firsts) for column in columns)
         return cls(cells, sum_by(ids, None, count), np.arange(count), None, (tuple(rows.columns),))
 
     @property
@@ -312,7 +312,7 @@ class AdversaryView:
         groups = self.true_groups
         if self.shapes or not self.is_row_by_row or not self.columns:
             return groups
-        return replace(groups, labels=GroupLabels(lambda: [each.as_labels(self.sizes) for each in self.columns]))
+        return replace(groups, labels=GroupLabels(lambda: [column.as_labels(self.sizes) for column in self.columns]))
 
     @property
     def is_row_by_row(self) -> bool:
@@ -380,12 +380,17 @@ class AdversaryView:
         distinct, times = rows.counted([*keys, *chosen, *(self.sensitive if row_by_row else ())])
         cells, known_columns = self._cells_of(distinct), [AdversaryColumn.of(distinct[name]) for name in chosen]
         sizes = [len(self.sizes), *(len(column.labels) for column in known_columns)]
-        ids, count = number(*pack([cells, *(each.codes for each in known_columns)], sizes, distinct.height))
+        ids, count = number(
+            *pack([cells, *(known_column.codes for known_column in known_columns)], sizes, distinct.height)
+        )
         firsts = first_rows(ids, count)
         parent_cells = cells[firsts]
         return replace(
             self,
-            columns=(*(each.at(parent_cells) for each in self.columns), *(each.at(firsts) for each in known_columns)),
+            columns=(
+                *(column.at(parent_cells) for column in self.columns),
+                *(known_column.at(firsts) for known_column in known_columns),
+            ),
             sizes=sum_by(ids, times, count),
             group_of=np.arange(count) if row_by_row else self.group_of[parent_cells],
             groups=_grouped(ids, count, distinct, self.sensitive, times) if row_by_row else self.groups,
@@ -431,11 +436,14 @@ class AdversaryView:
         """The view with the shape of every cell, looked up by its labels."""
         texts = [column.texts for column in self.columns]
         labels = list(
-            zip(*([text[c] for c in each.codes] for text, each in zip(texts, self.columns, strict=True)), strict=True)
+            zip(
+                *([text[c] for c in column.codes] for text, column in zip(texts, self.columns, strict=True)),
+                strict=True,
+            )
         )
         for missing in set(labels) ^ set(shapes):
             raise DataError(f"The shapes do not match the cells: {', '.join(missing)} has no counterpart.")
-        return replace(self, shapes=tuple(shapes[each] for each in labels))
+        return replace(self, shapes=tuple(shapes[label] for label in labels))
 
     def occurrences(self) -> Iterator[tuple[pl.Series, _Array]]:
         """The values of each sensitive and each declared column, and the number of rows with each."""
@@ -521,7 +529,7 @@ class AdversaryView:
         """The common description of a group: its labels or, if these are ambiguous, the release's own name of it."""
         if self.called is not None and not self.is_row_by_row:
             return {self.called.name: str(self.called[group])}
-        return {each.name: each.texts[each.codes[self._cell_of[group]]] for each in self.columns}
+        return {column.name: column.texts[column.codes[self._cell_of[group]]] for column in self.columns}
 
     @cached_property
     def _cell_of(self) -> _Array:
@@ -602,7 +610,7 @@ class AdversaryView:
 
 def _keys(columns: Sequence[AdversaryColumn], rows: int) -> tuple[NDArray[Any], int]:
     """One key per row, in label order."""
-    return pack([each.codes for each in columns], [max(len(each.labels), 1) for each in columns], rows)
+    return pack([column.codes for column in columns], [max(len(column.labels), 1) for column in columns], rows)
 
 
 def _grouped(

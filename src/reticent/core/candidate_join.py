@@ -62,7 +62,7 @@ class QueriedPeople:
     @property
     def is_single(self) -> NDArray[np.bool_]:
         """Mask of people who match at most one label in every column."""
-        fits = [each.is_single[values] for each, values in zip(self.covers, self.values, strict=True)]
+        fits = [cover.is_single[values] for cover, values in zip(self.covers, self.values, strict=True)]
         single: NDArray[np.bool_] = np.all(fits, axis=0)
         return single
 
@@ -175,13 +175,14 @@ class _Tree:
 
     @classmethod
     def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
+        """Return the distinct people sorted by what is known about them, as a prefix tree over the columns; those that exclude most cells come first."""
         matrices = [cover.matrix() for cover in covers]
         # First the columns that exclude the most cells per doubling of distinct people.
         remaining_share = [
-            max(float(each[:, cell_labels].mean()), 1e-9) if each.size else 1.0
-            for each, cell_labels in zip(matrices, codes, strict=True)
+            max(float(matrix[:, cell_labels].mean()), 1e-9) if matrix.size else 1.0
+            for matrix, cell_labels in zip(matrices, codes, strict=True)
         ]
-        spread = [log(max(each.value_count, 2)) for each in covers]
+        spread = [log(max(cover.value_count, 2)) for cover in covers]
         columns = sorted(range(len(covers)), key=lambda j: log(remaining_share[j]) / spread[j])
         order = np.lexsort([asked[j] for j in reversed(columns)])
         values = tuple(asked[j][order] for j in columns)

@@ -83,7 +83,7 @@ class FrequencySet:
             self.histograms.merge(ids, groups),
             self.domain,
             {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
-            tuple(each.merged(ids, groups) for each in self.owners),
+            tuple(owner.merged(ids, groups) for owner in self.owners),
         )
 
     def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
@@ -98,7 +98,7 @@ class FrequencySet:
         """The same points with rows counted by weight (in units of the table's weights), without sensitive values."""
         if WEIGHT not in self.extras:
             raise PolicyError("The rows have no weights. Name their column with weight=.")
-        extras = {name: each for name, each in self.extras.items() if name != WEIGHT}
+        extras = {name: extra for name, extra in self.extras.items() if name != WEIGHT}
         return replace(self, sizes=self.extras[WEIGHT], extras=extras).bare()
 
     def labels(self) -> pl.DataFrame:
@@ -113,7 +113,7 @@ class FrequencySet:
         filled = self.sizes > 0
         offsets = starts_of(filled)
         histograms = Histograms(offsets, np.zeros(int(offsets[-1]), dtype=np.int32), self.sizes[filled])
-        owners = tuple(each.revalued(np.zeros(self.domain.size, dtype=np.int64)) for each in self.owners)
+        owners = tuple(owner.revalued(np.zeros(self.domain.size, dtype=np.int64)) for owner in self.owners)
         return replace(self, histograms=histograms, domain=SensitiveDomain.none(), owners=owners)
 
     def groups(self) -> Groups:
@@ -242,7 +242,7 @@ class FrequencySet:
         joint, numbers = np.unique(both, axis=0, return_inverse=True)
         cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
         histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), len(joint))
-        owners = tuple(each.revalued(numbers.reshape(-1)[: self.domain.size]) for each in self.owners)
+        owners = tuple(owner.revalued(numbers.reshape(-1)[: self.domain.size]) for owner in self.owners)
         return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint), owners=owners)
 
     def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
@@ -255,7 +255,7 @@ class FrequencySet:
             self.histograms.select(mask),
             self.domain,
             {name: counts[mask] for name, counts in self.extras.items()},
-            tuple(each.select(mask) for each in self.owners),
+            tuple(owner.select(mask) for owner in self.owners),
         )
 
     def _check_coarser(self, levels: Sequence[int]) -> None:

@@ -149,7 +149,7 @@ class Groups:
             joint, count = number(*pack(codes, [column.size for column in columns], len(ids)))
             firsts = first_rows(joint, count)
             domain = SensitiveDomain(
-                tuple(columns), np.stack([each[firsts] for each in codes], axis=1).astype(np.int32)
+                tuple(columns), np.stack([code[firsts] for code in codes], axis=1).astype(np.int32)
             )
         histograms = Histograms.from_cells(ids, joint, counts, groups, domain.size)
         return cls(sum_by(ids, counts, groups), histograms, histograms.total(domain.size), domain)
@@ -180,7 +180,7 @@ class Groups:
         owns more than one in k of its rows: then no row belongs to a given person with probability above 1/k, even for
         an adversary who knows all rows of all people. Merging two groups never lowers it below the smaller of the two.
         """
-        hidden = [each.hidden_among(self.sizes) for each in self.owners]
+        hidden = [owner.hidden_among(self.sizes) for owner in self.owners]
         return np.minimum.reduce(hidden) if hidden else self.sizes
 
     @property
@@ -271,7 +271,7 @@ class Groups:
         """Only the groups under ``mask``; the reference stays the whole table."""
         extras = {name: counts[mask] for name, counts in self.extras.items()}
         labels = None if self.labels is None else self.labels.select(mask)
-        owners, histograms = tuple(each.select(mask) for each in self.owners), self.histograms.select(mask)
+        owners, histograms = tuple(owner.select(mask) for owner in self.owners), self.histograms.select(mask)
         return Groups(self.sizes[mask], histograms, self.reference, self.domain, extras, labels, owners)
 
     def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
@@ -297,7 +297,7 @@ class Groups:
         )
         new_code = np.maximum(np.cumsum(joint) - 1, 0).astype(np.int32)
         histograms = replace(self.histograms, values=new_code[self.histograms.values])
-        domain, owners = SensitiveDomain(columns, codes), tuple(each.revalued(new_code) for each in self.owners)
+        domain, owners = SensitiveDomain(columns, codes), tuple(owner.revalued(new_code) for owner in self.owners)
         return replace(self, histograms=histograms, reference=published[joint], domain=domain, owners=owners)
 
     def merged(self, ids: Codes, groups: int) -> Groups:
@@ -310,7 +310,7 @@ class Groups:
             self.reference,
             self.domain,
             {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
-            owners=tuple(each.merged(ids, groups) for each in self.owners),
+            owners=tuple(owner.merged(ids, groups) for owner in self.owners),
         )
 
     def bound_to(
@@ -350,7 +350,7 @@ class Groups:
             self.domain,
             extras,
             labels,
-            owners=tuple(each.merged(everything, 1) for each in self.owners),
+            owners=tuple(owner.merged(everything, 1) for owner in self.owners),
         )
 
     def histogram(self, group: int) -> dict[str, int]:
@@ -359,6 +359,7 @@ class Groups:
         return dict(self.found(("histogram", group), lambda: self._histogram(group)))
 
     def _histogram(self, group: int) -> dict[str, int]:
+        """Return the sensitive values of a group in words with their counts, the most frequent first."""
         low, high = self.histograms.offsets[group], self.histograms.offsets[group + 1]
         order = np.argsort(-self.histograms.counts[low:high], kind="stable") + low
         texts = [column.texts for column in self.domain.columns]

@@ -125,7 +125,7 @@ class MetricRecords:
 
     def take(self, rows: NDArray[Any]) -> MetricRecords:
         """Some of the records."""
-        return MetricRecords(tuple(each[rows] for each in self.arrays))
+        return MetricRecords(tuple(array[rows] for array in self.arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +144,14 @@ class Metric:
     def between(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distances between n records and m records, n x m."""
         rows, columns = (tuple(each.arrays) for each in (left, right))
-        return self._apart([each[:, None] for each in rows], [each[None, :] for each in columns])
+        return self._apart([row[:, None] for row in rows], [column[None, :] for column in columns])
 
     def paired(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distance between each record and its partner in ``right``."""
         return self._apart(left.arrays, right.arrays)
 
     def _apart(self, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]]) -> Floats:
+        """Return the distances of pairs of records: the weighted sum over the columns, or the root of the sum of squares."""
         total: Floats | None = None
         for column, left_values, right_values in zip(self.columns, left, right, strict=True):
             distance = column.apart(left_values, right_values)
@@ -211,7 +212,7 @@ def metric_over(
     equality. The default scale is the width of the column's values, rounded up to 1, 2 or 5 times a power of ten: it is
     published, so it must not reveal the extremes.
     """
-    bound = {each.column: (each, leaves) for each, leaves in zip(hierarchies, codes, strict=True)}
+    bound = {hierarchy.column: (hierarchy, leaves) for hierarchy, leaves in zip(hierarchies, codes, strict=True)}
     choices.check(list(bound))
     columns: list[ColumnDistance] = []
     arrays: list[NDArray[Any]] = []
@@ -258,6 +259,7 @@ def _category(
 def _place(
     bound: Mapping[str, tuple[BoundHierarchy, Codes]], pair: tuple[str, str], weight: float, scale: float | None
 ) -> tuple[ColumnDistance, NDArray[Any]]:
+    """Return the distance on the sphere for a pair of columns of latitude and longitude, and the coordinates of every record."""
     parts = []
     for name, limit in zip(pair, (90.0, 180.0), strict=True):
         hierarchy, leaves = bound[name]
@@ -285,6 +287,7 @@ def _place(
 def _own(
     hierarchy: BoundHierarchy, leaves: Codes, weight: float, measure: PairwiseDistances
 ) -> tuple[ColumnDistance, NDArray[Any]]:
+    """Return a custom distance as a table of all pairs of values, and every record's value in it."""
     values, what = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
     if len(values) > _MOST_OWN:
         raise PolicyError(

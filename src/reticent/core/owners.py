@@ -131,6 +131,7 @@ class OwnerRows(Owners):
         return replace(self, rows=self.rows.append(other.rows, 1))
 
     def revalued(self, values: Codes) -> OwnerRows:
+        """Return the same people with other codes of their sensitive values: ``values[v]`` is the new code of value ``v``, and equal ones are merged."""
         largest = int(values.max(initial=0)) + 1
         keys = self.owner.astype(np.int64) * largest + values[self.value]
         holding = Distinct(keys, (int(self.owner.max(initial=-1)) + 1) * largest)

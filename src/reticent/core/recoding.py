@@ -180,6 +180,7 @@ class LevelColumn:
         return np.array([numbers.get(label, -1) for label in labels], dtype=np.int64)[index_of]
 
     def _labels(self, values: pl.Series, unseen: Unseen) -> list[str]:
+        """Return the label of every value; an unseen value raises, or gets an empty label if ``unseen`` values are suppressed."""
         try:
             return self._bound_labels(values)
         except DataError:
@@ -195,6 +196,7 @@ class LevelColumn:
         return labels
 
     def _bound_labels(self, values: pl.Series) -> list[str]:
+        """Return the label of every value. Raises for one that the hierarchy lacks."""
         bound = self.hierarchy.bind(values, self.name)
         bound = bound.with_null_leaf() if self.null is not None else bound
         level = bound.levels[self.level]
@@ -208,6 +210,7 @@ class LevelColumn:
         return labels
 
     def _refuse_new(self, values: pl.Series, labels: Sequence[str]) -> None:
+        """Raise for a label that no row of the release had, if the hierarchy was made from the data."""
         known_labels = set(self.labels)
         for value, label in zip(values.to_list(), labels, strict=True):
             if label not in known_labels:
@@ -443,7 +446,7 @@ class Regions(Recoding):
     @property
     def meanings(self) -> dict[str, dict[str, Meaning]]:
         """For every column the meaning of each label."""
-        return {each.name: dict(zip(each.shown.to_list(), each.meanings, strict=True)) for each in self.columns}
+        return {column.name: dict(zip(column.shown.to_list(), column.meanings, strict=True)) for column in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
         group_series = pl.Series(groups, dtype=pl.UInt32)
@@ -583,7 +586,7 @@ def shown_meanings(
 
 def declared_domains(hierarchies: Sequence[BoundHierarchy]) -> dict[str, list[Any]]:
     """The declared domains; a domain derived from the data stays private."""
-    return {each.column: each.leaves.to_list() for each in hierarchies if not each.data_dependent}
+    return {hierarchy.column: hierarchy.leaves.to_list() for hierarchy in hierarchies if not hierarchy.data_dependent}
 
 
 def _coded(values: pl.Series) -> pl.Series:

@@ -66,6 +66,7 @@ class KAnonymity(GroupDefinition):
         return self.k
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the smallest group size, the verdict, and the smallest group as witness."""
         if len(groups) == 0:
             raise DataError("There are no groups, so there is no k: nothing would be published.")
         smallest = int(np.argmin(groups.people))

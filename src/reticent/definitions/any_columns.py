@@ -139,6 +139,7 @@ class AnyColumns(GroupDefinition):
         return f"AnyColumns(known={self.known}, inner={self.inner}{relations})"
 
     def _check(self, groups: Groups) -> _Check:
+        """Return a check of all sets of known columns in the groups that have rows. Raises if people with several rows cannot be counted."""
         if groups.owners and groups.labels is None:
             raise PolicyError(
                 f"{self} counts people, some people have several records here, and these groups do not have the labels of single columns. Use Lattice, or keep one row per person with "

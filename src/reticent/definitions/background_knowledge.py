@@ -75,6 +75,7 @@ class _Knowledge(SensitiveDefinition):
     def _diagnostics(
         self, groups: Groups, buckets: Buckets, failing: NDArray[np.bool_], disclosure: Fraction
     ) -> dict[str, Any]:
+        """Return the curves of the highest belief by the number of facts, and how many facts reach the limit or certainty."""
         # A k above the number of values has no further effect, and a claimed k may be arbitrarily large.
         known = min(self.k, int(buckets.distinct.max()))
         return {
@@ -135,6 +136,7 @@ class WorstCaseKnowledge(_Knowledge):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the highest belief after ``k`` worst-case facts, the verdict, and the facts as witness."""
         filled = occupied(groups)
         buckets = _buckets(groups)
         worst = witness(buckets, self.k)
@@ -207,6 +209,7 @@ class NegatedKnowledge(_Knowledge):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the highest belief after ``k`` values are ruled out, the verdict, and these facts as witness."""
         filled = occupied(groups)
         buckets = _buckets(groups)
         worst = negation_witness(buckets, self.k)

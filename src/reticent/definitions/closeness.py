@@ -92,6 +92,7 @@ class TCloseness(SensitiveDefinition):
         return ~at_most(work, Fraction(self.t), scale)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the largest distance of a group's distribution from the whole table's, the verdict and that group."""
         filled = occupied(groups)
         work, scale = self.work(groups)
         failing = ~at_most(work, Fraction(self.t), scale)
@@ -140,6 +141,7 @@ class TCloseness(SensitiveDefinition):
         return groups.found(("work", self.distance), lambda: self._measured(groups))
 
     def _measured(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return every group's distance as a fraction of integers, work over scale, by the chosen ground distance."""
         column, histograms = groups.domain.columns[0], groups.histograms
         if self.distance == "equal":
             return equal_work(histograms, groups.sizes, groups.reference), scales(groups, 1)

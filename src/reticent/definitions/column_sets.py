@@ -228,7 +228,9 @@ class ColumnSets:
     def _codes(self) -> Ids:
         """Category codes of the group labels by column, without gaps."""
         length = len(self.groups)
-        numbered = [number(*pack([each.codes], [max(len(each.texts), 1)], length))[0] for each in self.labels.columns]
+        numbered = [
+            number(*pack([column.codes], [max(len(column.texts), 1)], length))[0] for column in self.labels.columns
+        ]
         return np.stack(numbered).astype(np.int64)
 
     @cached_property

@@ -597,6 +597,7 @@ class SensitiveDefinition(GroupDefinition):
         return mask
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
+        """Return a lower bound of the rows of each group that fail however it is split further, for the worst of the sensitive columns."""
         doomed = np.zeros(len(groups))
         for refined in self._refined(groups):
             doomed_rows = self.doomed_in(refined)
@@ -617,6 +618,7 @@ class SensitiveDefinition(GroupDefinition):
         return np.where(relaxed.failing_in(groups), groups.sizes, 0).astype(np.float64)
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the assessment of the sensitive column, or one that combines those of several columns."""
         assessments = [self.assess_in(refined) for refined in self._refined(groups)]
         if len(assessments) == 1:
             return assessments[0]
@@ -645,6 +647,7 @@ def others_known(alone: bool) -> str:
 
 
 def _plain(value: Any) -> Any:
+    """Return a parameter as plain data for JSON."""
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, tuple | frozenset):

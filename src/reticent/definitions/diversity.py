@@ -78,6 +78,7 @@ class DistinctLDiversity(SensitiveDefinition):
         return (groups.histograms.distinct < self.l) & (groups.sizes > 0)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the smallest number of distinct values in a group, the verdict and that group."""
         filled = occupied(groups)
         failing = self.failing_in(groups)
         worst = int(filled[np.argmin(groups.histograms.distinct[filled])])
@@ -170,6 +171,7 @@ class ProbabilisticLDiversity(SensitiveDefinition):
         return ~at_most(groups.histograms.top, 1 / Fraction(self.l), groups.sizes)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the inverse of the largest share of a value in a group, the verdict and that group."""
         filled = occupied(groups)
         failing = self.failing_in(groups)
         index, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])

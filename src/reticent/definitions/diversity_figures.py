@@ -97,6 +97,7 @@ def _diversity(
     c: Fraction | None,
     dont_care: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
+    """Return the diagnostics of l-diversity: distinct values, effective l, and the infimum of c and the highest belief by excluded values."""
     filled = occupied(groups)
     ratios = {
         exclusions + 2: worst_tail(groups, exclusions, dont_care)[1]

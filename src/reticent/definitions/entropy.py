@@ -81,6 +81,7 @@ class EntropyLDiversity(SensitiveDefinition):
         return np.maximum(super().doomed_in(groups), rows_above(shares[distinct], groups))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups whose entropy is below ``log l``, ignoring don't-care values. Bounds on the number of values decide most groups, floats nearly all others, and exact arithmetic those within rounding error."""
         required, dont_care = Fraction(self.l), self._spared(groups)
         spread = spread_of(groups, dont_care)
         too_few_values = spread.values + spread.capped < math.ceil(required)
@@ -97,6 +98,7 @@ class EntropyLDiversity(SensitiveDefinition):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the smallest effective number of values, e to the entropy, the verdict and that group."""
         dont_care = self._spared(groups)
         failing = self.failing_in(groups)
         candidates = np.flatnonzero(failing) if failing.any() else occupied(groups)

@@ -118,6 +118,7 @@ class EverChances:
         return 1 - never
 
     def _chances(self) -> pl.DataFrame:
+        """Return, by person and value, the chance that the person ever had the value: 1 minus the product over the releases of the chances never to be drawn."""
         rows, times, size = (self.terms[name].to_numpy().astype(np.float64) for name in ("rows", "times", "size"))
         never = np.ones(len(rows))
         for drawn_rows in range(int(rows.max(initial=0))):

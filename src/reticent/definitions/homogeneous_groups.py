@@ -53,7 +53,7 @@ def homogeneity_audit(groups: Groups, tau: Number = "1", column: str | None = No
     share = exact(tau, "homogeneity_audit: tau", above=0, high=1)
     if not groups.domain.columns:
         groups.of(None)
-    names = [each.name for each in groups.domain.columns] if column is None else [column]
+    names = [column.name for column in groups.domain.columns] if column is None else [column]
     affected = np.zeros(len(groups), dtype=bool)
     for name in names:
         marginal = groups.marginal(name)

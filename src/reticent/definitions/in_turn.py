@@ -72,6 +72,7 @@ class InTurn(GroupDefinition):
         return cast(GroupDefinition, self.inner)
 
     def counting(self, table: Table) -> Table:
+        """Return the table to count. Raises for a column that is not a quasi-identifier."""
         for name in self.columns:
             if name not in table.quasi:
                 raise PolicyError(
@@ -87,6 +88,7 @@ class InTurn(GroupDefinition):
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the verdict of ``demand`` on each column, judged as a sensitive one among people who agree in all others."""
         assessments: dict[str, Assessment] = {}
         for cells in self._cells(groups):
             # Definite failures are reported before possible passes.
@@ -174,6 +176,7 @@ class InTurn(GroupDefinition):
         return f"InTurn(columns={list(self.columns)}, inner={self.inner})"
 
     def _sentence(self, name: str, scope: ClaimScope) -> str:
+        """Return the guarantee for one column in a sentence."""
         others = tuple(column for column in scope.quasi if column != name)
         rows = scope.rows if scope.unit == "record" else 1
         about = replace(scope, quasi=others, sets=None, sensitive=(name,), declared=(*scope.declared, name), rows=rows)
@@ -229,14 +232,14 @@ class RawValuesInGroups(GroupDefinition):
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
         failing = np.zeros(len(groups), dtype=bool)
-        for each in self._values(groups):
-            failing |= self.demand.failing(each)
+        for value in self._values(groups):
+            failing |= self.demand.failing(value)
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
-        assessments = [self.demand.assess(each) for each in self._values(groups)]
-        witness = next((each.witness for each in assessments if each.witness is not None), None)
-        return Assessment(self, witness is None, [each.value for each in assessments], witness)
+        assessments = [self.demand.assess(value) for value in self._values(groups)]
+        witness = next((assessment.witness for assessment in assessments if assessment.witness is not None), None)
+        return Assessment(self, witness is None, [assessment.value for assessment in assessments], witness)
 
     def least_rows(self) -> int:
         return self.demand.least_rows()
@@ -266,6 +269,7 @@ def _named(witness: Witness, name: str, groups: Groups, ids: NDArray[np.int64]) 
 
 
 def _require_about_values(part: GroupDefinition) -> None:
+    """Raise unless a definition judges the values of one group, without a column, reference or population of its own."""
     fits = (
         part.needs_sensitive and part.monotone and part.local and not part.needs_reference and not part.needs_population
     )

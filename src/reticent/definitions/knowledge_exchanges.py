@@ -49,17 +49,20 @@ class KnowledgeExchanges(Exchanges):
         return len(self.rest), len(self.before), len(self.after)
 
     def fits(self, level: int, block: int) -> bool:
+        """Return whether all groups after an exchange keep the highest belief below the limit; bounds decide, and only otherwise the exact sums."""
         needed = (1 - self._c) / self._c
         behind = self.places(level, block).stop
-        verdicts = [screened_verdict(each.ratio(level, block, behind), needed, self._k) for each in self._sums]
+        verdicts = [
+            screened_verdict(value_sum.ratio(level, block, behind), needed, self._k) for value_sum in self._sums
+        ]
         if None in verdicts:
             return self._holds(self.partition(level, block))
         return all(verdicts)
 
     def settle(self, level: int, block: int, made: bool) -> None:
         super().settle(level, block, made)
-        for each in self._sums:
-            each.settle(level, block, made)
+        for value_sum in self._sums:
+            value_sum.settle(level, block, made)
 
 
 class _Sums:

@@ -105,6 +105,7 @@ class BetaLikeness(SensitiveDefinition):
         return _any_cell(groups, self._grown(shares) | self._beyond_logarithm(groups, shares))
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the largest relative growth of a value's share in a group, the verdict and that group."""
         shares = Shares.of(groups)
         beyond = self._beyond_logarithm(groups, shares)
         failing = _any_cell(groups, self._grown(shares) | beyond)
@@ -200,6 +201,7 @@ class DeltaDisclosure(SensitiveDefinition):
         return _any_cell(groups, self._too_far(Shares.of(groups)))
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the largest distance of the logarithms of a value's shares in a group and in the whole table, the verdict and that group."""
         shares = Shares.of(groups)
         occupied(groups)
         cells = self._too_far(shares)

@@ -126,6 +126,7 @@ class BoundedBelief(PlanDefinition):
         return {"d": str(self.d), "gamma": str(self.gamma), "adversary": self.adversary, **over_time}
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee in words: the highest belief after the release, and the lower bound."""
         d, gamma = self._exact()
         subject = {
             "independent": "An attacker who gives a record",
@@ -145,6 +146,7 @@ class BoundedBelief(PlanDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         if self.adversary in ("exclusive", "record"):
             additions = "A record that does not show may become much less likely. "
         else:

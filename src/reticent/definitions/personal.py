@@ -86,6 +86,7 @@ class PersonalPrivacy(SensitiveDefinition):
                 raise PolicyError(f"PersonalPrivacy: {name} must be the name of a column, but it is {column!r}.")
 
     def counting(self, table: Table) -> Table:
+        """Return the table with one more count for each distinct wish: 1 in the rows of people who have it."""
         wishes = {"node": self._private(table, self.guards).cast(pl.String)}
         if self.thresholds is not None:
             wishes["limit"] = self._private(table, self.thresholds).cast(pl.String)

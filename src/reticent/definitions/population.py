@@ -88,6 +88,7 @@ class KMap(PopulationDefinition):
         return (self.people(groups) < self.k) & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the smallest number of people of the population that match a group, the verdict and that group."""
         filled, failing, people = occupied(groups), self.failing(groups), self.people(groups)
         smallest = int(filled[np.argmin(people[filled])])
         achieved = int(people[smallest])

@@ -104,6 +104,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         return self.alone and not self._dont_care
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups whose most frequent value has at least ``c`` times the rows of the values from rank ``l`` on. Bounds on that tail decide most groups, exact tails the others."""
         if self.l == 1:
             return np.zeros(len(groups), dtype=bool)
         c, histograms = Fraction(self.c), groups.histograms
@@ -119,6 +120,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the infimum of the ``c`` that all groups satisfy, the verdict and the worst group."""
         failing = self.failing_in(groups)
         worst, infimum = self.infimum_c(groups)
         witness = witness_of(
@@ -135,6 +137,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         return worst_tail(groups, self.l - 2, self._spared(groups))
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         if self.l == 1:
             return f"is promised nothing about {scope.secret(self.column)}: with l=1 all records pass"
         spared = f" (values that may be learned do not count: {listed(self._dont_care)})" if self._dont_care else ""
@@ -221,6 +224,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
         return self.positive.failing_in(groups) | self._excludable(groups)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the infimum of ``c1`` and the smallest share of a must-keep value, the verdict and the worst group."""
         failing = self.failing_in(groups)
         worst, infimum = self.positive.infimum_c(groups)
         value: dict[str, Fraction | float] = {"c1": infimum}

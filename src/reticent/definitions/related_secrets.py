@@ -41,7 +41,7 @@ def _repeated(definition: Definition, name: str, source: str, table: Table) -> I
     for part in definition.parts():
         if getattr(part, "column", None) != source or not isinstance(part, GroupDefinition):
             continue
-        if not is_dataclass(part) or "alone" not in {each.name for each in fields(part)} or part.needs_reference:
+        if not is_dataclass(part) or "alone" not in {field.name for field in fields(part)} or part.needs_reference:
             continue
         about = cast(GroupDefinition, replace(cast(Any, part), column=name, alone=True))
         if part.parameters().keys() <= {"l", "c", "column", "alone"} and about.holds(_whole(table, name)):

@@ -78,6 +78,7 @@ class AverageRisk(GroupDefinition):
         return failing
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the mean probability of a correct match, the verdict and the smallest group."""
         filled = occupied(groups)
         failing = self.failing(groups)
         average = Fraction(len(filled), int(groups.people[filled].sum()))

@@ -173,6 +173,7 @@ class ConfidenceBounding(SetShares):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         return (
             others_known(self.alone)
             + scope.beyond(self.quasi)
@@ -258,7 +259,7 @@ class CategoryDiversity(SetShares):
 
     @property
     def _categories(self) -> tuple[tuple[str | None, ...], ...]:
-        return tuple(value_set(each, "categories") for each in self.categories)
+        return tuple(value_set(category, "categories") for category in self.categories)
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,7 @@ class WeightAtLeast(LeastFigure):
         return Fraction(self.alpha)
 
     def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        """Return the weight of the values in each group as an integer, and the integer that stands for weight 1."""
         listed_weights = weight_list(self.weights, "weights")
         unit = math.lcm(*(weight.denominator for _, weight in listed_weights), 1)
         column = groups.domain.columns[0]

@@ -61,6 +61,7 @@ def _spread(groups: Groups) -> Spread:
 
 
 def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
+    """Return the figures of entropy over the values that count; of the don't-care values only their capped part is added."""
     histograms, zeros = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     logs = _weighted_logs(histograms.counts)
     spared = dont_care[histograms.values]

@@ -69,6 +69,7 @@ class UnboundedDP(EpsilonDelta):
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {scope.present}{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         if scope.unit == "record":
             alike = "Several rows of one person, or of people who are alike,"
             neighbours = "one row that is added or removed; exchanging a row for another"

@@ -130,6 +130,7 @@ class MEligible(SensitiveDefinition):
         return self._bounded.failing_in(groups)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the largest ``m`` for which all groups are eligible, the verdict and the worst group."""
         filled, failing = occupied(groups), self.failing_in(groups)
         index, share = largest_ratio(groups.histograms.top[filled], groups.sizes[filled])
         text = f"a value with a share above 1/{self.m}; the worst has one with a share of {measured(Fraction(share))}"

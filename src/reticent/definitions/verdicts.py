@@ -211,7 +211,7 @@ def verdict(definition: Definition, assessments: Sequence[Assessment]) -> Assess
     return Assessment(
         definition,
         not witnesses,
-        {about: each.value for about, each in answers.items()},
+        {about: answer.value for about, answer in answers.items()},
         witnesses[0] if witnesses else None,
         parts=tuple(answers.values()),
     )
@@ -220,7 +220,7 @@ def verdict(definition: Definition, assessments: Sequence[Assessment]) -> Assess
 def _together(definition: Definition, parts: Sequence[Assessment], about: str) -> Assessment:
     if len(definition.parts()) == 1:
         # Suppressed records have one histogram per sensitive column, and each must pass.
-        return next((each for each in parts if not each.holds), parts[0])
+        return next((part for part in parts if not part.holds), parts[0])
     return replace(together(definition, tuple(parts)), about=about)
 
 

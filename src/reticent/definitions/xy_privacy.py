@@ -79,6 +79,7 @@ class XYPrivacy(Conjunction):
         return inverse(found) if name == "h" else found
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         if self.y is None:
             return super().promise(scope)
         known = self.x if self.x is not None else tuple(name for name in scope.sensitive if name not in self.y)
@@ -105,6 +106,7 @@ class XYPrivacy(Conjunction):
         return failing
 
     def assess(self, groups: Groups) -> Assessment:
+        """Return the verdict; with ``y``, groups are refined by the values of ``x`` first."""
         if self.y is None:
             return super().assess(groups)
         refined, parents = self._refined(groups)

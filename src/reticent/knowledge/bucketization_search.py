@@ -154,7 +154,9 @@ def lowest_on_chain(chain: Sequence[Node], safe: Audit[Node]) -> Node:
 
 def descend(node: Node, order: Order[Node], safe: Callable[[Node], bool]) -> Node:
     """Move to safe direct predecessors until there is none: a minimal safe node."""
-    while (below := next((each for each in order.predecessors(node) if safe(each)), None)) is not None:
+    while (
+        below := next((predecessor for predecessor in order.predecessors(node) if safe(predecessor)), None)
+    ) is not None:
         node = below
     return node
 

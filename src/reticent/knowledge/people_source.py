@@ -143,6 +143,7 @@ def _by_pseudonym(private: Mapping[str, Any], source: Any, seen: AdversaryView, 
 
 
 def _name_column(frame: pl.DataFrame, published: Collection[str], key: str | None) -> str:
+    """Return the column that holds the names of people: ``key``, or the only one that is not published."""
     if key is not None:
         if key not in frame.columns:
             raise DataError(f"people has no column {key!r}.{did_you_mean(key, frame.columns)}")
@@ -157,6 +158,7 @@ def _name_column(frame: pl.DataFrame, published: Collection[str], key: str | Non
 
 
 def _named(names: pl.Series, where: NDArray[np.int64], groups: Groups, *, whole: bool = True) -> Population:
+    """Return the people with unique names and their groups; ``where`` has the group of every name (negative: none, by a reason)."""
     texts = names.cast(pl.String)
     repeated = frozenset(texts.filter(texts.is_duplicated()).drop_nulls().unique().to_list())
     everybody = [

@@ -84,6 +84,7 @@ class Population:
 
     @cached_property
     def _folded(self) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+        """Return people and values by their spelling without case."""
         people: dict[str, list[str]] = {}
         values: dict[str, list[str]] = {}
         for person in self.bucket_of:
@@ -113,6 +114,7 @@ class Population:
         return sum(map(self._clause_cost, fact.clauses))
 
     def _clause_cost(self, clause: Clause) -> int:
+        """Return how many basic facts express a clause about some person."""
         if clause.given:
             return 1
         prices = []
@@ -122,6 +124,7 @@ class Population:
         return min(prices)
 
     def _atom(self, atom: PersonValue) -> PersonValue:
+        """Return a fact with the spelling of the table. Raises for an unknown or ambiguous person, and for an unknown value."""
         people, values = self._folded
         if atom.person in self.ambiguous:
             raise PolicyError(f"{atom.person!r} names several rows. Use a key that identifies people.")

@@ -105,6 +105,7 @@ class _FactParser:
         return Fact(self.text.strip(), tuple(self._clause((), group) for group in groups))
 
     def _clause(self, left: Iterable[_Literal], right: Iterable[_Literal]) -> Clause:
+        """Return the clause of two sides of an implication; negated literals change the side."""
         antecedents: set[PersonValue] = set()
         consequents: set[PersonValue] = set()
         for literal in left:
@@ -118,6 +119,7 @@ class _FactParser:
         return Clause(frozenset(antecedents), frozenset(consequents))
 
     def _literals(self) -> tuple[list[_Literal], set[str]]:
+        """Parse literals joined by ``&`` or ``|``; return them and the operators."""
         literals, joint = [self._literal()], set()
         while (operator := self._peek()) in ("&", "|"):
             self.place += 1
@@ -131,6 +133,7 @@ class _FactParser:
         return literals, joint
 
     def _literal(self) -> _Literal:
+        """Parse one literal, such as ``Ed=flu``, ``!Ed=flu`` or ``Ed in {flu, mumps}``."""
         positive = not self._take("!")
         person = self._word("a person's name")
         if person.startswith("not "):
