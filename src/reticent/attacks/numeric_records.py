@@ -255,7 +255,7 @@ def _scale(name: str, samples: Sequence[pl.Series], is_code: bool) -> ValueLine:
         if high <= low:
             low, high = finite.min(), finite.max()
         return ValueLine(zero=float(low), length=float(high - low) or 1.0)
-    texts = [each.cast(pl.String).drop_nulls() for each in samples]
+    texts = [sample.cast(pl.String).drop_nulls() for sample in samples]
     for series in texts[1:]:
         if len(series) >= _ENOUGH <= len(texts[0]) and not series.is_in(texts[0].implode()).any():
             raise DataError(

@@ -56,7 +56,7 @@ class Placed:
     def alike(self, numberings: Sequence[NDArray[Any]]) -> tuple[Placed, NDArray[np.int64]]:
         """Return the assignment with points merged that agree in their group and in some numberings, and the index of each original point."""
         keys = [self.group_of + 1, *numberings]
-        merged_of_point, count = number(*pack(keys, [int(each.max()) + 1 for each in keys], len(self.sizes)))
+        merged_of_point, count = number(*pack(keys, [int(key.max()) + 1 for key in keys], len(self.sizes)))
         representatives = first_rows(merged_of_point, count)
         merged = Placed(
             self.points[representatives], sum_by(merged_of_point, self.sizes, count), self.group_of[representatives]

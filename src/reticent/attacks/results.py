@@ -47,7 +47,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
     @property
     def succeeding(self) -> tuple[Findings, ...]:
         """The findings of adversaries whom the release helped."""
-        return tuple(each for each in self.findings if each.succeeds)
+        return tuple(finding for finding in self.findings if finding.succeeds)
 
     @property
     def reservations(self) -> tuple[str, ...]:

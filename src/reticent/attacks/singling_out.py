@@ -72,11 +72,11 @@ class SinglingOut:
             people,
             f"{prefix}{best.example(view.counted)}",
             details={
-                "columns": [each.name for each in best.names],
+                "columns": [name.name for name in best.names],
                 "descriptions": len(best.fitting),
                 "refined": float((refined_chance * best.fitting).sum() / people) if people else 0.0,
                 "refined_by_chance": (1 - 1 / people) ** (people - 1) if people else 1 / e,
-                "unique": {each.values.name: each.told() for each in value_columns},
+                "unique": {value_column.values.name: value_column.told() for value_column in value_columns},
             },
             baseline=min(1.0, float((isolation_chance * best.fitting).sum() / people)) if people else 0.0,
         )

@@ -175,7 +175,7 @@ def compare(
                 f"The release has the quasi column {name!r} and the table does not: the release was made from another table."
             )
     candidates = _candidates(view_after, people, control, who, model, kinds_of(view_before), own_rows=own_rows)
-    chosen = [each for each in candidates if each.needs(view_after) is None]
+    chosen = [candidate for candidate in candidates if candidate.needs(view_after) is None]
     guessers = hold_out_trial.adversaries(model=model) if hold_out_trial is not None else []
     both_halves = (
         (adversary_view_of(hold_out_trial.members), hold_out_trial.release) if hold_out_trial is not None else ()
@@ -197,11 +197,12 @@ def compare(
         for guesser in guessers:
             context.step("attacking", len(pairs), runs, guesser.name)
             before_findings, after_findings = (
-                _named(guesser.attack(each.known(columns)), guesser, view_after, columns) for each in both_halves
+                _named(guesser.attack(adversary.known(columns)), guesser, view_after, columns)
+                for adversary in both_halves
             )
             pairs.append((before_findings, after_findings))
     choice_findings = _choice_followed(table, view_after) if table is not None else []
-    all_pairs = [*pairs, *((None, each) for each in choice_findings)]
+    all_pairs = [*pairs, *((None, choice_finding) for choice_finding in choice_findings)]
     register = None if table is None else Register.of(table)
     if register is not None:
         counted = [(before_findings, _of_records(after_findings)) for before_findings, after_findings in all_pairs]
@@ -276,7 +277,9 @@ def _compared_with_noise(
         else:
             guesser = Inference(people, control, column=name, model=model)
             targets = before, naively(after, table)
-        before_findings, after_findings = (_named(guesser.attack(each), guesser, each, each.names) for each in targets)
+        before_findings, after_findings = (
+            _named(guesser.attack(target), guesser, target, target.names) for target in targets
+        )
         pairs.append((before_findings, after_findings))
     return pairs
 

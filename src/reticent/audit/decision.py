@@ -55,6 +55,7 @@ def as_members(members: Members, n: int | None = None) -> NDArray[np.int64]:
 
 
 def _listed(members: Iterable[int]) -> NDArray[np.int64]:
+    """Return the members of a query as an array. Raises for anything that is not a set of whole numbers."""
     if isinstance(members, (str, bytes)) or not isinstance(members, Iterable):
         raise PolicyError(f"The members of a query must be a set of whole numbers, but they are {members!r}.")
     listed = list(members)
@@ -95,6 +96,7 @@ class AggregateQuery:
             object.__setattr__(self, "coefficients", self._checked(self.coefficients))
 
     def _checked(self, coefficients: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return validated coefficients of a sum; None if all are 1."""
         if self.function != "sum":
             raise PolicyError(f"coefficients belong to sums, but the function is {self.function!r}.")
         if coefficients.dtype.kind != "i" or coefficients.shape != self.members.shape or not coefficients.all():

@@ -103,6 +103,7 @@ class NullSpace:
         return self._last
 
     def _judged(self, refinement: Refinement) -> Decision:
+        """Return whether a query is safe, exposes a value or is implied by earlier ones, from how many classes it cuts and from its products with the null space."""
         cuts = refinement.cut_classes
         if cuts > 1:
             return SAFE

@@ -197,6 +197,7 @@ class Pivots:
         traces[cut.new] = traces[cut.parent]
 
     def _add_planes(self, coefficient: Integers) -> None:
+        """Add bit planes of traces for a new row: one for each distinct coefficient, which marks the classes that have it."""
         classes = np.flatnonzero(coefficient != 0)
         weights = coefficient[classes]
         for weight in [1] if (weights == 1).all() else np.unique(weights).tolist():

@@ -114,6 +114,7 @@ class SumAuditor:
             self._kept.append(query)
 
     def _query(self, members: Members | Mapping[int, int] | AggregateQuery) -> AggregateQuery:
+        """Return members, or coefficients by member, as a sum. Raises for another function, and for members beyond ``n``."""
         query = (
             members
             if isinstance(members, AggregateQuery)

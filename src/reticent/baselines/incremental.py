@@ -79,6 +79,7 @@ class SweeneyGroups:
         one_of(self.policy, "SweeneyGroups: policy", ("never finer", "all quasi"))
 
     def place(self, rows: NewRows) -> Ints:
+        """Return the group of every row: new rows join the groups whose box contains them, and the others form new groups."""
         group = rows.group.copy()
         first = not (group >= 0).any()
         new = np.flatnonzero(group < 0)
@@ -99,6 +100,7 @@ class SweeneyGroups:
         return group
 
     def _joined(self, points: Points, group: Ints, new: Ints) -> Ints:
+        """Return ``group`` with the ``new`` rows in groups: those whose box contains them, then new groups of at least ``k``, else the nearest."""
         group = group.copy()
         count = int(group.max(initial=-1)) + 1
         inside, _ = _nearest_boxes(points, group, new)
@@ -136,6 +138,7 @@ class ByunGroups:
         whole(self.l, "ByunGroups: l", low=2)
 
     def place(self, rows: NewRows) -> Ints:
+        """Return the group of every row: new rows join the nearest group if it stays diverse; large groups are split."""
         group = rows.group.copy()
         new = np.flatnonzero(group < 0)
         if (group >= 0).any() and len(new):
@@ -281,6 +284,7 @@ def _halved(points: Points, members: Ints, passes: Callable[[Ints], bool]) -> In
 
 
 def _median_halves(points: Points, members: Ints, subset: Ints, passes: Callable[[Ints], bool]) -> list[Ints] | None:
+    """Return two halves of a subset that both pass, split at the median of the widest column for which that is possible; None if there is none."""
     member_points = points[members[subset]]
     for column in np.argsort(member_points.min(axis=0) - member_points.max(axis=0), kind="stable").tolist():
         low = member_points[:, column] < np.median(member_points[:, column])

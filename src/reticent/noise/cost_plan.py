@@ -281,6 +281,7 @@ def _screened(epsilon: Fraction, delta: Fraction, move: Move, about: int) -> int
 
 
 def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
+    """Return the delta of binomial noise at ``epsilon`` in floats, when an input moves by a step in one cell or between two."""
     chances, zeros = binomial_chances(coins), np.zeros(move.step)
     chances_here, chances_there = np.concatenate([chances, zeros]), np.concatenate([zeros, chances])
     factor = math.exp(epsilon)

@@ -96,6 +96,7 @@ class FaultyNetwork:
         return await self.inner.exchange(item, sent, senders)
 
     def _changed(self, item: str, receiver: int, payload: bytes) -> Changed:
+        """Return what a faulty party sends instead of a payload; None if it sends nothing."""
         if receiver == self.me and not self._behaviour.to_itself:
             return payload
         changed = self._behaviour.change(self, item, receiver, payload)

@@ -313,6 +313,7 @@ class ExponentialLaw(FiniteLaw):
         return self.width <= MOST_WIDTH
 
     def weights(self) -> Iterator[int]:
+        """Return the exact weight of every value, from the lowest: each bit of two magnitudes with opposite signs widens the distribution."""
         if not self.is_small:
             raise PolicyError(f"The law of noise with {self.width} bits has too many values to list.")
         weights, unit = [1], 1 << self.precision
@@ -352,6 +353,7 @@ class ExponentialLaw(FiniteLaw):
         return min(Fraction(1), (1 + exponential(epsilon, 64)[1]) * self.distance() * move.cells)
 
     def chances(self) -> tuple[int, NDArray[np.float64]]:
+        """Return the lowest value with a relevant probability, and the probabilities from there on, in floats."""
         unit = float(1 << self.precision)
         probabilities = np.ones(1)
         for bit, coin_weight in enumerate(self.ones):

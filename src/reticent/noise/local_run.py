@@ -218,8 +218,8 @@ def run_task(
             processes.append(_Process(party_settings))
         enough = task.parties - task.threshold
         ports = _answers(processes, all_parties, _START, _START, context, "starting parties")
-        for each in processes:
-            each.tell([answer.get("port", 0) for answer in ports[: task.parties]])
+        for process in processes:
+            process.tell([answer.get("port", 0) for answer in ports[: task.parties]])
         results = _answers(
             processes[: task.parties],
             enough,
@@ -228,10 +228,10 @@ def run_task(
             context,
             "computing jointly",
         )
-        reports = [_report(party, each) for party, each in enumerate(results)]
+        reports = [_report(party, result) for party, result in enumerate(results)]
     finally:
-        for each in processes:
-            each.end()
+        for process in processes:
+            process.end()
     return _answer(planned, task, reports, began)
 
 
@@ -322,6 +322,7 @@ def _answers(
 
 
 def _report(party: int, report: Mapping[str, Any]) -> PartyReport:
+    """Return the report of a party's process as a value; parties are numbered from 1."""
     numbers = report.get("numbers")
     return PartyReport(
         party + 1,

@@ -171,6 +171,7 @@ async def _share(
 
 
 def _dealing(task: JointTask, rows: Sequence[int], layout: BatchLayout) -> DealerSide:
+    """Return the shares that a dealer sends: its inputs, noise coins, random numbers and multiplication triples, with proofs."""
     _, coins, plain, randoms, triples = (section.count for section in layout.sections)
     return dealing(
         [

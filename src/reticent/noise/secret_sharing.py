@@ -368,7 +368,7 @@ async def settle(
     if disputes:
         reveals = await reveal(network, item, own, sizes, disputes)
         dealt.out = await _voted_out(network, item, parts, disputes, reveals)
-        reveals = {dealer: each for dealer, each in reveals.items() if dealer not in dealt.out and each.holders}
+        reveals = {dealer: reveal for dealer, reveal in reveals.items() if dealer not in dealt.out and reveal.holders}
         await _pass_on(network, item, reveals, sizes)
     for dealer, part in parts.items():
         if dealer in dealt.out:
@@ -409,6 +409,7 @@ async def reveal(
 
 
 def _read_reveal(raw: bytes | None, network: Network) -> _Reveal | None:
+    """Return a received reveal; None if it is malformed, or names more holders than there may be faults."""
     try:
         names, digest = json.loads(raw or b"")
         holders = [_below(name, network.holders) for name in names]
@@ -456,14 +457,14 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
     if not reveals:
         return
     requests = await network.exchange(
-        f"{item}/ask", to_all(network, bytes(each.parts is None for each in reveals.values()))
+        f"{item}/ask", to_all(network, bytes(reveal.parts is None for reveal in reveals.values()))
     )
     outgoing = {}
     for other in range(network.holders):
         requested = requests.get(other, b"")
         requested = requested if len(requested) == len(reveals) else bytes(len(reveals))
         outgoing[other] = packed(
-            [each.raw if is_wanted else None for each, is_wanted in zip(reveals.values(), requested, strict=True)]
+            [reveal.raw if is_wanted else None for reveal, is_wanted in zip(reveals.values(), requested, strict=True)]
         )
     arrived = await network.exchange(f"{item}/pass on", outgoing)
     for raw in arrived.values():

@@ -414,6 +414,7 @@ class AccessControl:
         return self._queries[text, name]
 
     def _define(self, action: str, name: str, text: str, by: str, replace: bool) -> None:
+        """Record the definition of a view or a secret. Raises if it exists with another text."""
         self._read(text, name)
         event = RuleChange(action, "", name, by, text)
         rules = self.rules
@@ -430,6 +431,7 @@ class AccessControl:
             raise PolicyError(f"There is no {kind} {name!r}.{did_you_mean(name, definitions)} Define it first.")
 
     def _record(self, event: RuleChange) -> None:
+        """Write a change of the rules to the ledger."""
         entry = {
             "action": event.action,
             "accessor": event.accessor,

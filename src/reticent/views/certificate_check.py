@@ -161,6 +161,7 @@ def _run_again(witness: Mapping[str, Any], secret: Query, view: Query, schema: S
 
 
 def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Schema) -> None:
+    """Raise if two rows of a witness database agree in a key without nulls."""
     for name, rows in database.items():
         for key in schema.relation(name).keys:
             filled = [
@@ -173,6 +174,7 @@ def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Sche
 
 
 def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view: Query, schema: Schema) -> str:
+    """Raise unless there is a valid homomorphism for every pair of subgoals of secret and view that can be one row; return how many there are."""
     if not has_short_proof(secret, view, schema):
         raise _Wrong("homomorphisms alone prove nothing where there are keys, comparisons, finite domains or NULLs")
     listed_pairs = {
@@ -239,6 +241,7 @@ class _Same:
         return self._label.get((side, term), (side, term)) if isinstance(term, Variable) else ("c", term)
 
     def join(self, side: str, term: Term, other: str, target: Term) -> bool:
+        """Make two terms equal; return False if they are different constants."""
         old, new = self.of(side, term), self.of(other, target)
         if old == new:
             return True

@@ -348,6 +348,7 @@ class Checker:
     def _verdict(
         self, status: str, secret: Query, view: Query, reason: str, budget: SearchBudget, outside: Sequence[str] = ()
     ) -> Verdict:
+        """Return a verdict with the classes of both queries, the bound on its cost, assumptions and warnings."""
         classes = [self.classify(secret), self.classify(view)]
         names = tuple(item.names() if item else ("union or footprint",) for item in classes)
         limit = (
@@ -388,6 +389,7 @@ class Checker:
         return tuple(assumptions)
 
     def _warnings(self, secret: Query, view: Query) -> tuple[str, ...]:
+        """Return a warning about tables without a key in queries whose answers count duplicates."""
         names = sorted(
             {
                 name

@@ -80,6 +80,7 @@ def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Itera
 
 
 def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
+    """Return whether any row that the secret reads can be a row that the view reads, by constants alone; False proves that there is none."""
     meetings = secret.setting.schema.relation(relation).meetings
     return any(
         not _clash(first, second, meeting)
@@ -167,6 +168,7 @@ class _Pair:
         classes: EqualTerms,
         meeting: RowDependence,
     ) -> Model | None:
+        """Return values of the variables by which one row is critical for both queries; None if there are none."""
         if self.plain:
             sides = ((self.secret, first, query), (self.view, second, other))
             for signature, live, side in sides:

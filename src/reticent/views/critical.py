@@ -127,6 +127,7 @@ class Signature:
         return self._found[key]
 
     def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[CriticalSubgoals]:
+        """Yield the sets of subgoals that one row can match such that removing it changes the answer."""
         for number, query in enumerate(self.union.disjuncts):
             indices = query.places.get(relation, [])
             robust_subgoals = self._robust(number, relation, budget)

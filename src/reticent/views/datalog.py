@@ -84,6 +84,7 @@ class _DatalogParser:
         return atom
 
     def _rule(self) -> tuple[str, ConjunctiveQuery]:
+        """Parse one rule; return the name of its head and the query."""
         start = self.tokens[self.at].start
         head = self._atom()
         if not self._take("arrow"):
@@ -128,6 +129,7 @@ class _DatalogParser:
         return left, _OPERATORS.get(token.text, token.text), self._term()
 
     def _term(self) -> Term:
+        """Parse a variable, a number or a quoted text."""
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
         if token is None or token.kind not in ("name", "number", "text"):
             raise self._error("Expected a variable, a number or a quoted text", self._here())
@@ -143,6 +145,7 @@ class _DatalogParser:
         return Variable(token.text)
 
     def _split(self) -> Iterator[_Token]:
+        """Yield the tokens of the text. Raises at the first character that starts none."""
         position = 0
         while position < len(self.text):
             match = _TOKEN.match(self.text, position)

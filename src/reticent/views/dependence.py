@@ -203,6 +203,7 @@ class _FreshValues:
     handed: int = 500
 
     def of(self, column: SchemaColumn) -> Constant:
+        """Return a value for a column that was not used before, or the first of its domain."""
         if column.domain is not None:
             return column.domain[0]
         item = None
@@ -242,6 +243,7 @@ class _Answers:
         )
 
     def _under(self, odds: dict[Fact, int]) -> bool:
+        """Return whether the two answers are dependent if every random fact has the given odds, in exact integers."""
         joint: Counter[tuple[str, str]] = Counter()
         for chosen, _, answers in self.seen:
             weight = 1
@@ -275,6 +277,7 @@ class _Answers:
 def _shown(
     world: SmallWorld, witness: DatabaseWitness, statements: Sequence[str], engine: str, seconds: float
 ) -> DatabaseWitness | None:
+    """Return the witness with random facts under which both answers depend on each other, measured in a database; None if there are none in time."""
     secret, view, schema = witness.about
     used = {name for name, _ in (*world.fixed, *world.random)} | secret.relations() | view.relations()
     relations = [schema.relation(name) for name in sorted(used)]

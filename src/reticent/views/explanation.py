@@ -33,6 +33,7 @@ def _where(conditions: list[str]) -> str:
 
 
 def _conditions(collision: Collision, pattern: Fact, schema: Schema, book: Codebook) -> list[str]:
+    """Return the conditions on the columns of a critical row: constants, equal columns and comparisons."""
     columns = schema.relation(collision.relation).columns
     conditions = []
     first: dict[int, str] = {}

@@ -129,6 +129,7 @@ def _narrow(
 
 
 def _comparisons_hold(query: CodedQuery, binding: dict[int, int], fresh: dict[int, int], compare: Compare) -> bool:
+    """Return whether all comparisons that involve the ``fresh`` variables, and whose terms are bound, are true."""
     for operator, left, right in query.comparisons:
         if left in fresh or right in fresh:
             low = left if left < 0 else binding.get(left)

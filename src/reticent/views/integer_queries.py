@@ -113,6 +113,7 @@ def encode(query: Query, schema: Schema, book: Codebook) -> tuple[CodedUnion, ..
 
 
 def _encode(query: ConjunctiveQuery, schema: Schema, book: Codebook) -> CodedQuery:
+    """Return a query with integers for its variables (from 0) and constants (negative), with what is known about nulls and domains."""
     numbers = {variable: index for index, variable in enumerate(query.variables())}
 
     def code(term: Term) -> int:

@@ -148,6 +148,7 @@ def _columns(query: CodedQuery, schema: Schema) -> dict[str, list[int]]:
 
 
 def _is_tableau(query: CodedQuery, schema: Schema) -> bool:
+    """Return whether no variable occurs in two different columns."""
     home: dict[int, str] = {}
     return all(
         home.setdefault(code, name) == name

@@ -24,6 +24,7 @@ def minimized(query: Query, schema: Schema, budget: SearchBudget) -> Query:
 
 
 def _minimized(part: Union, schema: Schema, budget: SearchBudget) -> Union:
+    """Return a union with redundant subgoals removed; unchanged if keys, comparisons or its size rule that out."""
     book = Codebook()
     (coded,) = encode(Query("", (part,)), schema, book)
     keyed = any(schema.relation(atom.relation).keys for rule in part.disjuncts for atom in rule.body)

@@ -88,6 +88,7 @@ def possible_repairs(
 def _candidates(
     rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
 ) -> Iterator[tuple[str, ConjunctiveQuery]]:
+    """Yield changed views that may be private: fewer rows, fewer tables, or each answer once; each with its description."""
     if distinct and view.duplicates:
         yield "each answer once", replace(rule, head=_shown(view, rule))
     start = replace(rule, head=_shown(view, rule))

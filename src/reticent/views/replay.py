@@ -176,6 +176,7 @@ def _relations(witness: DatabaseWitness, schema: Schema) -> list[Relation]:
 def _run(
     engine: str, witness: DatabaseWitness, secret: tuple[Query, str], view: tuple[Query, str], schema: Schema
 ) -> DatabaseWitness:
+    """Return the witness with the answers that an engine gives on its databases."""
     statements = [_statement(query, text, schema, engine) for query, text in (secret, view)]
     names = {*secret[0].relations(), *view[0].relations(), *witness.secret_database, *witness.view_database}
     relations = [schema.relation(name) for name in sorted({witness.relation, witness.view_relation, *names})]
@@ -227,6 +228,7 @@ def _failure(error: Exception, deadline: float) -> Exception:
 
 
 def _statement(query: Query, text: str, schema: Schema, engine: str) -> str:
+    """Return a query in the SQL of an engine. Raises :class:`NotReplayed` if that is not possible."""
     if not text or query.language == "datalog":
         return _native(to_sql(query, schema), engine)
     from reticent.views.sql.dialect import runnable
@@ -246,6 +248,7 @@ def _native(text: str, engine: str) -> str:
 def _ask(
     execute: Callable[..., Any], engine: str, database: Database, relations: Sequence[Relation], statement: str
 ) -> Answers:
+    """Fill the tables of an engine, and return the sorted answers to a statement."""
     types, value = (_SQLITE_TYPES, _sqlite_value) if engine == "sqlite" else (_DUCKDB_TYPES, _duckdb_value)
     for relation in relations:
         execute(f"DROP TABLE IF EXISTS {table_name(relation.name)}")
@@ -261,6 +264,7 @@ def _create(
     value: Callable[[Constant], object],
     prefix: str = "",
 ) -> None:
+    """Create a table in an engine and insert rows."""
     rows = list(rows)
     columns = ", ".join(
         f"{quoted(column.name)} {_column_type(column, position, rows, types)}"
@@ -276,6 +280,7 @@ def _create(
 def _column_type(
     column: SchemaColumn, position: int, rows: Sequence[tuple[Constant, ...]], types: dict[str, str]
 ) -> str:
+    """Return the SQL type of a column, by its declaration or by its values."""
     kinds = {row[position].kind for row in rows} - {"null"}
     if column.kind is None and types is _SQLITE_TYPES:
         return ""

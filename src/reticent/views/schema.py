@@ -294,6 +294,7 @@ def table(
 
 
 def _lookup(items: Mapping[str, Item], name: str) -> Item | None:
+    """Return the item of a name, with or without its schema, ignoring case; None if there is none, or more than one."""
     lowered = name.lower()
     if lowered in items:
         return items[lowered]
@@ -308,6 +309,7 @@ def _lookup(items: Mapping[str, Item], name: str) -> Item | None:
 
 
 def _position(relation: Relation, label: int | str) -> int:
+    """Return the index of a column given by name or index. Raises if there is none."""
     if isinstance(label, str):
         position = relation.position(label)
         if position is None:
@@ -330,6 +332,7 @@ def _key(relation: Relation, positions: Sequence[int]) -> Key:
 
 
 def _with_domain(relation: Relation, column: SchemaColumn, values: Iterable[object]) -> SchemaColumn:
+    """Return a column with a finite domain. Raises if a value does not fit its type."""
     where = f"The domain of {relation.name}.{column.name}"
     if isinstance(values, str):
         raise PolicyError(f"{where} must be a list of values, but it is the text {values!r}.")

@@ -81,6 +81,7 @@ def _relation(name: str, entry: Any, path: Path) -> Relation:
 
 
 def _load(path: Path) -> Any:
+    """Return the content of a JSON, TOML or YAML file."""
     text = read_text(path)
     try:
         if path.suffix == ".json":

@@ -104,6 +104,7 @@ def _fit_comparison(item: TermComparison, columns: dict[Variable, list[SchemaCol
 
 
 def _read(constant: Constant, columns: list[SchemaColumn], item: TermComparison) -> Constant:
+    """Return a constant in the type of the columns that it is compared with."""
     typed = [column for column in columns if column.kind]
     if not typed:
         return constant
@@ -124,6 +125,7 @@ def _shown(item: TermComparison) -> str:
 
 
 def _holds(left: Constant, operator: str, right: Constant) -> bool:
+    """Return the truth of a comparison of two constants."""
     if operator == "!=":
         return left != right
     if "null" in (left.kind, right.kind):

@@ -68,6 +68,7 @@ class Sorts:
         return column.whole or column.kind in ("date", "timestamp", "moment", "boolean")
 
     def _connect(self, query: CodedQuery, constants: list[tuple[Place, int]]) -> dict[int, Place]:
+        """Join the columns in which each variable of a query occurs; note the constants that occur in them. Return one column of every variable."""
         home: dict[int, Place] = {}
         for atom in query.atoms:
             columns = self._schema.relation(atom.relation).columns
@@ -81,6 +82,7 @@ class Sorts:
         return home
 
     def _ordered_sort(self, root: Place) -> OrderedSort:
+        """Return the kind and the constants of a class of columns that are compared by order."""
         codes = self._constants.get(root, set())
         kinds = {self._book.constant(code).kind for code in codes}
         for place in list(self._parent):

@@ -87,6 +87,7 @@ def quoted_if_needed(name: str) -> str:
 
 
 def _aliases(body: Sequence[Atom]) -> list[str]:
+    """Return a distinct alias for every subgoal."""
     aliases: list[str] = []
     for number, atom in enumerate(body):
         alias_wanted = atom.alias or f"t{number}"

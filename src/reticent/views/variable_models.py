@@ -247,6 +247,7 @@ class _Assignment:
         return self._choose(options, values)
 
     def _unary(self, root: int, choice: list[int]) -> list[int]:
+        """Return the values of ``choice`` that satisfy all comparisons of a variable with constants."""
         for low, high in self.differ:
             if root in (low, high):
                 other = high if root == low else low

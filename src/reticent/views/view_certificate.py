@@ -155,6 +155,7 @@ def row_from_json(row: Iterable[tuple[str, object]]) -> tuple[Constant, ...]:
 
 
 def _typed(witness: DatabaseWitness) -> dict[str, Any]:
+    """Return a witness as plain data with the types of its values."""
     return {
         "relation": witness.relation,
         "view_relation": witness.view_relation,
@@ -192,6 +193,7 @@ def _size(secret: Query, view: Query) -> int:
 
 
 def _is_plain(query: Query, schema: Schema) -> bool:
+    """Return whether a query has no comparisons, keys, finite domains or possible nulls."""
     for part in query.parts:
         for rule in part.disjuncts:
             relations = [schema.relation(atom.relation) for atom in rule.body]

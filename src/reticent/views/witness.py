@@ -151,6 +151,7 @@ class _Values:
         return {relation: tuple(rows) for relation, rows in tables.items()}
 
     def _constant(self, code: int) -> Constant:
+        """Return the constant of a code; variables get values that no other one has."""
         if code < 0:
             return self._book.constant(code)
         if code not in self._given:

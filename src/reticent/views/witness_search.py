@@ -121,6 +121,7 @@ def is_repeatable(query: Query, schema: Schema) -> bool:
 
 
 def _parsed(query: Query, schema: Schema) -> Iterator[exp.Expr]:
+    """Yield the syntax trees of a query and of the stored views that it reads."""
     if query.language == "datalog":
         return
     waiting, read = [query.text], set[str]()
@@ -198,6 +199,7 @@ def _around(item: Constant, column: SchemaColumn, fills: Sequence[str]) -> Itera
 
 
 def _usual(column: SchemaColumn, rows: int) -> list[Constant]:
+    """Return a few usual values of a column's type."""
     if column.kind == "date":
         return [Constant("date", date(2020, 1, 1) + timedelta(days=40 * step)) for step in range(2)]
     if column.kind in ("timestamp", "moment"):

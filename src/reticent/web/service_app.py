@@ -121,8 +121,13 @@ def _add_paths(app: FastAPI, run: Run) -> None:
         """Return your own queries, last first. Decisions take all users' queries into account, because users may share answers."""
         questions = await run(lambda service: service.history(user, before=before, limit=limit))
         listed = [
-            {"question": each.number, "sql": each.text, "asked": each.made, "decisions": list(each.decisions)}
-            for each in questions
+            {
+                "question": question.number,
+                "sql": question.text,
+                "asked": question.made,
+                "decisions": list(question.decisions),
+            }
+            for question in questions
         ]
         return {"ok": True, "questions": listed}
 

@@ -248,20 +248,20 @@ def _has_one_signature(
     """Return for each edge whether its track could have this signature at all releases in which it was seen; ``masks``
     are signatures that are equal or disjoint across changes and returns.
     """
-    signature_count = max(int(each.max(initial=0)) for each in signatures) + 1
+    signature_count = max(int(signature.max(initial=0)) for signature in signatures) + 1
     keys = [
         pairs.track[pairs.person].astype(np.int64) * signature_count + group_signatures[pairs.group[pairs.slot]]
         for pairs, group_signatures in zip(edges, signatures, strict=True)
     ]
     release_counts = np.bincount(np.concatenate([pairs.track for pairs in edges]), minlength=len(previous))
-    distinct, counts = np.unique(np.concatenate([np.unique(each) for each in keys]), return_counts=True)
+    distinct, counts = np.unique(np.concatenate([np.unique(key) for key in keys]), return_counts=True)
     possible_keys = distinct[counts == release_counts[distinct // signature_count]]
     if masks is not None:
         starts = np.searchsorted(possible_keys, np.arange(len(previous) + 1) * signature_count)
         possible_keys = possible_keys[
             _kernels.equal_or_disjoint(previous, starts, possible_keys % signature_count, masks)
         ]
-    return [np.isin(each, possible_keys) for each in keys]
+    return [np.isin(key, possible_keys) for key in keys]
 
 
 def _memberships(edges: list[_Edges], domain: int) -> Memberships:

@@ -118,6 +118,7 @@ class ChanceAuditor(ABC):
         return np.random.default_rng(int.from_bytes(hashlib.sha256(self._key + seed_text).digest()))
 
     def _query(self, members: Members | Mapping[int, int] | AggregateQuery) -> AggregateQuery:
+        """Return members, or coefficients by member, as a query of this auditor's function. Raises for another function, and for members beyond ``n``."""
         if isinstance(members, Mapping):
             query = AggregateQuery.linear(members)
         else:

@@ -80,6 +80,7 @@ class UniformSumsOfClasses:
         return total
 
     def height(self, size: int, sums: FloatArray) -> FloatArray:
+        """Return the density of the sum of ``size`` uniform values at ``sums``, relative to its maximum."""
         inside = (sums > 0) & (sums < size)
         heights = np.zeros(len(sums))
         if size <= _SMALL:

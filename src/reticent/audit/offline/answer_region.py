@@ -191,6 +191,7 @@ def _box(log: Log, people: tuple[IntArray, ...]) -> Box:
 
 
 def _holdings(log: Log, people: tuple[IntArray, ...], box: Box) -> tuple[Holding, ...]:
+    """Return, for every query of a maximum or minimum, the people who may have its value within the bounds of ``box``."""
     singles = {int(members[0]): piece for piece, members in enumerate(people) if len(members) == 1}
     holdings = []
     for entry in log.entries:

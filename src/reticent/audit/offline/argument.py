@@ -167,6 +167,7 @@ def head_person(region: Region, piece: int) -> int:
 
 
 def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
+    """Return the proof below a node of the search tree as indented lines; ``box`` are the bounds assumed so far."""
     if box.is_empty:
         return ["The bounds already exclude this."]
     if isinstance(tree, Leaf):
@@ -189,6 +190,7 @@ def _told(region: Region, goal: Goal, tree: Tree, box: Box) -> list[str]:
 
 
 def _leaf_told(region: Region, goal: Goal, leaf: Leaf, box: Box) -> str:
+    """Return the sentence that closes a branch: the weighted queries whose sum contradicts or implies a bound."""
     coefficients, total = region.combined(leaf.weights)
     sign = goal.sign if goal.piece is not None else 1
     combination = signed((sign * weight, f"query {region.numbers[row]}") for row, weight in leaf.weights)

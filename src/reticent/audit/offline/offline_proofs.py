@@ -46,6 +46,7 @@ class Combination:
     weights: Weights
 
     def holds(self, log: Log) -> bool:
+        """Return whether the weighted sums of the log give exactly the value of the person, or a contradiction if no person is named."""
         scale = lcm(*(weight.denominator for _, weight in self.weights)) if self.weights else 1
         totals = np.zeros(log.n, dtype=object)
         answer = Fraction(0)
@@ -94,6 +95,7 @@ class SoleHolder:
     excluded: tuple[tuple[int, tuple[int, ...]], ...]
 
     def holds(self, log: Log) -> bool:
+        """Return whether every other member of the query is excluded by another query, as stated."""
         entry = log.entry(self.number)
         if entry.query.function == "sum" or entry.answer != self.value:
             return False
@@ -111,6 +113,7 @@ class SoleHolder:
         return candidates == (set() if self.person is None else {self.person})
 
     def lines(self, log: Log) -> list[str]:
+        """Return the argument in sentences, one excluded group a line."""
         entry = log.entry(self.number)
         function = entry.query.function
         side = "at most" if function == "max" else "at least"
@@ -128,6 +131,7 @@ class SoleHolder:
         return [*lines, f"So it is person {self.person}, whose value is {self.value}."]
 
     def as_json(self) -> dict[str, Any]:
+        """Return the proof as plain data."""
         return {
             "kind": "sole holder",
             "person": self.person,

@@ -158,6 +158,7 @@ def as_log(log: LogLike, n: int | None = None, **declarations: Unpack[Declared])
 
 
 def _from_item(number: int, item: Any) -> LogEntry | None:
+    """Return one entry of a log, given as an answered query or as ``(members, function, answer)``; None for a count."""
     location = f"Query {number}"
     if isinstance(item, Answered):
         if item.answer is None:
@@ -192,6 +193,7 @@ def _entry(
 
 
 def _linear(members: Any, function: str, coefficients: Any) -> AggregateQuery:
+    """Return a sum with a coefficient for each member. Raises if there are too few, or for another function."""
     if function != "sum":
         raise PolicyError(f"coefficients belong to sums, but the function is {function!r}.")
     if not isinstance(coefficients, (list, tuple, np.ndarray)) or len(coefficients) != len(members):

@@ -78,6 +78,7 @@ class _Parts:
         return report.ok
 
     def largest(self) -> set[int]:
+        """Return a largest safe set of queries: sets are tried from large to small, and every set that contains a conflict already found is skipped."""
         numbers = [entry.number for entry in self.log.entries]
         subsets = np.arange(2 ** len(numbers), dtype=np.int32)
         order = np.argsort(-np.bitwise_count(subsets).astype(np.int8), kind="stable")

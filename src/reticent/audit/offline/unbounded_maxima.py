@@ -87,6 +87,7 @@ def _with_duplicates(holders: _Holders) -> list[SoleHolder]:
 
 
 def _distinct(holders: _Holders) -> list[SoleHolder]:
+    """Return the proofs for people whose value is certain, or for contradictions, if no two people have the same value: only one person can hold the answer of all queries that share it."""
     proofs = []
     for rank in range(int(holders.ranks.max(initial=-1)) + 1):
         indices = np.flatnonzero(holders.ranks == rank)

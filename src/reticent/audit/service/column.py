@@ -171,6 +171,7 @@ class ColumnAudit:
         return self._waiting[family]
 
     def _fresh(self, family: str) -> Auditor:
+        """Return a new auditor for the queries of a ``family``: linear, min or max, or one that bounds chances if the column has such settings."""
         if self.column.chance is not None:
             from reticent.audit.service.chance_settings import probabilistic
 

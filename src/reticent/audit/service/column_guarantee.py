@@ -46,6 +46,7 @@ def _exact(column: ProtectedColumn) -> str:
 
 
 def _changes(column: ProtectedColumn, family: str | None) -> str:
+    """Return what happens to the guarantee of a column when values change, in sentences."""
     if column.changes == "unknown":
         return "A changed value counts as a new number: it is assumed that no one knows how values change, such as a raise for all staff."
     left = "no further query is answered" if column.noise is None else "no further query is answered exactly"

@@ -151,6 +151,7 @@ class EmbeddedDatabase:
         return totals
 
     def _query(self, statement: str, parameters: Any = None) -> Any:
+        """Execute a statement, and record it. Raises :class:`DataError` with the message of DuckDB."""
         self.statements.append(statement)
         try:
             return (
@@ -283,6 +284,7 @@ class EmbeddedDatabase:
         check_rounding(changed_count.fetchall()[0][0], column)
 
     def _check_rows(self) -> None:
+        """Check keys, missing values and the size of sums over all rows."""
         self._count = self._query("SELECT count(*) FROM people").fetchall()[0][0]
         self._places = np.full(self._count, -1, dtype=np.int32)
         self._connection.register("chosen", {"place": self._places})

@@ -207,6 +207,7 @@ class PostgresDatabase:
         return fetched
 
     def _escaped(self, part: Any) -> Any:
+        """Return a composed statement with ``%`` doubled in names, since it has placeholders."""
         from psycopg import sql
 
         if isinstance(part, sql.Composed):
@@ -242,6 +243,7 @@ class PostgresDatabase:
         return list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
 
     def _column_types(self) -> dict[str, str]:
+        """Return the SQL type of every column of the table. Raises for a missing table or column."""
         from psycopg import sql
 
         name_types = self._fetch(

@@ -206,7 +206,7 @@ class AuditService:
         promised = guarantee(self.settings.sensitive[column], self._columns[column].family)
         entries = self._ledger.entries(self.settings.dataset)
         # Other disclosures that were allowed without a joint assessment weaken the guarantee.
-        return [*promised, *(each.note for each in entries if each.kind == ANSWERS and each.note)]
+        return [*promised, *(entry.note for entry in entries if entry.kind == ANSWERS and entry.note)]
 
     def describe(self, *, history: bool = True) -> dict[str, Any]:
         """Return what can be queried: the table, its public columns and the protected ones.
@@ -520,7 +520,7 @@ def _noisy(aggregate: Aggregate, entry: AuditEntry) -> list[CellAnswer]:
     if entry.measured is None:
         return [answer]
     statistics = estimated(aggregate.function, entry.measured, entry.size, aggregate.share)
-    return [replace(answer, value=each.value, interval=each.interval) for each in statistics]
+    return [replace(answer, value=statistic.value, interval=statistic.interval) for statistic in statistics]
 
 
 def _spread(aggregate: Aggregate, answer: CellAnswer) -> list[CellAnswer]:
@@ -529,6 +529,7 @@ def _spread(aggregate: Aggregate, answer: CellAnswer) -> list[CellAnswer]:
 
 
 def _reply(statement: Statement, cells: list[_Cell], columns: list[list[CellAnswer]], question: int | None) -> Reply:
+    """Return the answers of all columns as rows, one for each group and bucket."""
     buckets = statement.buckets
     groups = [
         cell.group | ({} if buckets is None else {buckets.label: label})

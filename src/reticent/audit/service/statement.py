@@ -136,6 +136,7 @@ def _is_text(char: str) -> bool:
 
 
 def _parsed(text: str, settings: Settings) -> exp.Expr:
+    """Return the syntax tree of a single statement. Raises with the position for text that cannot be read as one."""
     names = {name.lower() for name in (settings.key, settings.view, *settings.public, *settings.sensitive)}
     try:
         statements = parse_statements(text, lambda word: word.lower() in names)
@@ -179,6 +180,7 @@ class _StatementReader:
         self.names = {settings.view}
 
     def statement(self, tree: exp.Expr) -> Statement:
+        """Return the aggregates, the condition and the groups of a SELECT. Raises at the first part that is not supported."""
         if not isinstance(tree, exp.Select):
             raise self.fault(f"only SELECT is answered. Write {_FORM}.", tree)
         for node in tree.walk():
@@ -193,7 +195,7 @@ class _StatementReader:
         where = tree.args.get("where")
         condition, cells = self.condition(where.this, aggregates, buckets) if where else (None, buckets)
         if cells is not None:
-            aggregates = tuple(replace(each, column=cells.column, cells=cells) for each in aggregates)
+            aggregates = tuple(replace(aggregate, column=cells.column, cells=cells) for aggregate in aggregates)
         return Statement(self.text, aggregates, condition, groups)
 
     def table(self, tree: exp.Select) -> None:
@@ -243,15 +245,15 @@ class _StatementReader:
         self.only(group, "expressions")
         names: list[str] = []
         buckets = None
-        for each in group.expressions:
-            if isinstance(each, exp.WidthBucket):
+        for expression in group.expressions:
+            if isinstance(expression, exp.WidthBucket):
                 if buckets is not None:
-                    raise self.fault("one WIDTH_BUCKET is allowed in a query.", each)
-                buckets = self.buckets(each)
+                    raise self.fault("one WIDTH_BUCKET is allowed in a query.", expression)
+                buckets = self.buckets(expression)
                 continue
-            if not isinstance(each, exp.Column):
-                raise self.fault("GROUP BY takes public columns by name, nothing else.", each)
-            names.append(self.public(each, "GROUP BY"))
+            if not isinstance(expression, exp.Column):
+                raise self.fault("GROUP BY takes public columns by name, nothing else.", expression)
+            names.append(self.public(expression, "GROUP BY"))
         return tuple(dict.fromkeys(names)), buckets
 
     def buckets(self, node: exp.WidthBucket) -> ValueCells:
@@ -285,6 +287,7 @@ class _StatementReader:
     def aggregates(
         self, listed: Iterable[exp.Expr], groups: tuple[str, ...], buckets: ValueCells | None
     ) -> tuple[Aggregate, ...]:
+        """Return the aggregates of a SELECT list; other columns must be among the ``groups``."""
         found = []
         for each in listed:
             plain, label = each, ""
@@ -304,6 +307,7 @@ class _StatementReader:
         return tuple(found)
 
     def aggregate(self, node: exp.Expr, label: str) -> Aggregate:
+        """Return one aggregate: its function and column, and the share of a quantile."""
         function = _FUNCTIONS.get(type(node))
         if function is None:
             raise self.fault(
@@ -352,7 +356,9 @@ class _StatementReader:
         self, node: exp.Expr, aggregates: tuple[Aggregate, ...], buckets: ValueCells | None
     ) -> tuple[Condition | None, ValueCells | None]:
         """Return the condition on public columns, which selects people, and the cell of protected values that the others describe."""
-        counted = buckets is None and all((each.function, each.column) == ("count", None) for each in aggregates)
+        counted = buckets is None and all(
+            (aggregate.function, aggregate.column) == ("count", None) for aggregate in aggregates
+        )
         for column in node.find_all(exp.Column):
             if counted and column.name in self.settings.sensitive:
                 self.noisy(column, "WHERE")

@@ -63,6 +63,7 @@ class AuditedGate:
         return self._decide(AggregateQuery.of(members, function)).answer
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
+        """Return the true answer of a query, or None if the auditor denies it."""
         query = AggregateQuery.of(members, function)
         if not self._decide(query):
             return None

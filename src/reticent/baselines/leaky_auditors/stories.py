@@ -53,6 +53,7 @@ def stories(people: int = 400, seed: int = 0) -> tuple[Story, ...]:
 
 
 def _maxima(people: int, generator: np.random.Generator, seed: int) -> Story:
+    """Tell the attack on denied maxima: a refusal shows who has the maximum."""
     values = generator.permutation(people).tolist()
     tuples = [range(start, start + 4) for start in range(0, people, 4)]
     return _told(
@@ -68,6 +69,7 @@ def _maxima(people: int, generator: np.random.Generator, seed: int) -> Story:
 
 
 def _booleans(people: int, generator: np.random.Generator) -> Story:
+    """Tell the attack on denied sums of 0 and 1: a refused pair has equal values."""
     values = generator.permutation(np.arange(people) % 2).tolist()
     return _told(
         "booleans",
@@ -83,6 +85,7 @@ def _booleans(people: int, generator: np.random.Generator) -> Story:
 
 
 def _salaries(people: int, generator: np.random.Generator) -> Story:
+    """Tell the attack on SUM, COUNT and MAX under one condition: a refusal shows that all values are equal."""
     values = (1000 * generator.integers(3, 6, people)).tolist()
     groups = [range(start, start + 3) for start in range(0, people, 3)]
     return _told(
@@ -100,6 +103,7 @@ def _salaries(people: int, generator: np.random.Generator) -> Story:
 def _told(
     name: str, title: str, text: str, values: list[int], leaky: Gate, ours: Gate, attack: Callable[[Gate], Claims]
 ) -> Story:
+    """Run an attack against a leaky gate and against the audited one, and return both outcomes as a story."""
     outcomes = (
         GateOutcome.of(type(leaky).__name__, attack(leaky), values),
         GateOutcome.of(type(ours).__name__, attack(ours), values),

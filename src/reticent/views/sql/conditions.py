@@ -163,6 +163,7 @@ def _keeps_value(column: SchemaColumn, to: exp.DataType, scope: Scope) -> bool:
 
 
 def _comparison(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which a comparison is true, or false."""
     operator = _OPERATORS[type(node)]
     right = node.args["expression"].unnest()
     left = node.this.unnest()
@@ -210,6 +211,7 @@ def _like(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...
 def _tuple_equal(
     left: Sequence[exp.Expr], right: Sequence[exp.Expr], node: exp.Expr, scope: Scope
 ) -> tuple[Alternative, ...]:
+    """Return the alternatives under which two tuples are equal."""
     if len(left) != len(right):
         raise Unsupported("a comparison of tuples of different lengths", node, scope.text)
     combined: tuple[Alternative, ...] = ALWAYS
@@ -219,6 +221,7 @@ def _tuple_equal(
 
 
 def _between(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which BETWEEN is true, or false."""
     term = operand(node.this, scope)
     low, high = operand(node.args["low"], scope), operand(node.args["high"], scope)
     if node.args.get("symmetric"):
@@ -229,6 +232,7 @@ def _between(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, 
 
 
 def _in(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which IN is true, or false, for a list or a subquery."""
     inner = node.args.get("query")
     if inner is not None:
         if not is_true:
@@ -275,6 +279,7 @@ def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[A
 
 
 def _exists(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which EXISTS is true."""
     if not is_true:
         raise Unsupported("NOT EXISTS", node, scope.text)
     inner = node.this.unnest()
@@ -295,6 +300,7 @@ def _semijoin(
     node: exp.Expr,
     matches: Callable[[Disjunct], tuple[Alternative, ...]],
 ) -> tuple[Alternative, ...]:
+    """Return the alternatives of a subquery's rows; ``matches`` gives those of one row."""
     table = scope.subquery(inner)
     if table.inexact:
         raise Unsupported(f"a subquery with {table.inexact[0]},", node, scope.text)
@@ -302,6 +308,7 @@ def _semijoin(
 
 
 def _is(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which IS NULL, IS TRUE or IS NOT DISTINCT FROM is true, or false."""
     right = node.args["expression"].unnest()
     if node.args.get("negate"):
         is_true = not is_true
@@ -342,6 +349,7 @@ def _same(node: exp.Expr, scope: Scope, is_equal: bool) -> tuple[Alternative, ..
 
 
 def _truth_value(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
+    """Return the alternatives under which a boolean column or constant is true, or false."""
     if isinstance(node, exp.Column):
         term = operand(node, scope)
         column = scope.column_type(term) if isinstance(term, Variable) else None
@@ -377,6 +385,7 @@ def _typed(term: Term, other: Term, scope: Scope, operator: str = "=") -> Term:
 
 
 def _describe(node: exp.Expr) -> str:
+    """Return an SQL expression in words, for messages."""
     names = {exp.Like: "LIKE", exp.ILike: "ILIKE", exp.Case: "CASE", exp.Subquery: "a scalar subquery", exp.All: "ALL"}
     if type(node) in names:
         return names[type(node)]

@@ -163,6 +163,7 @@ class _SchemaReader:
         self.collations: set[str] = set()
 
     def read(self, statement: exp.Expr, dialect: str) -> None:
+        """Apply one statement of a schema: types, tables, views, unique indexes and policies. Raises for one that changes tables in another way."""
         kind = str(statement.args.get("kind") or "").upper()
         if isinstance(statement, exp.Create) and kind == "TYPE":
             self._type(statement)
@@ -407,6 +408,7 @@ class _SchemaReader:
             draft.ties.append(f"{item.sql('postgres')} of {draft.name}")
 
     def _unique_index(self, statement: exp.Create) -> None:
+        """Add the key of a unique index; one of expressions, or with a condition, is only noted."""
         index = statement.this
         draft = self.drafts.get(_name(index.args["table"]).lower())
         parameters = index.args.get("params")
@@ -420,6 +422,7 @@ class _SchemaReader:
             draft.ties.append(f"the unique index {statement.sql(self.dialect)}")
 
     def _foreign(self, draft: _Draft, columns: Sequence[str], reference: exp.Expr) -> None:
+        """Add a foreign key."""
         table = reference.find(exp.Table)
         if table is None:
             return

@@ -228,6 +228,7 @@ def body_of(statement: exp.Expr) -> exp.Expr:
 
 
 def _rewrite(query: exp.Expr, schema: Schema, dialect: str, defined: dict[str, exp.Expr]) -> None:
+    """Replace the tables of a query by those of the test database, and stored views by their definitions, in place."""
     local = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     for table in list(query.find_all(exp.Table)):
         name = relation_name(table)

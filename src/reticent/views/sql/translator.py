@@ -322,6 +322,7 @@ class Translator(TranslatorProtocol):
         return self._stored(name, stored)
 
     def _cte(self, name: str, cte: _Cte, node: exp.Table) -> NamedRows:
+        """Return the rows of a common table expression; a recursive one, and VALUES, are opaque."""
         if cte.recursive:
             inner = {**cte.environment, name.lower(): _Cte(exp.Values(), cte.columns, {}, False)}
             table = opaque(self.query(cte.node, inner, None), f"a recursive query{where(node, self._text)}")
