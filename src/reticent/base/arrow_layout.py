@@ -110,6 +110,7 @@ class _FlatTable:
         return cls(content, start + offset)
 
     def _field(self, number: int) -> int | None:
+        """Return the offset of a field of a flatbuffer table by its ``number``; None if it is absent."""
         (back,) = struct.unpack_from("<i", self.content, self.place)
         listed = _within(self.place - back)
         (length,) = struct.unpack_from("<H", self.content, listed)

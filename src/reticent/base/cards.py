@@ -34,7 +34,7 @@ class CardTable:
     def of(cls, title: str, records: Sequence[Mapping[str, object]]) -> CardTable:
         """A table of records with equal keys, which are the headers."""
         heads = [name.replace("_", " ") for name in (records[0] if records else ())]
-        return cls(heads, [tuple(each.values()) for each in records], title)
+        return cls(heads, [tuple(record.values()) for record in records], title)
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ def _paragraphs(texts: Sequence[str]) -> str:
 
 
 def _drawn(table: CardTable) -> str:
+    """Return a table as HTML, with at most ``_MOST_ROWS`` rows."""
     if not table.rows:
         return ""
     head = "".join(f"<th>{escape(name)}</th>" for name in table.heads)

@@ -146,7 +146,7 @@ def box_chart(boxes: Sequence[ChartBox], x: ChartAxis, y: ChartAxis, *, title: s
     """Nested boxes, innermost on top, as the text of an SVG file, clipped to the axes."""
     at_x, at_y = _places(x, y)
     parts = [f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="white"/>', *_axes(x, y, at_x, at_y)]
-    for box in sorted(boxes, key=lambda each: each.deep):
+    for box in sorted(boxes, key=lambda box: box.deep):
         left, right = (at_x(min(max(value, x.low), x.high)) for value in box.x)
         low, high = (at_y(value) for value in box.y)
         tip = f"<title>{escape(box.tip)}</title>" if box.tip else ""

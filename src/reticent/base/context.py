@@ -99,4 +99,4 @@ class Context:
     def until(self, seconds: float | None) -> float | None:
         """The earlier of the deadline and ``seconds`` from now, if there is either."""
         limits = [self.deadline, None if seconds is None else time.monotonic() + seconds]
-        return min((each for each in limits if each is not None), default=None)
+        return min((limit for limit in limits if limit is not None), default=None)

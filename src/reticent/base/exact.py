@@ -72,6 +72,7 @@ def _fields(name: str, value: object) -> dict[str, Any]:
 
 
 def _read(value: Number) -> Fraction:
+    """Return a number exactly: a float by its shortest decimal form, a text as written."""
     if isinstance(value, bool):
         raise TypeError("a truth value is not a number")
     if isinstance(value, float):

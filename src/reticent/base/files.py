@@ -178,6 +178,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write(handle: int, chunks: bytes | Iterable[bytes] | Path, sync: bool = True) -> None:
+    """Write all bytes to an open file, and flush it to the disk if ``sync``."""
     if isinstance(chunks, Path):
         chunks = _copied(chunks, handle)
     for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
@@ -326,6 +327,7 @@ def _is_ours(handle: int) -> bool:
 
 
 def _lock(handle: int) -> bool:
+    """Lock an open file without waiting; return whether that was possible."""
     if not _can_lock():
         return False
     import fcntl

@@ -175,6 +175,7 @@ def _of_values(values: Any, name: str) -> Any:
 
 
 def _series(values: Iterable[Any], name: str) -> pl.Series:
+    """Return values as a series of one type; mixed values and integers beyond 64 bits become text."""
     values_listed: Any = values if hasattr(values, "__len__") else list(values)
     try:
         series = pl.Series(name, values_listed)

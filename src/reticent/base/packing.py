@@ -40,6 +40,7 @@ def pack(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> tuple[NDA
 
 
 def _packed(codes: Sequence[Codes], sizes: Sequence[int], length: int) -> NDArray[Any]:
+    """Return one integer per row for the codes of all columns together, the first column as the highest digit."""
     dtype: Any = np.int32 if prod(sizes) < 2**31 else np.int64
     keys: NDArray[Any] = np.zeros(length, dtype=dtype)
     for part in portions(length):

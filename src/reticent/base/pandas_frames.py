@@ -19,6 +19,7 @@ def as_pandas(frame: pl.DataFrame) -> Any:
 
 
 def _column(column: pl.Series) -> Any:
+    """Return a polars column as the pandas series that a pandas user expects."""
     import pandas as pd
 
     dtype = column.dtype

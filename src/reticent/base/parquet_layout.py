@@ -139,6 +139,7 @@ class ParquetLayout:
 
     @cached_property
     def _footer_start(self) -> int:
+        """Return where the footer begins. Raises if the markers of a Parquet file or its length are wrong."""
         size = len(self.content)
         if size < 4 + _TAIL or self.content[:4] != _MAGIC or self.content[-4:] != _MAGIC:
             raise self._damaged("it lacks the marker at its beginning or end")
@@ -246,6 +247,7 @@ class _Compact:
         return self.content[self.place - count : self.place]
 
     def _varint(self) -> int:
+        """Return the next number of up to ten bytes with seven bits each."""
         number = shift = 0
         while shift < 70:
             byte = self._byte()

@@ -106,6 +106,7 @@ class Tour:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def _data(self) -> Step:
+        """Make the register, the roll of voters and the policy, and write them to the folder."""
         self.register = hospital(self.patients)
         roll = voter_roll(self.register, others=self.patients // 2, truth=True)
         self.roll = roll.join(self.register.select("patient", "diagnosis"), on="patient", how="left").drop("patient")
@@ -123,17 +124,21 @@ class Tour:
         )
 
     def _inspect(self) -> Step:
+        """Propose roles for the columns of the register."""
         found = propose(self.register, self.path("hospital.csv"))
         return Step(
             "Inspect: what could identify people?",
             "Which columns name a person, which could help to recognise one, which must stay secret? Reticent proposes, a steward decides.",
             "Names and numbers are dropped. But other people may know age, sex, postcode, nationality and admission day: together these can identify a person.",
             columns=("column", "role", "why"),
-            rows=tuple((each.name, each.role or "not published", each.reason.split(";")[0]) for each in found.columns),
-            facts={"roles": {each.name: each.role for each in found.columns}},
+            rows=tuple(
+                (column.name, column.role or "not published", column.reason.split(";")[0]) for column in found.columns
+            ),
+            facts={"roles": {column.name: column.role for column in found.columns}},
         )
 
     def _assess(self) -> Step:
+        """Assess the table without names: how many people are unique in what others may know."""
         self.policy = Policy.read(self.path("policy.toml"))
         self.table: Table = self.policy.table()
         found = exposures(self.table, self.policy.definitions)[0]
@@ -144,8 +149,12 @@ class Tour:
             "good" if found.holds else "bad",
             ("definition", "holds", "why not"),
             tuple(
-                (str(each.definition), "yes" if each.holds else "no", each.witness.text if each.witness else "")
-                for each in found.assessments
+                (
+                    str(assessment.definition),
+                    "yes" if assessment.holds else "no",
+                    assessment.witness.text if assessment.witness else "",
+                )
+                for assessment in found.assessments
             ),
             facts={"unique_rows": found.unique_rows, "holds_before": found.holds},
         )
@@ -155,6 +164,7 @@ class Tour:
         return Linkage(self.roll, columns=columns, who="name", truth="diagnosis", about=about)
 
     def _attack(self) -> Step:
+        """Link the roll of voters with the table without names."""
         self.before = attack(self.table, self._linkage(), Homogeneity())
         linked = self.before[0]
         return Step(
@@ -167,6 +177,7 @@ class Tour:
         )
 
     def _publish(self) -> Step:
+        """Publish the least distorted release that satisfies the policy, and save it."""
         self.release: Release = publish(
             self.table,
             self.policy.definition,
@@ -198,6 +209,7 @@ class Tour:
         )
 
     def _attack_again(self) -> Step:
+        """Run the same attacks on the published files."""
         self.after = attack(self.path("release"), self._linkage(self.before[0].details["person"]), Homogeneity())
         linked, shared = self.after
         return Step(
@@ -210,6 +222,7 @@ class Tour:
         )
 
     def _verify(self) -> Step:
+        """Verify the release, and a copy in which one value was changed."""
         found = verify(self.path("release"))
         tampered = verify(self._tampered())
         shutil.rmtree(self.path("release-tampered"))
@@ -236,6 +249,7 @@ class Tour:
         return copy
 
     def _count(self) -> Step:
+        """Answer the same counting queries on the register and on the release."""
         rows, facts = [], []
         for question in _QUESTIONS:
             truth = int(Condition.parse(question).mask(self.register).sum())
@@ -254,6 +268,7 @@ class Tour:
         )
 
     def _again(self) -> Step:
+        """Try to publish another release of the same data set, which the ledger refuses."""
         finer = self.policy.method(self.table, self.policy.definition, suppression="0.01")
         try:
             publish(self.table, self.policy.definition, finer, ledger=self.path("ledger.sqlite"))
@@ -268,6 +283,7 @@ class Tour:
         )
 
     def _report(self) -> Step:
+        """Write the report for the steward."""
         write_stewards_report(self.release, self.path("report.html"), self.table, people=self.roll, who="name")
         return Step(
             "The report",

@@ -93,7 +93,7 @@ class Account(ShownAsCard):
     def card(self) -> Card:
         """Totals and charges."""
         facts: dict[str, object] = {"unit": self.unit, "neighbours": self.relation, **self.figures()}
-        rows = [(each.made, each.purpose, *each.figures()) for each in self.charges]
+        rows = [(charge.made, charge.purpose, *charge.figures()) for charge in self.charges]
         charges = CardTable(("since", "for", "epsilon", "delta", "rho"), rows, "Releases")
         return Card(f"Account of {self.dataset!r}", facts, tables=[charges])
 
@@ -117,13 +117,13 @@ class Account(ShownAsCard):
         """The total by basic composition."""
         losses = [loss.loss for loss in self.charges]
         return Amounts(
-            sum((loss.epsilon for loss in losses), Fraction(0)), sum((each.delta for each in losses), Fraction(0))
+            sum((loss.epsilon for loss in losses), Fraction(0)), sum((loss.delta for loss in losses), Fraction(0))
         )
 
     @cached_property
     def concentrated(self) -> Amounts | None:
         """The total by zero-concentrated composition, with a delta of at most 10^-6 for conversion; None if no delta is left for that."""
-        figures = [each.loss.concentrated for each in self.charges]
+        figures = [charge.loss.concentrated for charge in self.charges]
         beside = sum((delta for _, delta in figures), Fraction(0))
         free = min(self.total.delta - beside, _CONVERTED)
         if free <= 0:
@@ -134,7 +134,7 @@ class Account(ShownAsCard):
     def spent(self) -> Amounts:
         """The smaller proven figure; of two, the one within the totals."""
         figures = [self.sum] if self.concentrated is None else [self.sum, self.concentrated]
-        fitting = [each for each in figures if each.within(self.total)] or figures
+        fitting = [figure for figure in figures if figure.within(self.total)] or figures
         return min(fitting, key=lambda each: each.epsilon)
 
     @property
@@ -163,9 +163,9 @@ class Account(ShownAsCard):
             "dataset": self.dataset,
             "unit": self.unit,
             "relation": self.relation,
-            **{name: _plain(each) for name, each in figures.items()},
+            **{name: _plain(figure) for name, figure in figures.items()},
             "concentrated": None if self.concentrated is None else _plain(self.concentrated),
-            "charges": [each.as_dict() for each in self.charges],
+            "charges": [charge.as_dict() for charge in self.charges],
         }
 
 
@@ -250,6 +250,7 @@ class Accounts:
     def _charge(
         self, writing: WriteTransaction, number: int, account: Account, cost: PrivacyCost, entry: int | None
     ) -> Account:
+        """Charge an account with a cost, and return it; a cost that counts once is not charged again unless it is larger."""
         loss = cost.under(account.unit, account.relation)
         losses = [
             charge_made.loss
@@ -374,7 +375,7 @@ def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = 
 
 def nameless(people: Sequence[PersonFingerprints]) -> str:
     """The account name of an unnamed table: a keyed hash of its people."""
-    marks = sorted((each.kind, each.hashes) for each in people)
+    marks = sorted((person.kind, person.hashes) for person in people)
     return f"unnamed table {hashlib.sha256(repr(marks).encode()).hexdigest()[:12]}"
 
 

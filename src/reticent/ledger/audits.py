@@ -364,6 +364,7 @@ def noisy_answer_cost(column: str, epsilon: Number, kind: str = NOISY_SUM) -> Pr
 
 
 def _entry(row: Row) -> AuditEntry:
+    """Return a recorded decision of the audit from its row."""
     text = row["answer"]
     measured = NoisyNumbers.from_text(text) if text is not None and text.startswith("{") else None
     if measured is not None:

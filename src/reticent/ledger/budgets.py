@@ -68,6 +68,7 @@ class Budgets:
             return self._find(reading, dataset, name, column)[1]
 
     def _open(self, writing: WriteTransaction, dataset: str, name: str, total: Number, column: str | None) -> Budget:
+        """Return a budget, which is created if it is new. Raises if it exists with another total."""
         amount = exact(total, f"The total of budget {name!r}", low=0)
         owner = writing.dataset(dataset)
         if self._row(writing, dataset, name, column) is None:

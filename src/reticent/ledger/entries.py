@@ -247,7 +247,7 @@ class Entries:
 
     def within(self, reading: ReadTransaction, dataset: str) -> list[Entry]:
         """The same, as part of a transaction."""
-        return [each for number in reading.namesakes(dataset) for each in self._rows(reading, number)]
+        return [row for number in reading.namesakes(dataset) for row in self._rows(reading, number)]
 
     def know(self, dataset: str, people: Sequence[PersonFingerprints]) -> None:
         """Record the people of a data set."""
@@ -305,6 +305,7 @@ class Entries:
                 writing.change("states", number, details=_kept_details(state))
 
     def _refused(self, judgement: Judgement, dataset: str, prior: Sequence[PriorDisclosure]) -> str:
+        """Return why a release is refused, with the data sets that seem to be about the same people."""
         names = sorted({entry.dataset for entry in prior if key_of(entry.dataset) != key_of(dataset)})
         hint = (
             f" {dataset!r} seems to be about the same people as {', '.join(map(repr, names))}: their identifying values or their rows agree."
@@ -370,14 +371,15 @@ class Entries:
         ]
 
     def _know(self, writing: WriteTransaction, owner: int, people: Sequence[PersonFingerprints]) -> None:
-        for each in self._news(writing, owner, people):
-            marks = struct.pack(f">{len(each.hashes)}Q", *each.hashes)
-            writing.add("people", owner, kind=each.kind, level=each.level, marks=marks, made=now())
+        for new in self._news(writing, owner, people):
+            marks = struct.pack(f">{len(new.hashes)}Q", *new.hashes)
+            writing.add("people", owner, kind=new.kind, level=new.level, marks=marks, made=now())
 
     def _rows(self, reading: ReadTransaction, number: int) -> list[Entry]:
         return [self._entry(reading, row) for row in reading.rows("entries", number)]
 
     def _entry(self, reading: ReadTransaction, row: Row) -> Entry:
+        """Return the entry of a row; unchanged rows share one object."""
         cached_row, entry = self._made.get(row["id"], (None, None))
         if entry is None or cached_row is not row:
             fields = {name: value for name, value in row.items() if name not in ("id", "dataset", "details")}
@@ -463,6 +465,7 @@ class Entries:
         return states[-1][0] if states else None
 
     def _states(self, reading: ReadTransaction, number: int, series: str) -> list[tuple[SeriesState, Entry]]:
+        """Return the states of a series that are not withdrawn, with their entries, in order."""
         states = []
         for row in reading.rows("states", number):
             entry = self._entry(reading, reading.row("entries", row["entry"]))

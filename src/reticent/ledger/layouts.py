@@ -161,6 +161,7 @@ def upgrade(connection: sqlite3.Connection, layout: int) -> None:
 
 
 def _change(connection: sqlite3.Connection, layout: int) -> None:
+    """Bring the tables of an older layout to the newest one, step by step."""
     for number, statements in enumerate((_FIRST, _SECOND, _THIRD), start=1):
         if layout < number:
             _run(connection, statements)
@@ -253,6 +254,7 @@ def _fold(connection: sqlite3.Connection) -> None:
 
 
 def _add(connection: sqlite3.Connection, dataset: int, kind: str, content: str, details: str, made: str) -> None:
+    """Insert an entry of an older layout, with the next number of its data set."""
     number = connection.execute(
         "SELECT coalesce(max(number), 0) + 1 FROM entries WHERE dataset = ?", (dataset,)
     ).fetchone()[0]

@@ -87,6 +87,7 @@ class Ledger(Entries):
         self.restored = self._accept(accept) if accept is not None and self._store.behind else ()
 
     def _accept(self, reason: str) -> tuple[Entry, ...]:
+        """Accept a restored ledger, and mark every data set: its disclosures since the backup are unknown."""
         if not reason.strip():
             raise LedgerError("Pass a reason for accepting the older ledger: it stays on record.")
         with self._store.writing() as writing:

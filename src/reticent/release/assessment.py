@@ -157,7 +157,9 @@ def _of_release(release: Release, definition: Definition) -> Evidence:
         return release.private.evidence
     groups = release.groups
     marginals = {name: groups.marginal(name) for name in side.manifest.named("sensitive")}
-    reference = {name: ReferenceColumn(each.domain.columns[0], each.reference) for name, each in marginals.items()}
+    reference = {
+        name: ReferenceColumn(marginal.domain.columns[0], marginal.reference) for name, marginal in marginals.items()
+    }
     return _of_public(side, definition, reference)
 
 

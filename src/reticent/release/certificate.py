@@ -151,10 +151,10 @@ def _hash_of_files(
     if (
         manifest.format not in ("generalize", "bucketize")
         or manifest.named("declared")
-        or any(len(each.files) > 1 for each in manifest.tables.values())
+        or any(len(table.files) > 1 for table in manifest.tables.values())
     ):
         return None
-    files_of = {name: each.files[0] for name, each in manifest.tables.items()}
+    files_of = {name: table.files[0] for name, table in manifest.tables.items()}
     described_manifest = {name: value for name, value in manifest.as_json().items() if name != "details"}
     former_manifest = {
         **described_manifest,
@@ -162,7 +162,7 @@ def _hash_of_files(
         "columns": [column for column in described_manifest["columns"] if column["role"] not in ("bucket", "count")],
         "unprotected": [],
         "tables": {
-            name: {"file": files_of[name], "columns": list(each.columns)} for name, each in manifest.tables.items()
+            name: {"file": files_of[name], "columns": list(table.columns)} for name, table in manifest.tables.items()
         },
         **{role: manifest.only(role) for role in ("bucket", "count")},
     }

@@ -137,12 +137,12 @@ class Cheapest:
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return the first candidate's reason if no candidate can publish the table under the definition; otherwise None."""
-        reasons = [_refusal(each, table, definition) for each in self.candidates]
+        reasons = [_refusal(candidate, table, definition) for candidate in self.candidates]
         return None if None in reasons else reasons[0]
 
     def describe(self) -> dict[str, Any]:
         """Return the candidates; a draft is described by the method that made it."""
-        return {"name": "Cheapest", "candidates": [each.describe() for each in self.candidates]}
+        return {"name": "Cheapest", "candidates": [candidate.describe() for candidate in self.candidates]}
 
     def compared(self, table: Table, definition: Definition, context: Context | None = None) -> MethodComparison:
         """Return the cost of each candidate. If none can make a draft, raise the first one's error."""

@@ -186,7 +186,7 @@ def _judged(request: EvidenceRequest, side: PublicSide) -> tuple[Status, str]:
     assessment = verdict(definition, judgements)
     if not assessment.holds:
         return "fails", assessment.witness.text if assessment.witness is not None else "It does not hold."
-    values = dict.fromkeys(_shown(each.value) for each in judgements if each.about != SUPPRESSED_RECORDS)
+    values = dict.fromkeys(_shown(judgement.value) for judgement in judgements if judgement.about != SUPPRESSED_RECORDS)
     source = "plan" if definition.kind == "plan" else "rows"
     return "holds", f"Recomputed from the published {source}; achieved: {'; '.join(values)}."
 

@@ -43,7 +43,7 @@ class ComputableColumns:
         relations = relations_in(table, [*table.declared, *secret], [*table.quasi, *table.declared])
         sets = table.quasi_sets or (tuple(table.quasi),)
         # A lookup table contains the secret values themselves, so a secret must follow by a formula.
-        formulas = [each for each in relations if each.kind != "lookup"]
+        formulas = [relation for relation in relations if relation.kind != "lookup"]
         closures = [follows(known_columns, relations) for known_columns in sets]
         closures_by_formula = [follows(known_columns, formulas) for known_columns in sets]
         return cls(_chosen(closures, tuple(table.declared)), _chosen(closures_by_formula, secret))
@@ -74,8 +74,8 @@ class ComputableColumns:
         """Return the manifest with the columns from which others can be computed."""
         computable = {**self.declared, **self.sensitive}
         columns = tuple(
-            replace(each, computable=computable[each.name][0]) if each.name in computable else each
-            for each in manifest.columns
+            replace(column, computable=computable[column.name][0]) if column.name in computable else column
+            for column in manifest.columns
         )
         return replace(manifest, columns=columns)
 
@@ -105,7 +105,11 @@ def follows(known: Sequence[str], relations: Sequence[ColumnRelation]) -> dict[s
     derived: dict[str, tuple[Columns, ColumnRelation]] = {}
     while True:
         applicable = next(
-            (each for each in relations if each.derived not in sources_of and set(each.sources) <= set(sources_of)),
+            (
+                relation
+                for relation in relations
+                if relation.derived not in sources_of and set(relation.sources) <= set(sources_of)
+            ),
             None,
         )
         if applicable is None:

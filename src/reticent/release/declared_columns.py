@@ -92,13 +92,13 @@ class DeclaredColumns:
         """Parse the section of a certificate; ``verify`` counts again."""
         entries, all_of_them = certificate["declared"], certificate["declared_together"] or {}
         return cls(
-            {each["column"]: DeclaredFigures(each["unique"], each["few"]) for each in entries},
+            {entry["column"]: DeclaredFigures(entry["unique"], entry["few"]) for entry in entries},
             DeclaredFigures(all_of_them.get("unique"), all_of_them.get("few")),
             all_of_them.get("records", 0),
             all_of_them.get("k", USUAL_K),
-            {each["column"]: each["reason"] for each in entries},
-            {each["column"]: tuple(each["computable_from"]) for each in entries if each["computable_from"]},
-            tuple(each["column"] for each in entries if each["may_link"]),
+            {entry["column"]: entry["reason"] for entry in entries},
+            {entry["column"]: tuple(entry["computable_from"]) for entry in entries if entry["computable_from"]},
+            tuple(entry["column"] for entry in entries if entry["may_link"]),
         )
 
     def listed(self) -> list[dict[str, Any]]:

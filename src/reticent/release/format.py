@@ -268,7 +268,7 @@ class GroupFormat(Format):
         names = [
             column.name
             for column in public.manifest.columns
-            if any(covers_missing(each) and not isinstance(each, Anything) for each in column.labels.values())
+            if any(covers_missing(label) and not isinstance(label, Anything) for label in column.labels.values())
         ]
         if not names:
             return ()

@@ -92,7 +92,7 @@ def read_rows(
     except (DataError, pl.exceptions.ComputeError):
         # Reported for all rows below.
         pass
-    return CodedRows.of(pl.concat(read_table(each, name, manifest, part) for part, each in enumerate(contents)))
+    return CodedRows.of(pl.concat(read_table(content, name, manifest, part) for part, content in enumerate(contents)))
 
 
 def published_schema(name: str, manifest: Manifest) -> pl.Schema:

@@ -159,7 +159,7 @@ def _level(parts: NDArray[np.int32], values: Sequence[Any]) -> Level:
     members: list[list[Any]] = [[] for _ in range(int(parts.max()) + 1)]
     for part, value in zip(parts.tolist(), values, strict=True):
         members[part].append(value)
-    return Level(parts, tuple(map(str, range(len(members)))), tuple(Values(tuple(each)) for each in members))
+    return Level(parts, tuple(map(str, range(len(members)))), tuple(Values(tuple(member)) for member in members))
 
 
 def with_named_values(column: SensitiveColumn, definitions: Sequence[Definition]) -> SensitiveColumn:

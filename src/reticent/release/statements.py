@@ -247,7 +247,7 @@ def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
     numbers = [each for each in numbers_beyond(max(covered), width) if each < width]
     if not numbers or groups.labels is None:
         return ""
-    shares = ", ".join(f"{unique_share(groups, each):.1%} (of {each} columns)" for each in numbers)
+    shares = ", ".join(f"{unique_share(groups, number):.1%} (of {number} columns)" for number in numbers)
     return f" In a random choice of columns {shares} of the records are unique, and more in the columns that distinguish best."
 
 

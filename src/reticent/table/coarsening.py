@@ -231,6 +231,7 @@ class CalendarUnit(Coarsening):
             )
 
     def of(self, values: pl.Series) -> pl.Series:
+        """Return dates or timestamps rounded down to the unit."""
         if self.unit == "decade":
             first = pl.date(pl.col("at").dt.year() // 10 * 10, 1, 1)
             frame = values.to_frame("at")
@@ -272,6 +273,7 @@ class Microaggregation(Coarsening):
         whole(self.size, "microaggregate: size", low=2)
 
     def fitted(self, values: pl.Series) -> Steps:
+        """Return the steps of microaggregation: runs of at least ``size`` sorted numbers, each replaced by its rounded median."""
         self.check(values.name, values.dtype)
         ordered = np.sort(_floats(values.drop_nulls()))
         if len(ordered) < self.size:

@@ -78,6 +78,7 @@ class _Reader:
     place: int
 
     def struct(self) -> _Fields:
+        """Return the fields of a struct of Thrift's compact protocol: number, type and value."""
         fields: _Fields = []
         number = 0
         while head := self._byte():
@@ -87,6 +88,7 @@ class _Reader:
         return fields
 
     def _any(self, kind: int) -> Any:
+        """Return the next value of a type."""
         if kind in (_TRUE, _FALSE, _BYTE):
             return self._byte()
         if kind == _DOUBLE:
@@ -122,6 +124,7 @@ class _Reader:
 
 
 def _struct(fields: _Fields) -> bytes:
+    """Return the bytes of a struct, which :meth:`_Reader.struct` reads."""
     parts, before = [], 0
     for number, kind, value in fields:
         step = number - before
@@ -133,6 +136,7 @@ def _struct(fields: _Fields) -> bytes:
 
 
 def _any(kind: int, value: Any) -> bytes:
+    """Return the bytes of a value of a type."""
     if kind in (_TRUE, _FALSE, _BYTE):
         return bytes([value])
     if kind == _DOUBLE:

@@ -28,7 +28,7 @@ def class_sizes(rows: Rows, labels: Sequence[str], beside: Iterable[Columns]) ->
     while True:
         hashes = _hashed(rows, tuple(labels), sets, (secrets.randbits(64), secrets.randbits(64)))
         sizes = {columns: _sizes(*each) for columns, each in hashes.items()}
-        complete = {columns: each for columns, each in sizes.items() if each is not None}
+        complete = {columns: size for columns, size in sizes.items() if size is not None}
         if len(complete) == len(sets):
             return complete
 

@@ -472,6 +472,7 @@ class Table(ShownAsCard):
                 )
 
     def _check_types(self, schema: pl.Schema) -> None:
+        """Raise for a quasi or sensitive column whose values cannot be compared or generalized."""
         for name in [*self.quasi, *self.sensitive]:
             dtype = schema[name]
             if dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Duration):
@@ -514,6 +515,7 @@ class Table(ShownAsCard):
 
     @staticmethod
     def _fitted(rows: Rows, name: str, coarsening: Coarsening) -> Coarsening:
+        """Return a coarsening with what it takes from the data, such as the steps of microaggregation. Raises if that needs all rows in memory."""
         if rows.engine != "local" and isinstance(coarsening, Microaggregation):
             how = "streamed" if rows.engine == "streaming" else f"read by the engine {rows.engine!r}"
             raise PolicyError(
@@ -709,6 +711,7 @@ def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[
 
 
 def _refuse_other(names: Sequence[str]) -> None:
+    """Raise for a column with the role ``other``, which does not exist."""
     for name in names:
         raise PolicyError(
             f"other names {name!r}: there is no such role. A column that is published and not sensitive counts as known to an adversary. Make {name!r} quasi, drop it, or, if no attacker "

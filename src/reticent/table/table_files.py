@@ -117,6 +117,7 @@ class ParquetTable(TableFile):
         return pl.read_parquet(io.BytesIO(content))
 
     def beside(self, content: bytes | Path, file: str, rows: TableRows) -> str | None:
+        """Return what the file holds besides the table, such as metadata; None if nothing."""
         layout = ParquetLayout.of(content, file)
         if has_schema_metadata(layout):
             return "metadata of its Arrow schema"
@@ -132,6 +133,7 @@ class LossyTable(TableFile):
     """A format that cannot hold every value unchanged. A column that would change is written as text, and refused if that changes too."""
 
     def write(self, frame: pl.DataFrame, schema: pl.Schema) -> Iterator[bytes]:
+        """Yield the file. It is read back: columns that would change are written as text, and one that still changes raises."""
         typed = frame.cast(schema)
         self.check_size(typed)
         as_text: list[str] = [name for name in typed.columns if not self.holds(typed[name])]
@@ -245,6 +247,7 @@ def as_plain_text(column: pl.Series) -> pl.Series:
 
 
 def _of_text(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return a column of text in its published type."""
     if dtype == pl.Boolean:
         return column.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
     if dtype == pl.Date:

@@ -215,15 +215,15 @@ class ReleaseLog:
     @cached_property
     def leaves(self) -> list[bytes]:
         """The hashes of the entries."""
-        return [each.leaf for each in self.entries]
+        return [entry.leaf for entry in self.entries]
 
     def find(self, certificate: Mapping[str, Any]) -> int | None:
         """Return the index of a certificate's entry, or None."""
-        return next((index for index, each in enumerate(self.entries) if each.is_of(certificate)), None)
+        return next((index for index, entry in enumerate(self.entries) if entry.is_of(certificate)), None)
 
     def releases_of(self, dataset: str) -> tuple[CertificateEntry, ...]:
         """Return the entries of a data set."""
-        return tuple(each for each in self.entries if each.dataset == dataset)
+        return tuple(entry for entry in self.entries if entry.dataset == dataset)
 
     def check_beside(self, older: LogHead) -> None:
         """Refuse a log that does not begin with the entries covered by ``older``, a head seen before."""
@@ -301,7 +301,7 @@ def check_writer(log: ReleaseLog, key: Ed25519PrivateKey, *, new_key: bool = Fal
 def _headed(header: LogHeader, entries: tuple[CertificateEntry, ...], key: Ed25519PrivateKey) -> ReleaseLog:
     """Return the log with a new signed head."""
     identity = hashlib.sha256(canonical(header.model_dump(mode="json"))).hexdigest()
-    root = merkle_tree.root_of([each.leaf for each in entries]).hex()
+    root = merkle_tree.root_of([entry.leaf for entry in entries]).hex()
     when = entries[-1].added if entries else header.created
     body = HeadBody(log=identity, size=len(entries), root=root, time=when)
     return ReleaseLog(

@@ -92,7 +92,7 @@ class KeyRole(VouchedFor):
     @property
     def holders(self) -> tuple[str, ...]:
         """Return the holders in order."""
-        return tuple(dict.fromkeys(each.holder for each in self.keys))
+        return tuple(dict.fromkeys(key.holder for key in self.keys))
 
 
 class RootKey(VouchedFor):
@@ -131,7 +131,7 @@ class TrustBody(VouchedFor):
             raise ValueError(
                 "a key occurs twice. Each key has one holder and one purpose: a log signed with a certificate key would not prove times"
             )
-        if len({each.holder for each in self.root.keys}) < len(self.root.keys):
+        if len({key.holder for key in self.root.keys}) < len(self.root.keys):
             raise ValueError("a holder has two root keys and would count twice")
         for name, threshold, holders in (
             ("root", self.root.threshold, len(self.root.keys)),
@@ -233,7 +233,7 @@ class TrustFile:
     def signed_by(self, keys: Iterable[Ed25519PrivateKey]) -> TrustFile:
         """Return the same version with further signatures of root keys."""
         new_signatures = signatures_by(self._signed(), keys)
-        holder_of = {each.key: each.holder for role in self._roots for each in role.keys}
+        holder_of = {key.key: key.holder for role in self._roots for key in role.keys}
         for root_key in new_signatures:
             if root_key.public_key not in holder_of:
                 raise PolicyError(
@@ -384,7 +384,7 @@ class TrustFile:
         signers = signers_of(self._signed(), self.signatures)
         if signers is None:
             raise DataError("A signature of the trust file is invalid: the file was changed.")
-        return max(role.threshold - len({each.key for each in role.keys} & set(signers)), 0)
+        return max(role.threshold - len({key.key for key in role.keys} & set(signers)), 0)
 
     def _signed(self) -> dict[str, Any]:
         return self.body.model_dump(mode="json")

@@ -45,6 +45,7 @@ class OrderGroups(Hierarchy):
             self._check_labels(self.labels)
 
     def _check_labels(self, labels: Sequence[Sequence[str]]) -> None:
+        """Raise unless the labels name every group of every level once."""
         if self.values is None:
             raise PolicyError("order: labels name groups of values, so values must be given too.", setting=("labels",))
         expected = [-(-len(self.values) // size) for size in self.sizes]
@@ -56,6 +57,7 @@ class OrderGroups(Hierarchy):
             )
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column: at every level groups of ``size`` consecutive values."""
         leaves = leaves_of(series, self.values, column)
         levels = [identity(leaves)]
         texts = leaves.cast(pl.String).to_list()
@@ -96,6 +98,7 @@ class PriorityList(Hierarchy):
             )
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column: at every level the first values are kept, and the rest are one category."""
         leaves = leaves_of(series, self.values, column)
         texts = leaves.cast(pl.String).to_list()
         other = unused(self.other, texts)

@@ -57,6 +57,7 @@ class Dates(Hierarchy):
             _check_timezone(self.timezone)
 
     def _check_nesting(self) -> None:
+        """Raise if two units do not nest, such as weeks and months."""
         coarse = [unit for unit in self.units if unit not in _WITHIN_DAYS]
         outside_months = [unit for unit in coarse if unit not in _MONTHS]
         if outside_months and len(coarse) > 1:
@@ -111,6 +112,7 @@ class Dates(Hierarchy):
         return series.dt.convert_time_zone(self.timezone).dt.replace_time_zone(None)
 
     def _leaves(self, series: pl.Series, column: str) -> pl.Series:
+        """Return the days of the declared domain, or the dates that occur."""
         if self.domain is None:
             return occurring(series)
         if series.dtype != pl.Date:
@@ -159,6 +161,7 @@ def _later(day: datetime.date, days: int) -> datetime.date | None:
 
 
 def _as_date(value: Any) -> datetime.date:
+    """Return a bound of the domain as a date. Raises if it is not one."""
     if isinstance(value, datetime.date):
         return value
     try:
@@ -176,6 +179,7 @@ def _month_start(months: int) -> datetime.date | None:
 
 
 def _check_timezone(name: str) -> None:
+    """Raise if there is no such timezone."""
     try:
         pl.select(pl.lit(datetime.datetime(2000, 1, 1)).dt.replace_time_zone("UTC").dt.convert_time_zone(name))
     except pl.exceptions.PolarsError:
@@ -187,6 +191,7 @@ def _check_timezone(name: str) -> None:
 
 
 def _month_label(unit: str, start: int) -> str:
+    """Return the label of a month, quarter, half, year or decade by its first month, counted from year 0."""
     year, month = divmod(start, 12)
     return {
         "month": f"{year:04d}-{month + 1:02d}",

@@ -45,6 +45,7 @@ class _Fields:
         return self.listed(name) if name in self else None
 
     def bounds(self, name: str) -> tuple[Any, Any] | None:
+        """Return a pair ``[lowest, highest]``; None if the field is absent."""
         if name not in self:
             return None
         pair = self.listed(name)
@@ -113,6 +114,7 @@ def hierarchy_from(description: Mapping[str, Any], where: str = "hierarchy", bas
 
 
 def _rows(fields: _Fields) -> Hierarchy:
+    """Return the hierarchy that lists every value with its labels."""
     rows = fields.listed("rows")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, str | bytes) or not isinstance(row, Sequence):
@@ -137,6 +139,7 @@ def _intervals(fields: _Fields) -> Hierarchy:
 
 
 def _cuts(fields: _Fields) -> Hierarchy:
+    """Return the hierarchy with cut points for every level."""
     levels = fields.listed("levels")
     if levels and all(isinstance(point, int | float) or not isinstance(point, Sequence) for point in levels):
         raise PolicyError(
@@ -158,6 +161,7 @@ def _dates(fields: _Fields) -> Hierarchy:
 
 
 def _taxonomy(fields: _Fields) -> Hierarchy:
+    """Return the hierarchy of a tree of categories, written in the description or in a file."""
     if ("tree" in fields) == ("file" in fields):
         raise PolicyError(f"{fields.where}: a taxonomy has either a tree or a file that holds one.", setting=("kind",))
     from_data = _from_data(fields)

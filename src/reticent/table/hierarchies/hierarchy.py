@@ -139,7 +139,7 @@ class BoundHierarchy:
                 parts = np.append(level.parts, np.int32(level.size))
                 # A part that covered all values does not cover missing ones.
                 listed = Values(tuple(self.leaves.to_list()))
-                meanings = [listed if isinstance(each, Anything) else each for each in level.meanings]
+                meanings = [listed if isinstance(meaning, Anything) else meaning for meaning in level.meanings]
                 labels = (*level.labels, unused(NULL_LABEL, level.labels))
                 levels.append(Level(parts, labels, (*meanings, Missing())))
         return replace(self, leaves=leaves, levels=tuple(levels), null_leaf=len(self.leaves))

@@ -213,6 +213,7 @@ def public_groups(name: str) -> Mapping[str, GroupPath]:
 
 
 def _zip_areas() -> dict[int, GroupPath]:
+    """Return the state, division and region of every three-digit ZIP area."""
     divisions = {
         item[:2]: (division, region)
         for region, groups in _STATES.items()

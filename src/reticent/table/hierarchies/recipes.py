@@ -68,6 +68,7 @@ class Listed(Hierarchy):
 
     @classmethod
     def read(cls, path: Path, separator: str) -> Listed:
+        """Return the hierarchy of a CSV file, also gzipped. Raises with the file's name."""
         try:
             content = read_document(path)
             text = (gunzipped(content, str(path)) if content[:2] == b"\x1f\x8b" else content).decode("utf-8-sig")
@@ -134,6 +135,7 @@ class Masking(Hierarchy):
         return self.keep if self.keep is not None else tuple(range(self.digits, -1, -1))
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column of codes: at every level the last characters are masked."""
         leaves = leaves_of(series, self.domain, column)
         texts = leaves.cast(pl.String)
         if leaves.dtype.is_integer():
@@ -199,6 +201,7 @@ class Taxonomy(Hierarchy):
         return cls(tuple(_leaf_paths(parsed, ())), f"taxonomy file {str(path)!r}", from_data)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column: at every level the categories above the values."""
         leaves = parse_leaves([path[0] for path in self.paths], series.dtype, column, self.source)
         depth = max(len(path) for path in self.paths)
         padded = [(path[0],) * (depth - len(path)) + path for path in self.paths]
@@ -230,6 +233,7 @@ class PublicDomain(Hierarchy):
         one_of(self.name, "public: name", NAMES)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column of codes of a public domain, also of longer codes below its own."""
         source = f"the public domain {self.name!r}"
         longer = LONGER.get(self.name)
         if longer is not None and series.dtype == pl.String:
@@ -313,6 +317,7 @@ class Intervals(Hierarchy):
         check_range(self.domain)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column of numbers: at every level intervals of one width."""
         leaves = numeric_leaves(series, self.domain, column)
         origin, whole = exact(self.origin, "origin"), leaves.dtype.is_integer()
         levels = [identity(leaves)]
@@ -359,6 +364,7 @@ class Cuts(Hierarchy):
         check_range(self.domain)
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column of numbers: at every level the intervals between cut points."""
         leaves = numeric_leaves(series, self.domain, column)
         whole = leaves.dtype.is_integer()
         levels = [identity(leaves)]

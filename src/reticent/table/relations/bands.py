@@ -60,7 +60,7 @@ def evidence(codes: Codes) -> float:
     """Evidence against chance that every value occupies one interval: the logarithm of the number of row orders over those in which it does."""
     counts = np.bincount(codes)
     counts = counts[counts > 0]
-    return lgamma(len(codes) + 1) - sum(lgamma(int(each) + 1) for each in counts) - lgamma(len(counts) + 1)
+    return lgamma(len(codes) + 1) - sum(lgamma(int(count) + 1) for count in counts) - lgamma(len(counts) + 1)
 
 
 def rows_of_rare_values(codes: Codes, sampled_codes: Codes, limit: int) -> Codes | None:

@@ -99,6 +99,7 @@ def _is_evident(shared: Counts, agreed: Counts, expected: Numbers) -> NDArray[np
 
 
 def _single(source: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
+    """Return the relation by which one column determines another one, nearly or always; None if there is none."""
     shared, wrong, guessed = share_to_remove(source.codes, target.codes)
     if shared < _FEWEST_SHARED or not is_shown(wrong, guessed):
         return None
@@ -112,6 +113,7 @@ def _single(source: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
 
 
 def _pair(first: ColumnForm, second: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
+    """Return the relation by which two columns together determine another one much better than each alone; None if there is none."""
     ids = first.codes * (int(second.codes.max(initial=0)) + 1) + second.codes
     shared, wrong, guessed = share_to_remove(ids, target.codes)
     if shared < _FEWEST_SHARED or not is_shown(wrong, guessed):

@@ -47,7 +47,7 @@ def single_source_relations(
 def _orders(sources: Sequence[ColumnForm], rows: Codes) -> OrderedNumbers:
     """Some rows of the sources in the order of their values."""
     return OrderedNumbers(
-        np.array([each.ranks[rows] if each.is_ordered else np.full(len(rows), np.nan) for each in sources])
+        np.array([source.ranks[rows] if source.is_ordered else np.full(len(rows), np.nan) for source in sources])
     )
 
 
@@ -71,7 +71,7 @@ def _strength(left: Numbers, right: Numbers) -> Numbers:
 
 def _ranks(forms: Sequence[ColumnForm]) -> Numbers:
     """The mean ranks of the values of ordered columns."""
-    return np.array([each.ranks if each.is_ordered else np.full(len(each.codes), np.nan) for each in forms])
+    return np.array([form.ranks if form.is_ordered else np.full(len(form.codes), np.nan) for form in forms])
 
 
 def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) -> ColumnRelation | None:
