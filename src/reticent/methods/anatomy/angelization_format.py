@@ -69,8 +69,13 @@ class Angelize(Bucketize):
         from reticent.methods.anatomy.counts import count_batches
 
         labelled, values = (public.rows[name] for name in self.tables)
-        own: dict[str, Any] = {"batch": bucket_of(public.manifest), "counts": public.manifest.named("count")[0]}
-        return count_batches(labelled, values, public.meanings, condition, estimator, **own, **self.known(public))
+        batch_columns: dict[str, Any] = {
+            "batch": bucket_of(public.manifest),
+            "counts": public.manifest.named("count")[0],
+        }
+        return count_batches(
+            labelled, values, public.meanings, condition, estimator, **batch_columns, **self.known(public)
+        )
 
     def attested(self, public: PublicSide) -> str:
         return _ATTESTED if self.drawn(public) else ""

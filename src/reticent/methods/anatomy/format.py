@@ -110,8 +110,8 @@ class Bucketize(GroupFormat):
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
         from reticent.methods.anatomy.counts import count_buckets
 
-        own: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
-        return count_buckets(public.rows, public.meanings, condition, estimator, **own, **self.known(public))
+        bucket_columns: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}
+        return count_buckets(public.rows, public.meanings, condition, estimator, **bucket_columns, **self.known(public))
 
     def drawn(self, public: PublicSide) -> bool:
         """True if people were assigned to buckets at random."""

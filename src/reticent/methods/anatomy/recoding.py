@@ -159,8 +159,8 @@ class Coupled(Recoding):
 
     def as_json(self) -> dict[str, Any]:
         """Both recodings, and how many rows of the large part are whose."""
-        both = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
-        return {**self._head(()), **both, "rows": len(self.labels.stored())}
+        recodings = {"labels": self.labels.as_json(), "batches": self.batches.as_json()}
+        return {**self._head(()), **recodings, "rows": len(self.labels.stored())}
 
     def stored(self) -> pl.DataFrame:
         """Return the large parts of both recodings, concatenated, in separate columns."""

@@ -127,20 +127,20 @@ def grow(candidates: Candidates, leave: int = 0, context: Context | None = None)
     members freeze. Points not frozen at the end have the last price.
     """
     n = len(candidates.order)
-    prices, witness, opened, now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
+    prices, witness, opened, price_now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
     payments = _Payments(candidates)
     while int(np.isnan(prices).sum()) > leave:
         if context is not None:
             context.check("growing prices")
-        best, due = payments.next()
-        if not math.isfinite(due):
+        best, next_price = payments.next()
+        if not math.isfinite(next_price):
             break
-        now = max(now, due)
+        price_now = max(price_now, next_price)
         opened.append(best)
         for point in candidates.ball(best)[np.isnan(prices[candidates.ball(best)])].tolist():
-            prices[point], witness[point] = now, best
-            payments.freeze(point, now)
-    return PriceGrowth(np.where(np.isnan(prices), now, prices), witness, opened, now)
+            prices[point], witness[point] = price_now, best
+            payments.freeze(point, price_now)
+    return PriceGrowth(np.where(np.isnan(prices), price_now, prices), witness, opened, price_now)
 
 
 def primal_dual(distances: Floats, setup: float, context: Context | None = None) -> CellularClusters:
@@ -153,16 +153,16 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
     candidates = Candidates.of(distances, setup, 1, 0, None)
     n = len(distances)
     price, labels, hearts = np.zeros(n), np.full(n, OUT), list[int]()
-    idle, now = np.zeros(n, dtype=bool), 0.0
+    idle, price_now = np.zeros(n, dtype=bool), 0.0
     payments = _Payments(candidates)
     while (labels < 0).any():
         if context is not None:
             context.check("growing prices")
-        best, due = payments.next()
-        now = max(now, due)
+        best, next_price = payments.next()
+        price_now = max(price_now, next_price)
         v, j = divmod(best, n)
         unassigned = labels < 0
-        current = np.where(unassigned, now, price)
+        current = np.where(unassigned, price_now, price)
 
         def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
             is_tight: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
@@ -181,8 +181,8 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         joining = [point for point in np.flatnonzero(labels < 0).tolist() if (tight(point) & is_shared).any()]
         labels[joining] = len(hearts)
         for point in (*newly_assigned.tolist(), *joining):
-            price[point] = now
-            payments.freeze(point, now)
+            price[point] = price_now
+            payments.freeze(point, price_now)
         idle[idle_members], idle[joining] = False, True
         hearts.append(v)
     labels, hearts_kept = _renumbered(labels, hearts)
@@ -214,13 +214,13 @@ def cellular(
         raise Infeasible(
             f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
         )
-    kept, kept_index = _kept(candidates, growth)
-    shared = _shared(distances, candidates, growth, kept, kept_index, r, frozen)
+    kept_candidates, kept_index = _kept(candidates, growth)
+    shared = _shared(distances, candidates, growth, kept_candidates, kept_index, r, frozen)
     labels, hearts = _given_back(distances, shared, r, n)
     cost_shared = sum(setup + len(sharing.members) * sharing.radius for sharing in shared)
     bound = float(growth.prices.sum()) - spare * growth.now
-    plain = grow(Candidates.of(distances, setup, r, 0, limit), spare, context) if r > 1 else growth
-    lower_bound = max(bound / 2 if r > 1 else bound, float(plain.prices.sum()) - spare * plain.now, 0.0)
+    unrestricted = grow(Candidates.of(distances, setup, r, 0, limit), spare, context) if r > 1 else growth
+    lower_bound = max(bound / 2 if r > 1 else bound, float(unrestricted.prices.sum()) - spare * unrestricted.now, 0.0)
     factor = None if spare or limit is not None else 60 if r > 1 else 3
     return CellularClusters(labels, hearts, _cost(distances, labels, hearts, setup), lower_bound, factor, cost_shared)
 
@@ -237,7 +237,7 @@ class _Sharing:
 def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
     """Return the opened candidates that are kept, and for every opened one its index among them, or that of one that blocked it (step 3)."""
     by_reach = sorted(range(len(growth.opened)), key=lambda rank: (-candidates.reach_of(growth.opened[rank]), rank))
-    pays, kept, kept_index = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
+    pays, kept_candidates, kept_index = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
     for rank in by_reach:
         opened = growth.opened[rank]
         members = candidates.ball(opened)
@@ -246,17 +246,17 @@ def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[
         if (blocking >= 0).any():
             kept_index[opened] = int(blocking[blocking >= 0].min())
         else:
-            kept_index[opened] = len(kept)
-            pays[contributors] = len(kept)
-            kept.append(opened)
-    return kept, kept_index
+            kept_index[opened] = len(kept_candidates)
+            pays[contributors] = len(kept_candidates)
+            kept_candidates.append(opened)
+    return kept_candidates, kept_index
 
 
 def _shared(
     distances: Floats,
     candidates: Candidates,
     growth: PriceGrowth,
-    kept: list[int],
+    kept_candidates: list[int],
     kept_index: dict[int, int],
     r: int,
     frozen: NDArray[np.bool_],
@@ -268,12 +268,12 @@ def _shared(
     of_point = np.array(
         [kept_index[candidate_of] if candidate_of >= 0 else OUT for candidate_of in growth.witness.tolist()]
     )
-    for number, candidate in enumerate(kept):
+    for number, candidate in enumerate(kept_candidates):
         members = candidates.ball(candidate)
         paying = members[(growth.prices[members] > candidates.reach_of(candidate)) & frozen[members]]
         of_point[paying] = number
     shared = []
-    for number, candidate in enumerate(kept):
+    for number, candidate in enumerate(kept_candidates):
         heart, own_points = candidate // n, np.flatnonzero(of_point == number)
         if len(own_points) < r:
             nearest = candidates.order[heart]

@@ -132,9 +132,9 @@ def range_column(
         for ends_of_cluster, missing_count in zip(ends, missing.tolist(), strict=True)
     ]
     labels = _labels(list(cells), grid.kind)
-    shown = pl.Series(hierarchy.column, labels, dtype=pl.String)
+    label_series = pl.Series(hierarchy.column, labels, dtype=pl.String)
     return RegionColumn(
-        hierarchy.column, recipe, hierarchy.leaves, shown, tuple(cells), np.array(of_group, dtype=np.int64)
+        hierarchy.column, recipe, hierarchy.leaves, label_series, tuple(cells), np.array(of_group, dtype=np.int64)
     )
 
 
@@ -160,11 +160,11 @@ def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) ->
     """Return every cluster as one number (``numbers``, NaN if all are missing); a number means the union of the ranges of
     all clusters that show it.
     """
-    shown = [
+    published_values = [
         None if math.isnan(number) else grid.value(exact(repr(number), grid.column)) for number in numbers.tolist()
     ]
     hulls: dict[Any, list[Meaning]] = {}
-    for value, cell in zip(shown, ranges.of_group.tolist(), strict=True):
+    for value, cell in zip(published_values, ranges.of_group.tolist(), strict=True):
         hulls.setdefault(value, []).append(ranges.meanings[cell])
     values = sorted(hulls, key=lambda value: (value is None, value if value is not None else 0))
     position_of = {value: position for position, value in enumerate(values)}
@@ -174,7 +174,7 @@ def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) ->
         ranges.leaves,
         pl.Series(ranges.name, values, dtype=grid.kind.dtype),
         tuple(_hull(hulls[value]) for value in values),
-        np.array([position_of[value] for value in shown], dtype=np.int64),
+        np.array([position_of[value] for value in published_values], dtype=np.int64),
     )
 
 

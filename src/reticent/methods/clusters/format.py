@@ -46,14 +46,18 @@ class Clusters(GroupFormat):
     roles: ClassVar[tuple[str, ...]] = ("centre", "radius", "members")
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
-        own = [name for name in draft.tables["groups"].schema if name not in draft.meanings]
-        return {**dict.fromkeys(own[:-2], "centre"), own[-2]: "radius", own[-1]: "members"}
+        added_columns = [name for name in draft.tables["groups"].schema if name not in draft.meanings]
+        return {
+            **dict.fromkeys(added_columns[:-2], "centre"),
+            added_columns[-2]: "radius",
+            added_columns[-1]: "members",
+        }
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
         return tuple(_as_numbers(column, draft.details) for column in super().columns(draft, table, rows))
 
     def drafted(self, draft: Draft) -> tuple[ManifestColumn, ...]:
-        return tuple(_as_numbers(each, draft.details) for each in super().drafted(draft))
+        return tuple(_as_numbers(manifest_column, draft.details) for manifest_column in super().drafted(draft))
 
     def check(self, public: PublicSide) -> None:
         """Raise unless labels, centres, radii and sizes of the clusters agree with the rows."""

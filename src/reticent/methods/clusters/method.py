@@ -153,12 +153,12 @@ class ClusterMethod(GroupMethod):
     def refusal(self, table: Table, definition: Definition) -> str | None:
         """Return why the request is not supported, from declarations alone, without reading a row; otherwise None."""
         name = type(self).__name__
-        several = rows_of_people(name, table)
-        if several is not None:
-            return several
+        people_refusal = rows_of_people(name, table)
+        if people_refusal is not None:
+            return people_refusal
         if not table.quasi:
             return f"{name}: the table has no quasi columns to cluster by. Declare some with quasi=."
-        limited = [column for column, each in table.quasi.items() if each.unlimited is not each]
+        limited = [column for column, hierarchy in table.quasi.items() if hierarchy.unlimited is not hierarchy]
         if limited:
             return (
                 f"{name}: the hierarchy of column {limited[0]!r} limits the levels that may be published, which ranges and centres do not respect. Use Mondrian or Lattice, or drop "

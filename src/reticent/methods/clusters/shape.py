@@ -107,7 +107,7 @@ def balls_around(
         centre = {name: values[index] for name, values in centres.items() if values[index] is not None}
         known_places = tuple(pair for pair in places if set(pair) <= set(centre))
         half_known = {name for pair in places if pair not in known_places for name in pair}
-        centre = {name: each for name, each in centre.items() if name not in half_known}
+        centre = {name: coordinate for name, coordinate in centre.items() if name not in half_known}
         balls.append(Ball(centre, radius, {name: scales[name] for name in centre}, norm, known_places))
     return tuple(balls)
 

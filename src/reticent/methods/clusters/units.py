@@ -141,8 +141,9 @@ class ClusterUnits:
         return best
 
     def _neighbour(self, record: int, r: int) -> float:
-        one = self.records.take(np.array([record]))
-        return float(np.partition(self.metric.between(one, self.records)[0], r - 1)[r - 1])
+        """Return the distance from a record to its ``r``-th nearest record, itself included."""
+        single = self.records.take(np.array([record]))
+        return float(np.partition(self.metric.between(single, self.records)[0], r - 1)[r - 1])
 
     def synthetic(self, labels: Ids, count: int) -> MetricRecords:
         """Return a synthetic centre for every cluster: the midpoint of the range of numbers, the most frequent category.

@@ -254,8 +254,8 @@ def _members(listed: Any, kind: str) -> list[dict[str, Any]]:
     if not isinstance(listed, list):
         raise PolicyError(f"Write one [[{kind}]] for each {kind}.", setting=(kind,))
     return [
-        _filled(_table(each, f"{kind} {number}"), _SECTIONS[kind], f"{kind} {number}: ")
-        for number, each in enumerate(listed, 1)
+        _filled(_table(section, f"{kind} {number}"), _SECTIONS[kind], f"{kind} {number}: ")
+        for number, section in enumerate(listed, 1)
     ]
 
 

@@ -99,7 +99,7 @@ def halve(sizes: Sequence[int], depth: int, cells: Cells, goes_on: GoesOn) -> Bi
     )
     position_of = np.empty(len(order), dtype=np.int64)
     position_of[order] = np.arange(len(order))
-    starts = np.cumsum([0, *(len(each.lows) for each, _ in finished)])
+    starts = np.cumsum([0, *(len(level_done.lows) for level_done, _ in finished)])
     box_of = np.empty(len(cells), dtype=np.int64)
     for (level_done, _), start in zip(finished, starts.tolist(), strict=False):
         box_of[level_done.rows] = position_of[start + level_done.box_of]

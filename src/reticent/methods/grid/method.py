@@ -179,11 +179,11 @@ class GridSample(_GridMethod):
         share = None if self.sample is None else exact(self.sample, "sample")
         if self.least is not None:
             return SamplePlan(self.least, share)
-        needed = [part.k for part in definition.parts() if isinstance(part, CrowdBlending)]
+        required_sizes = [part.k for part in definition.parts() if isinstance(part, CrowdBlending)]
         for part in definition.parts():
             if isinstance(part, UnboundedDP) and share is not None:
-                needed.append(_enough(share, *part.amounts))
-        return SamplePlan(max(needed, default=2), share)
+                required_sizes.append(_enough(share, *part.amounts))
+        return SamplePlan(max(required_sizes, default=2), share)
 
     def drafted(self, grid: Grid, cells: Cells, definition: Definition, context: Context) -> Draft:
         """Draft the cells of a sample that have enough sampled rows."""

@@ -136,9 +136,9 @@ def measured_cuts(
     In column ``i`` a half loses ``shares[i]`` for each leaf that it covers beyond the first: if the column is ``spanned``, all leaves of its range and the missing value, otherwise those that occur.
     """
     widest, longest = np.max(leaves), np.max(starts[1:] - starts[:-1])
-    held, there = np.zeros(widest, dtype=np.int64), np.zeros(widest, dtype=np.bool_)
+    rows_of_value, occurs = np.zeros(widest, dtype=np.int64), np.zeros(widest, dtype=np.bool_)
     values = np.empty(widest, dtype=np.int64)
-    side, seen = np.zeros(longest, dtype=np.int64), np.zeros((2, widest), dtype=np.int64)
+    side, last_stamp = np.zeros(longest, dtype=np.int64), np.zeros((2, widest), dtype=np.int64)
     low, high = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
     missing, count = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
     in_half, covered = np.zeros(2, dtype=np.int64), np.zeros(2)
@@ -146,17 +146,17 @@ def measured_cuts(
     for group in range(len(starts) - 1):
         first, last = starts[group], starts[group + 1]
         for j in range(len(leaves)):
-            found = tallied(ranks[j], sizes, first, last, held, there, values)
-            total, before, nearest, chosen = rows[group], 0, -1, -1
-            for place in range(found - 1):
-                before += held[values[place]]
-                if before >= least and total - before >= least:
-                    distance = abs(2 * before - total)
+            value_count = tallied(ranks[j], sizes, first, last, rows_of_value, occurs, values)
+            total, rows_before, nearest, chosen = rows[group], 0, -1, -1
+            for index in range(value_count - 1):
+                rows_before += rows_of_value[values[index]]
+                if rows_before >= least and total - rows_before >= least:
+                    distance = abs(2 * rows_before - total)
                     if chosen < 0 or distance < nearest:
-                        nearest, chosen = distance, values[place]
-            for place in range(found):
-                held[values[place]] = 0
-                there[values[place]] = False
+                        nearest, chosen = distance, values[index]
+            for index in range(value_count):
+                rows_of_value[values[index]] = 0
+                occurs[values[index]] = False
             if chosen < 0:
                 continue
             in_half[:] = 0
@@ -175,8 +175,8 @@ def measured_cuts(
                             missing[half] = 1
                         else:
                             low[half], high[half] = min(low[half], rank), max(high[half], rank)
-                    elif seen[half, rank] != stamp:
-                        seen[half, rank] = stamp
+                    elif last_stamp[half, rank] != stamp:
+                        last_stamp[half, rank] = stamp
                         count[half] += 1
                 for half in range(2):
                     width = max(high[half] - low[half] + 1, 0) + missing[half] if spanned[i] else count[half]
@@ -188,13 +188,13 @@ def measured_cuts(
 def halves_apart(starts: Any, right: Any, order: Any, lefts: Any) -> None:
     """Fill ``order`` with the units sorted by group and then by side, left first, and ``lefts`` with the number of units on the left of each group."""
     for group in range(len(starts) - 1):
-        place = starts[group]
+        position = starts[group]
         for unit in range(starts[group], starts[group + 1]):
             if not right[unit]:
-                order[place] = unit
-                place += 1
-        lefts[group] = place - starts[group]
+                order[position] = unit
+                position += 1
+        lefts[group] = position - starts[group]
         for unit in range(starts[group], starts[group + 1]):
             if right[unit]:
-                order[place] = unit
-                place += 1
+                order[position] = unit
+                position += 1

@@ -62,10 +62,10 @@ class ColumnCells:
         is_shown = np.zeros(len(self.labels), dtype=bool)
         is_shown[self.of_group] = True
         cell_indexes = np.flatnonzero(is_shown).tolist()
-        shown = pl.Series(bound.column, [self.labels[index] for index in cell_indexes], dtype=pl.String)
+        label_series = pl.Series(bound.column, [self.labels[index] for index in cell_indexes], dtype=pl.String)
         meanings = tuple(self.meanings[index] for index in cell_indexes)
         of_group = (np.cumsum(is_shown) - 1)[self.of_group]
-        return RegionColumn(bound.column, hierarchy, bound.leaves, shown, meanings, of_group, self.typical)
+        return RegionColumn(bound.column, hierarchy, bound.leaves, label_series, meanings, of_group, self.typical)
 
     def covering(self, size: int) -> NDArray[np.bool_]:
         """A mask of the first ``size`` leaves (rows) by groups (columns): whether the group's cell covers the leaf."""
@@ -102,9 +102,9 @@ def column_cells(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int
     return column.ranges(members, offsets, of_group)
 
 
-def _value_sets(places: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
+def _value_sets(ranks: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids, Ids]:
     """The distinct sets of values as segments (ascending values, concatenated; start offsets), and the index of every group's set."""
-    keys = rising(group * size + places, count * size)
+    keys = rising(group * size + ranks, count * size)
     bounds = np.searchsorted(keys, size * np.arange(count + 1))
     if size <= _WORD_BITS:
         return _word_sets(keys % size, bounds, size)
@@ -199,14 +199,14 @@ class CutOrder:
             meanings.append(meaning)
         return _distinct(labels), meanings, np.array(of_run, dtype=np.int64)
 
-    def _short(self, low: int, high: int, places: Sequence[int]) -> str:
+    def _short(self, low: int, high: int, ranks: Sequence[int]) -> str:
         """A short label for a set of ranks within ``low:high``: the name of the hierarchy node with exactly these values, or the first values and the number of the others."""
-        if high - low == len(places) and (low, high) in self.named:
+        if high - low == len(ranks) and (low, high) in self.named:
             return self.named[low, high]
-        first_texts = [self.texts[place] for place in places[:_LISTED]]
+        first_texts = [self.texts[rank] for rank in ranks[:_LISTED]]
         while len(first_texts) > 1 and len(", ".join(first_texts)) > _LONGEST - len(" and 1000 more"):
             first_texts.pop()
-        return f"{{{', '.join(first_texts)} and {len(places) - len(first_texts)} more}}"
+        return f"{{{', '.join(first_texts)} and {len(ranks) - len(first_texts)} more}}"
 
     def shortened(self, cells: ColumnCells) -> ColumnCells:
         """The cells with short labels for long sets: the name of the hierarchy node with exactly these values, or the first values and the number of the others.
@@ -276,10 +276,10 @@ class CutOrder:
             _distinct([*sets.labels, *labels]), [*sets.meanings, *meanings], leaves, cell_of_set[of_group]
         )
 
-    def _end(self, place: int, *, upper: bool) -> tuple[Any, str]:
+    def _end(self, rank: int, *, upper: bool) -> tuple[Any, str]:
         """The end of a range at a rank, rounded outward where possible, and its text."""
-        short = short_end(self.values, place, upper=upper)
-        return (self.values[place], self.texts[place]) if short is None else (short, repr(short))
+        short = short_end(self.values, rank, upper=upper)
+        return (self.values[rank], self.texts[rank]) if short is None else (short, repr(short))
 
 
 def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> ColumnCells:

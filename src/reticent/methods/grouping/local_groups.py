@@ -50,16 +50,18 @@ def _recoding(
     table: Table, units: FrequencySet, group: Ids, columns: Sequence[ColumnCells], order: Ids | None
 ) -> Regions:
     """The group of every point or, if rows were split one by one (``order``), the number of rows of each point per group."""
-    shown = tuple(
+    label_columns = tuple(
         cells.as_column(hierarchy, table.quasi[hierarchy.column])
         for cells, hierarchy in zip(columns, table.hierarchies, strict=True)
     )
     numbered = None if columns[0].typical is None else group_column(table)
     if order is None:
-        return Regions(shown, units.codes, group, table.carried, numbered=numbered)
+        return Regions(label_columns, units.codes, group, table.carried, numbered=numbered)
     unit_of_row = np.empty(len(order), dtype=np.int64)
     unit_of_row[order] = np.arange(len(order))
-    return Allocation.of(table, shown, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered)
+    return Allocation.of(
+        table, label_columns, [codes[unit_of_row] for codes in units.codes], group[unit_of_row], numbered
+    )
 
 
 def _drawn(run: GroupRun, hierarchy: BoundHierarchy, cells: ColumnCells) -> ColumnCells:

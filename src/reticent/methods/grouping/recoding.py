@@ -45,7 +45,7 @@ class Allocation(Regions):
         numbered: str | None = None,
         shapes: tuple[Shape, ...] = (),
     ) -> Self:
-        """The allocation of the rows of a table, given the leaves and the group of every row, and the shapes of groups that are not boxes."""
+        """Count how many rows with each combination of leaves and sensitive values belong to each group. ``codes`` has the leaf of every row in each column, ``rows`` its group; ``shapes`` are those of groups that are not boxes."""
         points = [pl.Series(f"point {index}", codes_of_column) for index, codes_of_column in enumerate(codes)]
         secrets = [table.frame[name].alias(f"secret {index}") for index, name in enumerate(table.sensitive)]
         keyed_rows = pl.DataFrame([*points, *secrets, pl.Series(_GROUP, rows)])
@@ -104,7 +104,7 @@ class Allocation(Regions):
 
     def stored(self) -> pl.DataFrame:
         """Every entry, with its sensitive values and its number of rows."""
-        secrets = [self.secrets[name].alias(f"secret {place}") for place, name in enumerate(self.secrets.columns)]
+        secrets = [self.secrets[name].alias(f"secret {index}") for index, name in enumerate(self.secrets.columns)]
         return super().stored().with_columns([*secrets, pl.Series(_COUNT, self.counts)])
 
     def as_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Allocation(Regions):
         """The recoding from its saved form."""
         head = Regions.from_json(payload, stored, where)
         counts = stored[_COUNT].to_numpy().astype(np.int64)
-        secrets = [stored[f"secret {place}"].alias(name) for place, name in enumerate(payload["secrets"])]
+        secrets = [stored[f"secret {index}"].alias(name) for index, name in enumerate(payload["secrets"])]
         return cls(
             head.columns,
             head.points,

@@ -47,9 +47,9 @@ class Scale:
             firsts = np.full(hierarchy.levels[hierarchy.lowest].size, hierarchy.size)
             np.minimum.at(firsts, hierarchy.levels[hierarchy.lowest].parts, place_of)
             place_of = np.argsort(np.argsort(firsts))[hierarchy.levels[hierarchy.lowest].parts]
-        places, leaf_at = np.unique(place_of, return_index=True)
+        ranks, leaf_at = np.unique(place_of, return_index=True)
         numbers = range(hierarchy.lowest, hierarchy.height + 1) if by_node else ()
-        table_shape = (len(numbers), len(places))
+        table_shape = (len(numbers), len(ranks))
         parts = np.array([hierarchy.levels[number].parts[leaf_at] for number in numbers], dtype=np.int64).reshape(
             table_shape
         )
@@ -75,8 +75,8 @@ class Scale:
     @cached_property
     def barriers(self) -> Ids:
         """For each rank the number of levels at which it and the next rank belong to different nodes; empty without levels."""
-        places = np.arange(self.size - 1 if len(self.parts) else 0)
-        return self.apart(places, places + 1)
+        ranks = np.arange(self.size - 1 if len(self.parts) else 0)
+        return self.apart(ranks, ranks + 1)
 
     def covered(self, distinct: Ids, low: Ids, high: Ids, missing: Ids) -> Ids:
         """The number of leaves that the cells of groups cover, given their number of distinct values, lowest and highest rank, and whether a value is ``missing``.
@@ -123,6 +123,6 @@ def order_of(hierarchy: BoundHierarchy, *, along_tree: bool) -> Ids:
         first_of_node = np.full(level.size, hierarchy.size)
         np.minimum.at(first_of_node, level.parts, listed_order)
         keys.append(first_of_node[level.parts])
-    places = np.empty(hierarchy.size, dtype=np.int64)
-    places[np.lexsort(keys)] = np.arange(hierarchy.size)
-    return places
+    ranks = np.empty(hierarchy.size, dtype=np.int64)
+    ranks[np.lexsort(keys)] = np.arange(hierarchy.size)
+    return ranks

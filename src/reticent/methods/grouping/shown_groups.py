@@ -118,7 +118,7 @@ class ShownGroups:
         if groups.owners and not self._counts_people(columns):
             # If labels overlap, rows of a person match groups that they do not belong to, and an adversary who knows these rows is considered too.
             fitting = self._fitting(columns, first_rows(ids, count)[is_used])
-            owners = tuple(FittingOwners(*each) for each in zip(groups.owners, fitting, strict=True))
+            owners = tuple(FittingOwners(*rows_and_fit) for rows_and_fit in zip(groups.owners, fitting, strict=True))
             groups = replace(groups, owners=owners)
         if POPULATION in groups.extras and not self._counts_people(columns):
             people = self._people(columns, first_rows(ids, count)[is_used])
@@ -139,7 +139,7 @@ class ShownGroups:
 
     def _counts_people(self, columns: Columns) -> bool:
         """Whether the people of the population that were split with the groups are exactly those who match the cells in some columns."""
-        return sum(len(each) for each in self.exact if set(each) <= set(columns)) == len(columns)
+        return sum(len(exact_set) for exact_set in self.exact if set(exact_set) <= set(columns)) == len(columns)
 
     def _people(self, columns: Columns, first_groups: Ids) -> Ids:
         """The number of people of the population who match the cells of some groups."""

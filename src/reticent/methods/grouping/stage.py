@@ -179,8 +179,8 @@ class Stage:
                 self.starts, self.ranks, self.sizes, column, rows, least, self.leaves, self._barriers, left, right
             )
             return Cut(left, right)
-        owners, places = self.owners, np.arange(len(self.members))
-        ranks = self.ranks[column.take(owners), places]
+        owners, positions = self.owners, np.arange(len(self.members))
+        ranks = self.ranks[column.take(owners), positions]
         widest = int(self.leaves.max())
         order, _ = sort_equal(owners * widest + ranks, len(self) * widest)
         values = ranks.take(order)
@@ -199,7 +199,7 @@ class Stage:
         last_left[owners.take(nearest_edges)[::-1]] = nearest_edges[::-1]
         left = np.where(last_left < len(order), rows_before.take(np.minimum(last_left, len(order) - 1)), 0)
         right = np.empty(len(order), dtype=bool)
-        right[order] = places > last_left.take(owners)
+        right[order] = positions > last_left.take(owners)
         return Cut(left, right)
 
     def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:

@@ -91,8 +91,8 @@ class PublishedGroups:
         is_published = ~left_out.mask
 
         def seen(names: Sequence[str]) -> Groups:
-            places = tuple(dict.fromkeys(self.quasi.index(name) for name in names))
-            return self._compared(self.seen(places, is_published)[1], left_out)
+            column_indices = tuple(dict.fromkeys(self.quasi.index(name) for name in names))
+            return self._compared(self.seen(column_indices, is_published)[1], left_out)
 
         finest, sensitive = seen(self.quasi), [column.name for column in self.groups.domain.columns]
         knows_all = self.adversaries == (self.quasi,)
@@ -177,7 +177,7 @@ class PublishedGroups:
 
     def _holds(self, mask: Mask) -> bool:
         """Whether the published groups still pass: in the view of an adversary who knows few columns, suppression removed rows from them."""
-        return all(each.definition.holds(self.seen(each.places, ~mask)[1]) for each in self.sets)
+        return all(judged_set.definition.holds(self.seen(judged_set.places, ~mask)[1]) for judged_set in self.sets)
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,10 @@ class _SensitiveHistograms:
         """The histograms of some groups, one per row."""
         cells = self.groups.histograms
         rows = np.zeros((len(chosen), len(self.reference)), dtype=np.int64)
-        place = np.full(len(self.groups), -1)
-        place[chosen] = np.arange(len(chosen))
-        mine = place[cells.owners] >= 0
-        rows[place[cells.owners[mine]], cells.values[mine]] = cells.counts[mine]
+        row_of_group = np.full(len(self.groups), -1)
+        row_of_group[chosen] = np.arange(len(chosen))
+        is_chosen = row_of_group[cells.owners] >= 0
+        rows[row_of_group[cells.owners[is_chosen]], cells.values[is_chosen]] = cells.counts[is_chosen]
         return rows
 
     def passing(self, definition: GroupDefinition, rows: NDArray[np.int64]) -> Mask:
@@ -224,15 +224,15 @@ class _SensitiveHistograms:
 
 def declared_values(table: Table, definition: GroupDefinition, domain: SensitiveDomain) -> dict[str, Mask]:
     """For each sensitive column a mask of the values that are public independently of the rows: declared, or named by the definition."""
-    named, found = set(named_values(definition)), {}
+    named, public_values = set(named_values(definition)), {}
     for column in domain.columns:
         kind = table.sensitive[column.name]
         tree = column.hierarchy
         known = kind is not None and (not isinstance(kind, Hierarchy) or (tree is not None and not tree.data_dependent))
-        found[column.name] = np.array([text in named or known for text in column.texts])
+        public_values[column.name] = np.array([text in named or known for text in column.texts])
         if column.labels.null_count():
-            found[column.name][column.labels.is_null().to_numpy()] = None in named
-    return found
+            public_values[column.name][column.labels.is_null().to_numpy()] = None in named
+    return public_values
 
 
 def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, allowed: int) -> Mask:
@@ -245,11 +245,11 @@ def failing_groups(definition: GroupDefinition, groups: Groups, already: Mask, a
     together = together_of(tuple(part for part in definition.parts() if not part.local))
     mask = already if one_by_one is None else already | one_by_one.failing(groups)
     while together is not None and int(groups.sizes[mask].sum()) <= allowed and not mask.all():
-        kept = np.flatnonzero(~mask)
-        more = together.failing(groups.select(~mask))
-        if not more.any():
+        remaining = np.flatnonzero(~mask)
+        failing = together.failing(groups.select(~mask))
+        if not failing.any():
             break
-        mask[kept[more]] = True
+        mask[remaining[failing]] = True
     return mask
 
 

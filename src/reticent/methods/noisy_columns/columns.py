@@ -38,7 +38,7 @@ class PublicColumn:
             raise PolicyError(
                 f"domain[{self.name!r}] has {len(self.cells):,} cells; there must be between 1 and {MOST_CELLS_OF_A_COLUMN:,}. Use fewer bins, or a level of a hierarchy."
             )
-        if self._ranges and any(one.high != other.low for one, other in pairwise(self._ranges)):
+        if self._ranges and any(lower.high != upper.low for lower, upper in pairwise(self._ranges)):
             raise PolicyError(f"domain[{self.name!r}]: ranges must follow one another without gaps.")
         if self._ranges and len(self._ranges) + (self._missing is not None) < len(self.cells):
             raise PolicyError(f"domain[{self.name!r}] mixes ranges of numbers with single values.")
@@ -74,11 +74,11 @@ class PublicColumn:
 
     def encode(self, series: pl.Series) -> Codes:
         """The cell of every value."""
-        given = series.fill_nan(None) if series.dtype.is_float() else series
-        codes = self._range_codes(given) if self._ranges else self._listed_codes(given)
-        bad = codes.is_null().to_numpy()
-        if bad.any():
-            row = int(np.argmax(bad))
+        values = series.fill_nan(None) if series.dtype.is_float() else series
+        codes = self._range_codes(values) if self._ranges else self._listed_codes(values)
+        has_no_cell = codes.is_null().to_numpy()
+        if has_no_cell.any():
+            row = int(np.argmax(has_no_cell))
             raise DataError(
                 f"Column {self.name!r}, row {row + 1}: the value {series[row]!r} is in none of the {self.size} declared cells. Declare a cell for it only if it is public knowledge "
                 "that it may occur; never because it occurs in the data.",
@@ -86,30 +86,30 @@ class PublicColumn:
             )
         return codes.to_numpy().astype(np.int64)
 
-    def _range_codes(self, given: pl.Series) -> pl.Series:
+    def _range_codes(self, numbers: pl.Series) -> pl.Series:
         """Return the cell of every number; those outside the ranges belong to the first or the last one."""
-        if not given.dtype.is_numeric() and given.dtype != pl.Null:
+        if not numbers.dtype.is_numeric() and numbers.dtype != pl.Null:
             raise DataError(
-                f"Column {self.name!r} has type {given.dtype}, but its cells are ranges of numbers.", column=self.name
+                f"Column {self.name!r} has type {numbers.dtype}, but its cells are ranges of numbers.", column=self.name
             )
-        inner = np.array([float(each.low) for each in self._ranges[1:]])
-        found = np.searchsorted(inner, given.cast(pl.Float64).fill_null(0.0).to_numpy(), side="right")
+        inner_bounds = np.array([float(interval.low) for interval in self._ranges[1:]])
+        range_index = np.searchsorted(inner_bounds, numbers.cast(pl.Float64).fill_null(0.0).to_numpy(), side="right")
         # The cell of missing values may precede the ranges.
         first = next(code for code, cell in enumerate(self.cells) if isinstance(cell, Interval))
-        codes = pl.Series(found + first, dtype=pl.Int64)
-        return _where_null(given, codes, self._missing)
+        codes = pl.Series(range_index + first, dtype=pl.Int64)
+        return _where_null(numbers, codes, self._missing)
 
-    def _listed_codes(self, given: pl.Series) -> pl.Series:
+    def _listed_codes(self, series: pl.Series) -> pl.Series:
         """Return the cell of every value; null for one that is not listed."""
         try:
-            values = self.kind.column(given).alias("value")
+            values = self.kind.column(series).alias("value")
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"Column {self.name!r} has type {given.dtype}, but its cells hold values of kind {self.kind.value}.",
+                f"Column {self.name!r} has type {series.dtype}, but its cells hold values of kind {self.kind.value}.",
                 column=self.name,
             ) from None
-        found = values.to_frame().join(self._leaves, on="value", how="left", maintain_order="left")["code"]
-        return _where_null(given, found, self._missing)
+        codes = values.to_frame().join(self._leaves, on="value", how="left", maintain_order="left")["code"]
+        return _where_null(series, codes, self._missing)
 
     def decode(self, codes: Codes, source: np.random.Generator) -> pl.Series:
         """Values of the column's own type, sampled uniformly from the range or set of each cell."""
@@ -175,7 +175,7 @@ def ranges(cuts: Sequence[Any]) -> tuple[Meaning, ...]:
     """The ranges between increasing ``cuts``; the last one includes its upper end."""
     last = len(cuts) - 2
     return tuple(
-        Interval(low, high, "both" if place == last else "left") for place, (low, high) in enumerate(pairwise(cuts))
+        Interval(low, high, "both" if index == last else "left") for index, (low, high) in enumerate(pairwise(cuts))
     )
 
 
@@ -252,7 +252,7 @@ def _increasing(name: str, cuts: Any) -> list[Any]:
         not isinstance(cuts, Sequence)
         or len(cuts) < 2
         or not all(isinstance(cut, int | float) and not isinstance(cut, bool) for cut in cuts)
-        or any(one >= other for one, other in pairwise(cuts))
+        or any(lower >= upper for lower, upper in pairwise(cuts))
     ):
         raise PolicyError(f"domain[{name!r}]: cuts must be at least two increasing numbers, but they are {cuts!r}.")
     return list(cuts)
@@ -313,11 +313,11 @@ def _cell(name: str, values: list[Any]) -> Meaning:
 def cell_labels(columns: Sequence[PublicColumn]) -> list[str]:
     """The label of every cell of some columns together, the last column varying fastest."""
     joined = pl.Series("cell", [""])
-    for place, column in enumerate(columns):
-        labels = pl.Series("label", [f"{', ' if place else ''}{column.name} = {label}" for label in column.labels])
-        one = joined.gather(np.repeat(np.arange(len(joined)), len(labels)))
-        other = labels.gather(np.tile(np.arange(len(labels)), len(joined)))
-        joined = one + other
+    for index, column in enumerate(columns):
+        labels = pl.Series("label", [f"{', ' if index else ''}{column.name} = {label}" for label in column.labels])
+        so_far = joined.gather(np.repeat(np.arange(len(joined)), len(labels)))
+        next_labels = labels.gather(np.tile(np.arange(len(labels)), len(joined)))
+        joined = so_far + next_labels
     return joined.to_list()
 
 
@@ -327,9 +327,9 @@ def combinations_of(sizes: Sequence[int]) -> NDArray[np.int64]:
     return grid.reshape(len(sizes), -1).T
 
 
-def _where_null(given: pl.Series, codes: pl.Series, missing: int | None) -> pl.Series:
+def _where_null(values: pl.Series, codes: pl.Series, missing: int | None) -> pl.Series:
     """The ``codes``, with the code ``missing`` for missing values; null if there is no cell for them."""
-    frame = pl.DataFrame({"code": codes.cast(pl.Int64), "null": given.is_null()})
+    frame = pl.DataFrame({"code": codes.cast(pl.Int64), "null": values.is_null()})
     return frame.select(pl.when("null").then(pl.lit(missing, pl.Int64)).otherwise("code").alias("code"))["code"]
 
 

@@ -49,8 +49,8 @@ class PanelRows(GroupFormat):
                 "manifest.json: a panel names the column that numbers its groups, and a quasi column that is its wave."
             )
         super().check(public)
-        shown = public.rows[_DATA]
-        labels, times = shown.counted([group, *manifest.named("quasi")])
+        published = public.rows[_DATA]
+        labels, times = published.counted([group, *manifest.named("quasi")])
         sizes = labels.with_columns(pl.Series("rows of a group", times)).group_by(group)
         counted = sizes.agg(pl.col(wave).n_unique() == pl.len(), pl.col("rows of a group").n_unique().alias("sizes"))
         if not counted[wave].all() or (counted["sizes"] > 1).any():
@@ -58,7 +58,7 @@ class PanelRows(GroupFormat):
                 "A group of the panel does not show one set of labels, of as many rows, at each of its waves."
             )
         if manifest.named("pseudonym"):
-            _check_sequences(shown, manifest.named("pseudonym")[0], group, wave)
+            _check_sequences(published, manifest.named("pseudonym")[0], group, wave)
 
     def record_classes(self, manifest: Manifest) -> tuple[str, tuple[str, ...]] | None:
         return _DATA, (*manifest.named("quasi"), *manifest.named(_ROLE))
@@ -100,8 +100,8 @@ def _check_sequences(rows: Rows, pseudonym: str, group: str, wave: str) -> None:
         pl.col(group).n_unique().alias("groups"), pl.len().alias("waves"), pl.col(group).first()
     )
     waves = listed.group_by(group).agg(pl.col(wave).n_unique().alias("all waves"))
-    found = people.join(waves, on=group, how="left")
-    if (times > 1).any() or (found["groups"] > 1).any() or (found["waves"] != found["all waves"]).any():
+    sequences = people.join(waves, on=group, how="left")
+    if (times > 1).any() or (sequences["groups"] > 1).any() or (sequences["waves"] != sequences["all waves"]).any():
         raise DataError(
             f"Rows of one {pseudonym} are not one at each wave of one group, so the sequences of a group differ."
         )

@@ -84,7 +84,7 @@ class Panel(GroupMethod):
             return "Panel counts people, not households. Use Mondrian, which counts both."
         if table.quasi_sets is not None or own_sets(definition):
             return "Panel assumes that all quasi columns are known and does not support sets of columns. Remove quasi_sets=, or use Lattice."
-        limited = [name for name, each in table.quasi.items() if each.unlimited is not each]
+        limited = [name for name, hierarchy in table.quasi.items() if hierarchy.unlimited is not hierarchy]
         if limited:
             return f"Panel publishes ranges, but the hierarchy of column {limited[0]!r} limits the levels that may be published. Use Lattice, or drop min_level and max_level."
         wrong = next((part for part in definition.parts() if not _kept(part)), None)
@@ -102,19 +102,25 @@ class Panel(GroupMethod):
         sequences = PersonSequences(rows, list(table.quasi).index(wave))
         cell = self._cells(sequences, run.definition, run.context)
         self._require_few(cell, run.definition)
-        shown = sequences.shown(cell, self.values)
-        recoding = shown.recoding(table)
-        nobody = SuppressedGroups(np.zeros(len(shown.groups), dtype=bool))
-        published = PublishedGroups.of(table, run.definition, shown.groups, shown.seen, shown.suppressed)
+        published_sequences = sequences.shown(cell, self.values)
+        recoding = published_sequences.recoding(table)
+        none_suppressed = SuppressedGroups(np.zeros(len(published_sequences.groups), dtype=bool))
+        published = PublishedGroups.of(
+            table, run.definition, published_sequences.groups, published_sequences.seen, published_sequences.suppressed
+        )
         return Grouping(
-            shown.rows,
+            published_sequences.rows,
             recoding,
-            published.evidence(nobody),
-            partial(cells_of, shown.cell, shown.columns),
-            {"groups": len(shown.groups), "columns": list(table.quasi), "groups_of_people": shown.people},
+            published.evidence(none_suppressed),
+            partial(cells_of, published_sequences.cell, published_sequences.columns),
+            {
+                "groups": len(published_sequences.groups),
+                "columns": list(table.quasi),
+                "groups_of_people": published_sequences.people,
+            },
             recoding.meanings,
             FORMAT,
-            {"group": recoding.name, "wave": shown.wave},
+            {"group": recoding.name, "wave": published_sequences.wave},
             # Later rows of a person could not be grouped with the earlier ones.
             completed=lambda draft: replace(draft, recoding=None),
         )
@@ -127,15 +133,15 @@ class Panel(GroupMethod):
             judge = CutJudge(units, EveryWave.of(definition, sequences.values(pattern)), may_suppress=self._limit > 0)
             if judge.needed is not None and not judge.needed.holds(units.groups().whole()):
                 continue
-            found = (
+            group_of_person = (
                 Partition(units, judge, self.split, False, self.values, context).run()
                 if units.codes
                 else np.zeros(len(units), dtype=np.int64)
             )
-            kept = judge.passing(found, int(found.max()) + 1)[found]
+            passes = judge.passing(group_of_person, int(group_of_person.max()) + 1)[group_of_person]
             for at_wave in pattern.rows:
-                group[at_wave] = np.where(kept, count + found, OUT)
-            count += int(found.max()) + 1
+                group[at_wave] = np.where(passes, count + group_of_person, OUT)
+            count += int(group_of_person.max()) + 1
         return group
 
     def _require_few(self, group: Ids, definition: GroupDefinition) -> None:

@@ -45,14 +45,14 @@ class PersonSequences:
         """Return people as points: a column that never changes once, any other once for every wave. Their histograms count people by number."""
         hierarchies: list[BoundHierarchy] = []
         codes = []
-        for place, (hierarchy, column) in enumerate(zip(self.rows.hierarchies, self.rows.codes, strict=True)):
-            if place == self.wave_place:
+        for index, (hierarchy, column) in enumerate(zip(self.rows.hierarchies, self.rows.codes, strict=True)):
+            if index == self.wave_place:
                 continue
             at_waves = [column[rows] for rows in pattern.rows]
             changing = any((wave_codes != at_waves[0]).any() for wave_codes in at_waves[1:])
-            mine = at_waves if changing else at_waves[:1]
-            hierarchies += [hierarchy] * len(mine)
-            codes += mine
+            distinct_columns = at_waves if changing else at_waves[:1]
+            hierarchies += [hierarchy] * len(distinct_columns)
+            codes += distinct_columns
         people = pattern.people
         numbered = Histograms(np.arange(people + 1), np.arange(people, dtype=np.int32), np.ones(people, dtype=np.int64))
         domain = SensitiveDomain((), np.zeros((people, 0), dtype=np.int32))
@@ -66,17 +66,17 @@ class PersonSequences:
 
     def shown(self, group: Ids, values: CellStyle) -> ShownSequences:
         """Return the published form of groups of people, given the group of every row."""
-        kept = group != OUT
+        is_published = group != OUT
         waves = self.rows.hierarchies[self.wave_place].size
-        ids, count = number(group[kept] * waves + self.wave[kept], (int(group.max()) + 1) * waves)
+        ids, count = number(group[is_published] * waves + self.wave[is_published], (int(group.max()) + 1) * waves)
         ids = ids.astype(np.int64)
         columns = tuple(
-            column_cells(hierarchy, codes[kept], ids, count, values)
+            column_cells(hierarchy, codes[is_published], ids, count, values)
             for hierarchy, codes in zip(self.rows.hierarchies, self.rows.codes, strict=True)
         )
         cell = np.full(len(group), OUT, dtype=np.int64)
-        cell[kept] = ids
-        return ShownSequences(self.rows, cell, columns, group[kept][first_rows(ids, count)], self.wave_place)
+        cell[is_published] = ids
+        return ShownSequences(self.rows, cell, columns, group[is_published][first_rows(ids, count)], self.wave_place)
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class ShownSequences:
     @cached_property
     def groups(self) -> Groups:
         """The cells as groups of rows."""
-        kept = self.cell != OUT
-        return self.rows.groups().select(kept).merged(self.cell[kept].astype(np.int32), len(self.group))
+        is_published = self.cell != OUT
+        return self.rows.groups().select(is_published).merged(self.cell[is_published].astype(np.int32), len(self.group))
 
     def seen(self, columns: Columns, kept: Mask) -> tuple[Ids, Groups]:
         """Return the cells under ``kept`` as seen by an adversary who knows all columns; groups of people are distinguished by their numbers."""
@@ -118,19 +118,19 @@ class ShownSequences:
 
     def recoding(self, table: Table) -> SequenceAllocation:
         """Return the recoding of every row, with the groups of people numbered by their labels at their first wave."""
-        shown = tuple(
+        label_columns = tuple(
             cells.as_column(hierarchy, table.quasi[hierarchy.column])
             for cells, hierarchy in zip(self.columns, table.hierarchies, strict=True)
         )
         order = by_labels([(pl.Series(column.labels, dtype=pl.String), column.of_group) for column in self.columns])
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        _, mine = np.unique(self.group, return_inverse=True)
-        first = np.full(int(mine.max()) + 1, len(order))
-        np.minimum.at(first, mine, place)
-        numbers = np.argsort(np.argsort(first))[mine] + 1
-        made = SequenceAllocation.of(table, shown, self.rows.codes, self.cell)
-        return replace(made, name=group_column(table), numbers=numbers)
+        rank_of_cell = np.empty(len(order), dtype=np.int64)
+        rank_of_cell[order] = np.arange(len(order))
+        _, person_group = np.unique(self.group, return_inverse=True)
+        first = np.full(int(person_group.max()) + 1, len(order))
+        np.minimum.at(first, person_group, rank_of_cell)
+        numbers = np.argsort(np.argsort(first))[person_group] + 1
+        allocation = SequenceAllocation.of(table, label_columns, self.rows.codes, self.cell)
+        return replace(allocation, name=group_column(table), numbers=numbers)
 
 
 @dataclass(frozen=True)

@@ -26,23 +26,23 @@ def wave_column(table: Table, named: str | None) -> str:
         )
     key = str(table.key)
     candidates = [named] if named is not None else list(table.quasi)
-    apart = {}
+    value_counts = {}
     for name in candidates:
         values = table.frame[name].n_unique()
         if values <= MOST_WAVES and not table.frame.select(key, name).is_duplicated().any():
-            apart[name] = values
-    if not apart:
-        what = (
+            value_counts[name] = values
+    if not value_counts:
+        complaint = (
             f"{named!r} has the same value in several rows of a person, or"
             if named is not None
             else "no quasi column has"
         )
         raise PolicyError(
-            f"Panel: {what} more than {MOST_WAVES} values, so rows of different people cannot be aligned. Panel is for people observed at the same times: pass the column of the time "
+            f"Panel: {complaint} more than {MOST_WAVES} values, so rows of different people cannot be aligned. Panel is for people observed at the same times: pass the column of the time "
             "with wave=, make it coarser, or use Mondrian, which does not align rows.",
             setting=("wave",),
         )
-    return min(apart, key=lambda name: apart[name])
+    return min(value_counts, key=lambda name: value_counts[name])
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,21 @@ def wave_patterns(owner: Ids, wave: Ids, least: int) -> list[WavePattern]:
     A person with a rarer pattern keeps the rows of the best matching frequent pattern, or none: rows in no pattern are
     suppressed.
     """
-    held = pl.DataFrame({_OWNER: owner, _WAVE: wave}).with_row_index("row").sort(_OWNER, _WAVE)
-    people = held.group_by(_OWNER, maintain_order=True).agg(pl.col(_WAVE), pl.col("row"))
-    waves: list[tuple[int, ...]] = [tuple(each) for each in people[_WAVE].to_list()]
+    rows_by_person = pl.DataFrame({_OWNER: owner, _WAVE: wave}).with_row_index("row").sort(_OWNER, _WAVE)
+    people = rows_by_person.group_by(_OWNER, maintain_order=True).agg(pl.col(_WAVE), pl.col("row"))
+    waves: list[tuple[int, ...]] = [tuple(waves_of_person) for waves_of_person in people[_WAVE].to_list()]
     rows: list[list[int]] = people["row"].to_list()
     counts: dict[tuple[int, ...], int] = {}
-    for each in waves:
-        counts[each] = counts.get(each, 0) + 1
-    frequent = sorted((each for each, many in counts.items() if many >= least), key=len, reverse=True)
+    for waves_of_person in waves:
+        counts[waves_of_person] = counts.get(waves_of_person, 0) + 1
+    frequent = sorted((pattern for pattern, count in counts.items() if count >= least), key=len, reverse=True)
     chosen: dict[tuple[int, ...], tuple[int, ...] | None] = {}
     members: dict[tuple[int, ...], list[list[int]]] = {}
-    for mine, at in zip(waves, rows, strict=True):
-        if mine not in chosen:
-            chosen[mine] = next((each for each in frequent if set(each) <= set(mine)), None)
-        pattern = chosen[mine]
+    for own_waves, own_rows in zip(waves, rows, strict=True):
+        if own_waves not in chosen:
+            chosen[own_waves] = next((pattern for pattern in frequent if set(pattern) <= set(own_waves)), None)
+        pattern = chosen[own_waves]
         if pattern is not None:
-            row_at = dict(zip(mine, at, strict=True))
-            members.setdefault(pattern, []).append([row_at[each] for each in pattern])
-    return [WavePattern(np.array(each, dtype=np.int64).T) for _, each in sorted(members.items())]
+            row_at = dict(zip(own_waves, own_rows, strict=True))
+            members.setdefault(pattern, []).append([row_at[wave_of_pattern] for wave_of_pattern in pattern])
+    return [WavePattern(np.array(rows_of_people, dtype=np.int64).T) for _, rows_of_people in sorted(members.items())]

@@ -169,7 +169,7 @@ class _Counter:
     keep: tuple[str, ...]
 
     def count(self, parts: Sequence[Part]) -> Any:
-        """Count a conjunction."""
+        """Count the tuples of the domain that meet all ``parts``. Raises :class:`TooLarge` if one of them spans too many columns."""
         flat = list(_conjuncts(parts))
         too_wide = [part for part in flat if not self.is_narrow(part)]
         if not too_wide:
@@ -197,16 +197,16 @@ class _Counter:
         """Return the parts of a disjunct as tables, computed once, if they fit."""
         return [self.factor(part) if self.is_narrow(part) else part for part in _conjuncts([disjunct])]
 
-    def _alternating(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part]) -> Any:
+    def _alternating(self, disjuncts: Sequence[Sequence[Part]], conditions: Sequence[Part]) -> Any:
         """Count by inclusion-exclusion over non-empty subsets; contradictory subsets count zero and are skipped."""
         total: Any = 0
         for index, chosen in enumerate(disjuncts):
-            restricted = [*rest, *chosen]
+            restricted = [*conditions, *chosen]
             if not _is_empty(restricted):
                 total = total + self.count(restricted) - self._alternating(disjuncts[index + 1 :], restricted)
         return total
 
-    def _disjoint(self, disjuncts: Sequence[Sequence[Part]], rest: Sequence[Part], budget: list[int]) -> Any:
+    def _disjoint(self, disjuncts: Sequence[Sequence[Part]], conditions: Sequence[Part], budget: list[int]) -> Any:
         """Count as disjoint terms: the first disjunct, then the others restricted to its complement, split by its first failing part."""
         if not disjuncts:
             return 0
@@ -214,10 +214,10 @@ class _Counter:
         first, later = disjuncts[0], disjuncts[1:]
         if budget[0] < 0 or not all(isinstance(part, Factor) for part in first):
             raise TooLarge
-        total = self.count([*rest, *first])
+        total = self.count([*conditions, *first])
         fulfilled: list[Part] = []
         for part in first:
-            branch = [*rest, *fulfilled, self.factor(part).complement()]
+            branch = [*conditions, *fulfilled, self.factor(part).complement()]
             if not _is_empty(branch):
                 total = total + self._disjoint(later, branch, budget)
             fulfilled.append(part)

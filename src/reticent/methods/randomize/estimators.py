@@ -274,7 +274,7 @@ def fitting(
 
 
 def _estimate(strata: Sequence[Stratum]) -> Fraction:
-    return sum((each.value for each in strata), Fraction(0))
+    return sum((stratum.value for stratum in strata), Fraction(0))
 
 
 def _end(is_too_far: Callable[[Fraction], bool], outer: Fraction, inner: Fraction) -> Fraction:

@@ -188,14 +188,14 @@ def _met(condition: Condition, rows: pl.DataFrame) -> NDArray[np.bool_]:
 def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPlan) -> Estimate:
     """Estimate (o - n q c)/(g - q) for each stratum, with its variance and an interval that holds for all of them together."""
     value, clipped, variance, spread, low, high = Fraction(0), Fraction(0), Fraction(0), Fraction(0), 0, 0
-    for each in strata:
-        answer = (each.shown - each.rows * each.cells * plan.replaced) / plan.gain
-        possible = max(Fraction(0), min(answer, Fraction(each.rows)))
+    for stratum in strata:
+        answer = (stratum.shown - stratum.rows * stratum.cells * plan.replaced) / plan.gain
+        possible = max(Fraction(0), min(answer, Fraction(stratum.rows)))
         value, clipped = value + answer, clipped + possible
-        if 0 < each.cells < plan.domain.size:
-            variance += plan.variance(possible, each.rows, each.cells)
-            spread += each.rows * max(chance * (1 - chance) for chance in plan.chances(each.cells))
-        first, last = plan.interval(each.shown, each.cells, each.rows, _ERROR / len(strata))
+        if 0 < stratum.cells < plan.domain.size:
+            variance += plan.variance(possible, stratum.rows, stratum.cells)
+            spread += stratum.rows * max(chance * (1 - chance) for chance in plan.chances(stratum.cells))
+        first, last = plan.interval(stratum.shown, stratum.cells, stratum.rows, _ERROR / len(strata))
         low, high = low + first, high + last
     return Estimate(
         condition,
@@ -205,7 +205,7 @@ def _estimate(condition: str, strata: Sequence[_PerturbedStratum], plan: FrappPl
         (low, high),
         bernstein_from(float(spread), float(plan.gain), _ERROR) if spread else 0.0,
         _ERROR,
-        Fraction(sum(each.shown for each in strata)),
+        Fraction(sum(stratum.shown for stratum in strata)),
         Fraction(plan.domain.size),
     )
 

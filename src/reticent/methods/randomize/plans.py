@@ -234,10 +234,10 @@ class Plan:
     @cached_property
     def samples(self) -> tuple[SampleQuery, ...]:
         """Return the expected accuracy of queries that half, a tenth, a hundredth of the domain (or of the source) and a single tuple meet."""
-        size, what = self.domain.size, "domain" if self.source is None else "source"
+        size, reference = self.domain.size, "domain" if self.source is None else "source"
         queries = [
             ("all tuples", 1),
-            (f"half of the {what}", 2),
+            (f"half of the {reference}", 2),
             ("a tenth", 10),
             ("a hundredth", 100),
             ("a thousandth", 1000),
@@ -253,11 +253,11 @@ class Plan:
 
     def words(self) -> str:
         """Describe the plan in plain language."""
-        bound, what = self.error_bound(self.domain.size), "domain" if self.source is None else "source"
+        bound, reference = self.error_bound(self.domain.size), "domain" if self.source is None else "source"
         parts = [
             self.definition.meaning(),
             f"A view has about {round(self.expected_rows):,} rows: {self._chances()}",
-            f"A count that half of the {what} meets has a mean error of about {upwards(self.samples[1].mean_error, 1)}; any one count has an error below "
+            f"A count that half of the {reference} meets has a mean error of about {upwards(self.samples[1].mean_error, 1)}; any one count has an error below "
             f"{math.ceil(bound):,}, except with probability {float(self.error):g}."
             if len(self.samples) > 2
             else "",

@@ -41,9 +41,9 @@ def block_posterior(rates: Rates, priors: Sequence[Number], seen: Sequence[bool]
     weights = []
     for index, belief in enumerate(beliefs):
         weight = belief
-        for other_index, shown in enumerate(seen):
+        for other_index, is_shown in enumerate(seen):
             chance = s if other_index == index else beta
-            weight *= chance if shown else 1 - chance
+            weight *= chance if is_shown else 1 - chance
         weights.append(weight)
     return _normalized(weights)
 
@@ -68,8 +68,8 @@ def worlds_posterior(
         weights.append(weight)
     after = _normalized(weights)
     return {
-        each: sum((w for (table, _), w in zip(tables, after, strict=True) if each in table), Fraction(0))
-        for each in domain
+        tuple_asked: sum((w for (table, _), w in zip(tables, after, strict=True) if tuple_asked in table), Fraction(0))
+        for tuple_asked in domain
     }
 
 
@@ -141,7 +141,10 @@ class IndependentAdversary:
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
         """Return the posterior of every tuple after a view."""
-        return {each: tuple_posterior(rates, prior, each in view) for each, prior in self.priors.items()}
+        return {
+            tuple_asked: tuple_posterior(rates, prior, tuple_asked in view)
+            for tuple_asked, prior in self.priors.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -192,8 +195,10 @@ class ArbitraryAdversary:
     def priors(self) -> dict[Hashable, Fraction]:
         """Return the prior of every tuple."""
         return {
-            each: sum((exact(chance, "probability") for table, chance in self.worlds if each in table), Fraction(0))
-            for each in self.domain
+            tuple_asked: sum(
+                (exact(chance, "probability") for table, chance in self.worlds if tuple_asked in table), Fraction(0)
+            )
+            for tuple_asked in self.domain
         }
 
     def posterior(self, rates: Rates, view: Collection[Hashable]) -> dict[Hashable, Fraction]:
@@ -202,9 +207,10 @@ class ArbitraryAdversary:
 
 
 def _check_bounded(d: Number, priors: Mapping[Hashable, Fraction]) -> None:
+    """Raise if a prior is above ``d`` and below 1: such an adversary is covered by no plan for ``d``."""
     bound = exact(d, "d", low=0, high=1)
-    for each, prior in priors.items():
+    for tuple_asked, prior in priors.items():
         if bound < prior < 1:
             raise PolicyError(
-                f"The prior of {each!r} is {prior}, above d = {bound} and below 1: this adversary is not d-bounded, and no plan for d covers it."
+                f"The prior of {tuple_asked!r} is {prior}, above d = {bound} and below 1: this adversary is not d-bounded, and no plan for d covers it."
             )

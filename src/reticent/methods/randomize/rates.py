@@ -163,7 +163,7 @@ def rates_for(
 def _kept(
     d: Fraction, gamma: Fraction, preset: str, adversary: Adversary, floor: Fraction | None, views: int
 ) -> Fraction:
-    """Return s of a preset: the largest that keeps the required doubt about tuples that are never published."""
+    """Return the probability ``s`` with which a preset keeps a true tuple: the largest that leaves the required doubt about tuples that are never published."""
     half, smallest = Fraction(1, 2), d / gamma
     if preset == "floor":
         assert floor is not None

@@ -40,12 +40,14 @@ def sample(
     Cost: proportional to the output. As in [Rastogi2007], the number of new tuples is sampled first and tuples are
     inserted until it is reached; small or dense slabs are sampled coin by coin.
     """
-    expected = sum(len(each.keys) * each.probability for each in listed) + other * domain.size
+    expected = sum(len(listed_keys.keys) * listed_keys.probability for listed_keys in listed) + other * domain.size
     first = domain.radices[0]
     slabs = min(first, max(1, math.ceil(expected / rows_at_once)))
     edges = [first * slab // slabs for slab in range(slabs + 1)]
     for low, high in pairwise(edges):
-        yield _slab(domain, low, high, [_inside(domain, each, low, high) for each in listed], other, draws)
+        yield _slab(
+            domain, low, high, [_inside(domain, listed_keys, low, high) for listed_keys in listed], other, draws
+        )
 
 
 def _inside(domain: ViewDomain, listed: ListedKeys, low: int, high: int) -> ListedKeys:

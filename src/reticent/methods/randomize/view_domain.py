@@ -222,7 +222,7 @@ class ViewDomain:
         return np.dtype(np.int64) if words == 1 else np.dtype([(f"w{word}", np.int64) for word in range(words)])
 
     def from_words(self, words: Sequence[Codes]) -> Keys:
-        """Keys from their words."""
+        """Return the keys of tuples, given their words: numbers of 64 bits that each encode some of the columns."""
         if len(words) == 1:
             return words[0]
         keys = np.empty(len(words[0]), dtype=self.key_type)
@@ -257,10 +257,10 @@ class ViewDomain:
         if weight * self[name].size >= self.radices[word]:
             return shifted
         # Compute the remainder from the quotient: numpy divides many numbers by a scalar fast, but ``%`` is slow.
-        whole: Codes = shifted // self[name].size
-        whole *= self[name].size
-        np.subtract(shifted, whole, out=whole)
-        return whole
+        multiples: Codes = shifted // self[name].size
+        multiples *= self[name].size
+        np.subtract(shifted, multiples, out=multiples)
+        return multiples
 
     def unpack(self, keys: Keys, names: Sequence[str] | None = None) -> pl.DataFrame:
         """Decode keys to rows, in some columns or all."""
@@ -364,7 +364,7 @@ def _listed(name: str, entry: Mapping[str, Any]) -> pl.Series:
     """Parse values of a stated type; dates and large integers are written as text."""
     from reticent.conditions import Domain
 
-    types, kind, listed = [each.value for each in ValueType], entry.get("type", "text"), entry["values"]
+    types, kind, listed = [value_type.value for value_type in ValueType], entry.get("type", "text"), entry["values"]
     one_of(kind, f"domain[{name!r}]: type", types)
     if not isinstance(listed, list):
         raise PolicyError(f"domain[{name!r}]: values must be a list, but it is {listed!r}.")

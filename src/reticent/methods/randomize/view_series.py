@@ -114,7 +114,7 @@ class Series:
 
     def _state(self, view: View) -> SeriesState:
         """Return the ledger's record of the series: the current view, identified by its tuples, and its predecessor."""
-        named = [f"{each.manifest.index}:{_digest(each.keys)}" for each in (*self.views[-1:], view)]
+        named = [f"{state_view.manifest.index}:{_digest(state_view.keys)}" for state_view in (*self.views[-1:], view)]
         details = {"index": view.manifest.index, "views": self.plan.views}
         return SeriesState(_SERIES, named[-1], details, follows=named[0] if self.views else None)
 

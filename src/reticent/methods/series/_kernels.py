@@ -17,10 +17,10 @@ _BLOCK = 1024
 
 @compiled
 def _holds(signature: Any, value: int) -> bool:
-    for each in signature:
-        if each == value:
+    for member in signature:
+        if member == value:
             return True
-        if each < 0:
+        if member < 0:
             return False
     return False
 
@@ -155,11 +155,11 @@ def join_changed(
         if size == 0:
             return groups
         if size == m:
-            taken = True
-            while taken:
+            formed = True
+            while formed:
                 group[members] = groups
                 groups += 1
-                taken = _stay_eligible(counts, chosen) and _take_again(
+                formed = _stay_eligible(counts, chosen) and _take_again(
                     stack, starts, counts, avoid, book, chosen, tries, members
                 )
         else:
@@ -207,11 +207,11 @@ def sign_by_supply(
                     supply[other] < supply[best] or (supply[other] == supply[best] and rank[other] > rank[best])
                 ):
                     continue
-                taken = False
+                is_used = False
                 for position in range(size):
                     if signed[index, position] == other:
-                        taken = True
-                if not taken:
+                        is_used = True
+                if not is_used:
                     best = other
             if best < 0:
                 break
@@ -245,49 +245,49 @@ def match_near(
         total = totals[bucket]
         windows = (total + window - 1) // window
         full = 0
-        for place in range(width):
-            cell = bucket * width + place
+        for slot_of_cell in range(width):
+            cell = bucket * width + slot_of_cell
             if starts[cell + 1] - starts[cell] > starts[bucket * width + full + 1] - starts[bucket * width + full]:
-                full = place
+                full = slot_of_cell
         for number in range(windows):
             begin, end = total * number // windows, total * (number + 1) // windows
-            for place in range(width):
-                cell = bucket * width + place
-                many = starts[cell + 1] - starts[cell]
-                low, high = begin * many // total, end * many // total
-                size[place] = high - low
-                for each in range(high - low):
-                    row = ordered[starts[cell] + low + each]
-                    left[place, each] = row
+            for slot_of_cell in range(width):
+                cell = bucket * width + slot_of_cell
+                rows_left = starts[cell + 1] - starts[cell]
+                low, high = begin * rows_left // total, end * rows_left // total
+                size[slot_of_cell] = high - low
+                for position in range(high - low):
+                    row = ordered[starts[cell] + low + position]
+                    left[slot_of_cell, position] = row
                     for column in range(columns):
-                        near[place, column, each] = points[row, column]
-            for place_of_group in range(begin, end):
-                seen = 0
+                        near[slot_of_cell, column, position] = points[row, column]
+            for group in range(begin, end):
+                rows_taken = 0
                 for step in range(width):
-                    place = full if step == 0 else step - 1 if step <= full else step
-                    many = size[place]
-                    if many == 0:
+                    slot_of_cell = full if step == 0 else step - 1 if step <= full else step
+                    rows_left = size[slot_of_cell]
+                    if rows_left == 0:
                         continue
                     best = 0
-                    if seen == 0:
-                        best = draws[first[bucket] + place_of_group] % many
+                    if rows_taken == 0:
+                        best = draws[first[bucket] + group] % rows_left
                     else:
-                        gaps[:many] = 0.0
+                        gaps[:rows_left] = 0.0
                         for column in range(columns):
-                            for each in range(many):
-                                gap = near[place, column, each] - mean[column]
-                                gaps[each] += gap * gap
-                        for each in range(1, many):
-                            if gaps[each] < gaps[best]:
-                                best = each
-                    slot[left[place, best]] = place_of_group
-                    seen += 1
-                    size[place] -= 1
-                    left[place, best] = left[place, many - 1]
+                            for position in range(rows_left):
+                                gap = near[slot_of_cell, column, position] - mean[column]
+                                gaps[position] += gap * gap
+                        for position in range(1, rows_left):
+                            if gaps[position] < gaps[best]:
+                                best = position
+                    slot[left[slot_of_cell, best]] = group
+                    rows_taken += 1
+                    size[slot_of_cell] -= 1
+                    left[slot_of_cell, best] = left[slot_of_cell, rows_left - 1]
                     for column in range(columns):
-                        before = 0.0 if seen == 1 else mean[column]
-                        mean[column] = before + (near[place, column, best] - before) / seen
-                        near[place, column, best] = near[place, column, many - 1]
+                        before = 0.0 if rows_taken == 1 else mean[column]
+                        mean[column] = before + (near[slot_of_cell, column, best] - before) / rows_taken
+                        near[slot_of_cell, column, best] = near[slot_of_cell, column, rows_left - 1]
 
 
 @compiled
@@ -419,11 +419,11 @@ def halve(points: Any, order: Any, least: int, first: Any) -> None:
             if high - low > spread:
                 widest, spread = column, high - low
         values = np.empty(size)
-        for place in range(size):
-            values[place] = points[rows[place], widest]
+        for index in range(size):
+            values[index] = points[rows[index], widest]
         ranked = np.argsort(values, kind="mergesort")
-        for place in range(size):
-            order[begin + place] = rows[ranked[place]]
+        for index in range(size):
+            order[begin + index] = rows[ranked[index]]
         cut = size // 2
         for step in range(size // 4 + 1):
             above, below = size // 2 + step, size // 2 - step
@@ -449,7 +449,7 @@ def trace_curve(points: Any, bits: int) -> Any:
     codes = np.zeros(count, dtype=np.int32)
     x = np.empty((used, _BLOCK), dtype=np.int32)
     flip = np.empty(_BLOCK, dtype=np.int32)
-    one, side = np.int32(1), 1 << bits
+    unit_bit, side = np.int32(1), 1 << bits
     for start in range(0, count, _BLOCK):
         size = min(_BLOCK, count - start)
         for column in range(used):
@@ -460,7 +460,7 @@ def trace_curve(points: Any, bits: int) -> Any:
             for column in range(used):
                 for row in range(size):
                     # Inverted if the bit is set, exchanged if not.
-                    inverted = -((x[column, row] >> level) & one) & low
+                    inverted = -((x[column, row] >> level) & unit_bit) & low
                     swapped = (x[0, row] ^ x[column, row]) & (low ^ inverted)
                     x[0, row] ^= swapped | inverted
                     x[column, row] ^= swapped
@@ -471,12 +471,12 @@ def trace_curve(points: Any, bits: int) -> Any:
         for level in range(bits - 1, 0, -1):
             low = np.int32((1 << level) - 1)
             for row in range(size):
-                flip[row] ^= -((x[used - 1, row] >> level) & one) & low
+                flip[row] ^= -((x[used - 1, row] >> level) & unit_bit) & low
         block_codes = codes[start : start + size]
         for level in range(bits - 1, -1, -1):
             for column in range(used):
                 for row in range(size):
-                    block_codes[row] = (block_codes[row] << 1) | (((x[column, row] ^ flip[row]) >> level) & one)
+                    block_codes[row] = (block_codes[row] << 1) | (((x[column, row] ^ flip[row]) >> level) & unit_bit)
     return codes
 
 

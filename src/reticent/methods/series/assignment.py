@@ -306,18 +306,19 @@ class _Placing:
             )
         self.held_back = len(arrivals)
 
-    def _balanced(self, arrivals: Ints, signature: Ints, place: Ints, vacant: Ints) -> tuple[Ints, Ints]:
+    def _balanced(self, arrivals: Ints, signature: Ints, position: Ints, vacant: Ints) -> tuple[Ints, Ints]:
         """Choose arrivals for vacancies of their value, and return them with their signatures; none if balance is blind."""
         if self.rules.balance == "blind" or not len(vacant) or not len(arrivals):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         vacancies = np.repeat(signature, vacant)
-        value = np.repeat(self.book.rows[signature, place], vacant)
+        value = np.repeat(self.book.rows[signature, position], vacant)
         shuffled, candidates = self.shuffler.order(len(vacancies)), self._arranged(arrivals)
         vacancies, value = vacancies[shuffled], value[shuffled]
         order, row_order = (sort_equal(codes, self.domain)[0] for codes in (value, self.value[candidates]))
         vacancies, candidates = vacancies[order], candidates[row_order]
         vacancy_starts, row_starts = (
-            np.searchsorted(each, np.arange(self.domain + 1)) for each in (value[order], self.value[candidates])
+            np.searchsorted(sorted_values, np.arange(self.domain + 1))
+            for sorted_values in (value[order], self.value[candidates])
         )
         centres = self._centres() if self.rules.near else None
         used, signatures = [], []
@@ -357,13 +358,13 @@ class _Placing:
         matched_rows, matched_cells = [], []
         free_rows, free_cells = np.ones(len(rows), dtype=bool), np.ones(len(cells), dtype=bool)
         for number in range(windows):
-            low, high = (len(rows) * each // windows for each in (number, number + 1))
-            begin, end = (len(cells) * each // windows for each in (number, number + 1))
+            low, high = (len(rows) * window // windows for window in (number, number + 1))
+            begin, end = (len(cells) * window // windows for window in (number, number + 1))
             gaps = self.points[rows[low:high], None, :] - centres[cells[begin:end]][None, :, :]
-            own, theirs = linear_sum_assignment((gaps**2).sum(axis=2))
-            matched_rows.append(rows[low + own])
-            matched_cells.append(cells[begin + theirs])
-            free_rows[low + own] = free_cells[begin + theirs] = False
+            row_match, cell_match = linear_sum_assignment((gaps**2).sum(axis=2))
+            matched_rows.append(rows[low + row_match])
+            matched_cells.append(cells[begin + cell_match])
+            free_rows[low + row_match] = free_cells[begin + cell_match] = False
         return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
 
     def _given_back(self, used: Ints, remaining: Ints) -> Ints | None:
@@ -383,13 +384,13 @@ class _Placing:
         is_staying[returnable[:return_count]] = False
         return np.flatnonzero(is_staying)
 
-    def _fake_for_eligibility(self, rest: Ints) -> None:
+    def _fake_for_eligibility(self, value_counts: Ints) -> None:
         """Add counterfeits as the printed algorithm does: of values other than the most frequent, least represented first."""
-        missing = missing_for_eligibility(rest, self.rules.m)
-        self.eligibility, top = missing, int(np.argmax(rest))
+        missing = missing_for_eligibility(value_counts, self.rules.m)
+        self.eligibility, top = missing, int(np.argmax(value_counts))
         for _ in range(missing):
-            counts = np.where(np.arange(len(rest)) == top, np.iinfo(np.int64).max, rest + self.added)
-            self.added[np.lexsort((self.shuffler.order(len(rest)), counts))[0]] += 1
+            counts = np.where(np.arange(len(value_counts)) == top, np.iinfo(np.int64).max, value_counts + self.added)
+            self.added[np.lexsort((self.shuffler.order(len(value_counts)), counts))[0]] += 1
 
     def _assign(self, rows: Ints) -> None:
         """Assign rows to new groups step by step; missing values are filled by counterfeits."""
@@ -510,7 +511,7 @@ class _Placing:
 
 def domain_blocks(values: int, m: int) -> list[list[int]]:
     """Return the codes of a declared domain in blocks of neighbours, at least ``m`` each and nearly equal in size; public, like the domain."""
-    return [each.tolist() for each in np.array_split(np.arange(values), max(values // m, 1))]
+    return [block.tolist() for block in np.array_split(np.arange(values), max(values // m, 1))]
 
 
 def _lower_bound(value: Ints, vacant: Ints, arriving: Ints, domain: int) -> int:

@@ -247,16 +247,16 @@ def settled_ranges(table: Table, ranges: Mapping[str, Sequence[Any]] | None) -> 
             )
         low, high = (_number(end) for end in ends[:2])
         width = ends[2] if len(ends) == 3 else _width((high - low) / _PARTS, not table.schema[name].is_float())
-        whole = not table.schema[name].is_float()
-        if not high >= low or isinstance(width, bool) or not width > 0 or (whole and width != int(width)):
+        is_whole = not table.schema[name].is_float()
+        if not high >= low or isinstance(width, bool) or not width > 0 or (is_whole and width != int(width)):
             raise PolicyError(
                 f"ranges[{name!r}] is {tuple(ends)!r}: the highest value must not be below the lowest, and the width must be a positive "
-                f"{'whole ' if whole else ''}number.",
+                f"{'whole ' if is_whole else ''}number.",
                 setting=("ranges", name),
                 column=name,
                 value=ends,
             )
-        settled[name] = (ends[0], ends[1], int(width) if whole else float(width))
+        settled[name] = (ends[0], ends[1], int(width) if is_whole else float(width))
     if declared:
         name = next(iter(declared))
         raise PolicyError(
@@ -322,13 +322,13 @@ def _coded(name: str, labels: Sequence[str]) -> pl.Series:
     return pl.Series(name, labels, dtype=pl.String).cast(pl.Enum(sorted(set(labels))))
 
 
-def _width(share: float, whole: bool) -> float:
+def _width(share: float, is_whole: bool) -> float:
     """Return the smallest of 1, 2, 5 times a power of ten that is at least ``share``; at least 2 for integers."""
     if share <= 0:
-        return 2 if whole else 1.0
+        return 2 if is_whole else 1.0
     power = 10.0 ** math.floor(math.log10(share))
     step_width = next(step * power for step in (1, 2, 5, 10) if step * power >= share * (1 - 1e-9))
-    return max(2, round(step_width)) if whole else step_width
+    return max(2, round(step_width)) if is_whole else step_width
 
 
 def _numbers(values: pl.Series) -> Floats:

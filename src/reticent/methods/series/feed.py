@@ -13,11 +13,11 @@ _KINDS = ("insert", "update", "delete")
 
 def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFrame:
     """Apply a feed to a table, at most one change per person: inserted rows, updated rows (complete), and deleted keys."""
-    needed = [CHANGE, *table.columns]
-    missing = [name for name in needed if name not in feed.columns]
+    required_columns = [CHANGE, *table.columns]
+    missing = [name for name in required_columns if name not in feed.columns]
     if missing:
         raise DataError(
-            f"The changes have no column {missing[0]!r}. They need: {', '.join(needed)}.", column=missing[0]
+            f"The changes have no column {missing[0]!r}. They need: {', '.join(required_columns)}.", column=missing[0]
         )
     kinds = feed[CHANGE].cast(pl.String)
     wrong = kinds.filter(~kinds.is_in(_KINDS).fill_null(False))

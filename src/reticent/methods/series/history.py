@@ -123,10 +123,10 @@ class HistorySettings:
 
     def as_json(self) -> dict[str, Any]:
         """The settings as plain data."""
-        quasi = {name: None if each is None else each.describe() for name, each in self.quasi.items()}
+        quasi = {name: None if hierarchy is None else hierarchy.describe() for name, hierarchy in self.quasi.items()}
         ranges = None if self.ranges is None else {name: list(ends) for name, ends in self.ranges.items()}
-        own = {name: getattr(self, name) for name in _SETTINGS}
-        plain: dict[str, Any] = to_plain({**own, "quasi": quasi, "domain": list(self.domain), "ranges": ranges})
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        plain: dict[str, Any] = to_plain({**settings, "quasi": quasi, "domain": list(self.domain), "ranges": ranges})
         return plain
 
 
@@ -277,7 +277,7 @@ class History:
 
     def facts(self) -> list[dict[str, Any]]:
         """Return the cost of each release, in order; private."""
-        return [{"number": number, **self._read(each).facts} for number, each in enumerate(self._chain(), start=1)]
+        return [{"number": number, **self._read(state).facts} for number, state in enumerate(self._chain(), start=1)]
 
     def waiting(self) -> tuple[pl.Series, ...]:
         """Return the keys of the people who waited in each release, in order; private."""
@@ -404,7 +404,7 @@ class History:
                 )
                 book.give_out(entry)
             # A state left by a killed process would be the only one that still contains the person.
-            self._folder.sweep([each.version for each in self._chain()], len(self) + 1)
+            self._folder.sweep([stored_state.version for stored_state in self._chain()], len(self) + 1)
             self._forget()
 
     def _mark_of(self, key: Any, state: HistoryState) -> str | None:
@@ -427,15 +427,22 @@ class History:
             return
         last = self._read(chain[-1])
         due = self._to_forget(last)
-        if all(each.details["forgotten"] == len(due) for each in chain):
+        if all(entry_of_state.details["forgotten"] == len(due) for entry_of_state in chain):
             return
-        states = [*(self._read(each) for each in chain[:-1]), last]
+        states = [*(self._read(entry_of_state) for entry_of_state in chain[:-1]), last]
         reduced = _reduced(states, due, self._marks(), self.settings.key)
-        before = [self._folder.file_hashes(each.version) for each in chain]
-        files = [state_files(state, each.follows) for state, each in zip(reduced, chain, strict=True)]
+        before = [self._folder.file_hashes(entry_of_state.version) for entry_of_state in chain]
+        files = [
+            state_files(state, entry_of_state.follows) for state, entry_of_state in zip(reduced, chain, strict=True)
+        ]
         after = [hashes_of(file) for file in files]
-        kept = [{name: each.details[name] for name in each.details if name != "formerly"} for each in chain]
-        details = [{**each, "files": hashes} for each, hashes in zip(kept, after, strict=True)]
+        details_kept = [
+            {name: entry_of_state.details[name] for name in entry_of_state.details if name != "formerly"}
+            for entry_of_state in chain
+        ]
+        details = [
+            {**entry_of_state, "files": hashes} for entry_of_state, hashes in zip(details_kept, after, strict=True)
+        ]
         self._amend(chain, [{**detail, "formerly": old} for detail, old in zip(details, before, strict=True)])
         for entry, contents, old, new in zip(chain, files, before, after, strict=True):
             changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}
@@ -446,7 +453,7 @@ class History:
         """Return the hashes of all forgotten people (from the ``last`` state) and erased people (from the ledger)."""
         with self._book() as book:
             erased = [entry for entry in book.entries(self.settings.dataset) if entry.kind == _ERASURE]
-        marks = pl.Series("mark", [each.details["mark"] for each in erased], dtype=pl.String)
+        marks = pl.Series("mark", [erasure.details["mark"] for erasure in erased], dtype=pl.String)
         return pl.concat([last.forgotten, marks]).unique(maintain_order=True)
 
     def _amend(self, chain: Sequence[SeriesState], details: Sequence[Mapping[str, Any]]) -> None:
@@ -484,7 +491,7 @@ class History:
     def _remove(self, state: SeriesState) -> None:
         """Remove a state, unless the ledger refers to it."""
         with self._book() as book:
-            named = {each.version for each, _ in book.states(self.settings.dataset, _SERIES)}
+            named = {stored_state.version for stored_state, _ in book.states(self.settings.dataset, _SERIES)}
         if state.version not in named:
             self._folder.remove_state(state.version)
 
@@ -586,8 +593,8 @@ class History:
 
     def _check_states(self) -> None:
         """Refuse a history in which a file of any release is missing or changed: the next certificate covers all of them."""
-        for each in self._chain():
-            self._folder.check_files(each.version, each.details["files"], each.details.get("formerly") or {})
+        for state in self._chain():
+            self._folder.check_files(state.version, state.details["files"], state.details.get("formerly") or {})
 
     def _record_import(self, after: HistoryState, table: Table, forgotten: int) -> None:
         """Record an imported release in the ledger, with the state after it."""
@@ -730,10 +737,10 @@ class History:
     def _refuse_known_elsewhere(self, people: pl.Series) -> None:
         """Refuse to start a second series about people of a neighbouring history: it has another ledger, so ours does not know its releases."""
         with self._book() as book:
-            own, ledger = book.secret.fingerprint, str(book.path)
+            own_secret, ledger = book.secret.fingerprint, str(book.path)
         for other in self._folder.neighbours():
             settings, bound = other.read_settings() or {}, other.bound_ledger()
-            if bound is None or bound[1] == own or settings.get("key") != self.settings.key:
+            if bound is None or bound[1] == own_secret or settings.get("key") != self.settings.key:
                 continue
             shared = int(people.cast(pl.String).is_in(other.newest_people().cast(pl.String).implode()).sum())
             if 2 * shared > len(people):
@@ -788,7 +795,7 @@ class History:
 
     def _sweep(self) -> None:
         chain = self._chain()
-        self._folder.sweep([each.version for each in chain], len(chain))
+        self._folder.sweep([state.version for state in chain], len(chain))
 
 
 @dataclass(frozen=True)
@@ -829,9 +836,9 @@ def _reduced(states: Sequence[HistoryState], forgotten: pl.Series, marks: Person
     reduced = [without_people(state, forgotten, marks, key) for state in states]
     ordered = [name for name, order in states[-1].orders.items() if order is not None]
     values_left = {name: set().union(*(values_held(state, name) for state in reduced)) for name in ordered}
-    reduced = [with_orders(each, values_left) for each in reduced]
+    reduced = [with_orders(state, values_left) for state in reduced]
     # The last state's orders apply to all boxes.
-    values_shown = {name: values_left[name].union(*(each.orders[name] or () for each in reduced)) for name in ordered}
+    values_shown = {name: values_left[name].union(*(state.orders[name] or () for state in reduced)) for name in ordered}
     orders = {
         name: [value for value in order if value in values_shown[name]] if order else order
         for name, order in states[-1].orders.items()
@@ -934,7 +941,7 @@ def _table_hash(rows: pl.DataFrame, settings: HistorySettings) -> bytes:
 
 def _refuse_stale(chain: Sequence[SeriesState], digest: str) -> None:
     """Refuse the table of an earlier release: a delayed job would revert the series."""
-    number = next((int(each.details["number"]) for each in chain if each.details["snapshot"] == digest), None)
+    number = next((int(state.details["number"]) for state in chain if state.details["snapshot"] == digest), None)
     if number is not None:
         raise DataError(
             f"The table is exactly that of release {number}, and release {len(chain)} came after it: it is an old snapshot. Nothing was published. Pass the current table, or pass "

@@ -149,7 +149,7 @@ class HistoryFolder:
     def file_hashes(self, version: str) -> dict[str, str]:
         """Return the current hashes of the files of a state."""
         folder = self.path / _STATES / version
-        return {each.name: _hash(each.read_bytes()) for each in folder.iterdir() if not each.name.startswith(".")}
+        return {file.name: _hash(file.read_bytes()) for file in folder.iterdir() if not file.name.startswith(".")}
 
     def read_state(
         self,
@@ -236,7 +236,11 @@ class HistoryFolder:
     def least_known(self) -> int:
         """Return a lower bound of the number of releases in the true ledger, from the folder: releases, and states, which follow a recorded state."""
         folder = self.path / _RELEASES
-        released = [int(each.name) for each in folder.iterdir() if each.name.isdecimal()] if folder.is_dir() else []
+        released = (
+            [int(release_folder.name) for release_folder in folder.iterdir() if release_folder.name.isdecimal()]
+            if folder.is_dir()
+            else []
+        )
         return max((*released, *(_number_of(state.name) - 1 for state in self._states())), default=0)
 
     @contextmanager

@@ -37,7 +37,7 @@ class TauViolation:
         """The violation as a sentence."""
         if self.rule == "unique":
             return f"Release {self.times[1]}: a group shows {', '.join(map(str, self.after))}, which are too few values, or one is repeated."
-        first, second = (", ".join(map(str, each)) for each in (self.before, self.after))
+        first, second = (", ".join(map(str, values)) for values in (self.before, self.after))
         return f"{self.person!r} {_WORDS[self.rule]}: {{{first}}} in release {self.times[0]}, {{{second}}} in release {self.times[1]}."
 
 
@@ -156,14 +156,14 @@ class _LastSeen:
 
 
 def _broken_returns(
-    series: PublishedSeries, hardened: bool, gone: DeletedPeople, marks: PersonMarks
+    series: PublishedSeries, hardened: bool, deleted: DeletedPeople, marks: PersonMarks
 ) -> list[TauViolation]:
     """Return violations of people who left before the first given release and are in the last one."""
     last, before = series[-1], series[0].people
     rows = np.flatnonzero(places_among(last.people, before) < 0)
-    gone_index = gone.find(marks.of(last.people.gather(rows)))
+    gone_index = deleted.find(marks.of(last.people.gather(rows)))
     rows, gone_index = rows[gone_index >= 0], gone_index[gone_index >= 0]
-    width = max(int(last.sizes.max(initial=1)), gone.signatures.shape[1])
+    width = max(int(last.sizes.max(initial=1)), deleted.signatures.shape[1])
     current = _LastSeen(
         last.people.gather(rows),
         last.value_of[rows],
@@ -173,7 +173,7 @@ def _broken_returns(
         _signatures(last, width),
     )
     signatures = np.full((len(rows), width), -1, dtype=np.int32)
-    signatures[:, : gone.signatures.shape[1]] = gone.signatures[gone_index]
+    signatures[:, : deleted.signatures.shape[1]] = deleted.signatures[gone_index]
     earlier = _LastSeen(
         current.people,
         np.full(len(rows), -1),
@@ -203,7 +203,11 @@ def _broken(
     changed = np.where(unknown, current.changed[rows], current.value[rows] != earlier.value[earlier_rows])
     contains_value = (old_signatures == current.value[rows][:, None]).any(axis=1) & (current.value[rows] >= 0)
     is_disjoint = ~np.any(
-        [((old_signatures == shown[:, None]) & (shown >= 0)[:, None]).any(axis=1) for shown in new_signatures.T], axis=0
+        [
+            ((old_signatures == new_values[:, None]) & (new_values >= 0)[:, None]).any(axis=1)
+            for new_values in new_signatures.T
+        ],
+        axis=0,
     )
     is_safe_change = ~contains_value & (is_disjoint if hardened else True)
     is_allowed = np.where(is_return, is_safe_change | (not returns), changed & (is_safe_change if hardened else True))

@@ -45,8 +45,8 @@ class DeletedPeople:
         stay[returned] = False
         width = max(self.signatures.shape[1], signatures.shape[1])
         rows = [
-            np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=-1)
-            for each in (self.signatures[stay], signatures)
+            np.pad(signature_rows, ((0, 0), (0, width - signature_rows.shape[1])), constant_values=-1)
+            for signature_rows in (self.signatures[stay], signatures)
         ]
         return DeletedPeople(
             pl.concat([self.marks.filter(pl.Series(stay)), marks.rename("mark")]),
@@ -199,8 +199,8 @@ def with_orders(state: HistoryState, remaining_by_column: Mapping[str, set[Any]]
             pl.Series(f"{name} {end}", [pair[number] for pair in new_ends], dtype=dtype)
             for number, end in enumerate(("low", "high"))
         )
-        needed = remaining | {value for pair in new_ends for value in pair}
-        orders[name] = [value for value in order if value in needed]
+        still_needed = remaining | {value for pair in new_ends for value in pair}
+        orders[name] = [value for value in order if value in still_needed]
     return replace(state, ends=ends, orders=orders)
 
 

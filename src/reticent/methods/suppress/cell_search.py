@@ -151,7 +151,7 @@ class _Lot:
 
 
 def _listed(owners: Ids, items: Ids, count: int, item_count: int) -> tuple[Ids, Ids]:
-    """Return things grouped by owner in CSR form: offsets of ``count`` owners, and the things in their given order."""
+    """Return ``items`` grouped by their ``owners`` in CSR form: the offsets of ``count`` owners, and the items of each in ascending order."""
     from scipy.sparse import coo_array
 
     matrix = coo_array((np.ones(len(items), dtype=np.int8), (owners, items)), shape=(count, item_count)).tocsr()
@@ -166,7 +166,7 @@ def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[t
     pattern_index = {tuple(pattern): index for index, pattern in enumerate(kinds.tolist())}
     of_unit = np.full(len(chosen), -1, dtype=np.int64)
     of_unit[paying] = kind.ravel()[numbers]
-    highest = max((int(each) for each in units.priced(kinds)), default=0)
+    highest = max((int(price) for price in units.priced(kinds)), default=0)
     for cost, pattern in cheapest_patterns(units.ladders):
         if cost > highest:
             break

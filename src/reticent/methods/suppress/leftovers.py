@@ -59,18 +59,18 @@ class _Unplaced:
             return None
         sizes = np.bincount(self._of, minlength=len(self._classes))
         by_price = np.lexsort((self._of, -self._prices[self._of]))
-        given = by_price[(ranks_among_equal(self._of) < sizes[self._of] - least)[by_price]][:missing]
-        chosen = np.concatenate([self._rest, self._placed[given]])
-        if len(given) < missing or not self._passes(chosen):
+        donors = by_price[(ranks_among_equal(self._of) < sizes[self._of] - least)[by_price]][:missing]
+        chosen = np.concatenate([self._rest, self._placed[donors]])
+        if len(donors) < missing or not self._passes(chosen):
             return None
         partition = self._renumbered(chosen)
         # A class that lost units must still pass; by size alone it does.
-        units_to_check = np.flatnonzero(np.isin(partition, np.unique(self._group[self._placed[given]])))
+        units_to_check = np.flatnonzero(np.isin(partition, np.unique(self._group[self._placed[donors]])))
         ids = np.unique(partition[units_to_check], return_inverse=True)[1]
         return partition if self._passing(units_to_check, ids, int(ids.max(initial=-1)) + 1).all() else None
 
     def absorbing(self) -> Ids | None:
-        """Let whole classes join, those with the smallest loss first, until all together pass; at the end the whole block is one class."""
+        """Let the unplaced units absorb whole classes, those with the smallest loss first, until they pass as one class together. At the end the whole block is one class; None if that fails, too."""
         units = self._units
         rows = sum_by(self._of, units.rows[self._placed], len(self._classes))
         order = np.argsort(rows * (units.full - self._prices), kind="stable")

@@ -35,7 +35,7 @@ def _by_pairs(points: Units, context: Context) -> Ids:
     all_points, block = np.arange(count), points.apart[0]
     distances: Ids = np.empty(count, dtype=np.int64)
     # Every point has at least one person, so no more points are needed than people.
-    wanted = min(points.least, count)
+    points_needed = min(points.least, count)
     step = max(_PAIRS_AT_ONCE // max(count, 1), 1)
     for start in range(0, count, step):
         context.step("bounding the cost", start, count)
@@ -43,7 +43,9 @@ def _by_pairs(points: Units, context: Context) -> Ids:
         distances_of_batch = points.distances(batch, all_points)
         distances_of_batch[block[batch][:, None] != block[None, :]] = full + 1
         # Distance and index in one number.
-        keys = np.sort(np.partition(distances_of_batch * count + all_points, wanted - 1, axis=1)[:, :wanted], axis=1)
+        keys = np.sort(
+            np.partition(distances_of_batch * count + all_points, points_needed - 1, axis=1)[:, :points_needed], axis=1
+        )
         within = np.cumsum(points.people[keys % count], axis=1) >= points.least
         reached = keys[np.arange(len(batch)), np.argmax(within, axis=1)] // count
         distances[batch] = np.where(within[:, -1], np.minimum(reached, full), full)

@@ -72,14 +72,22 @@ class SetSolver:
 
     def run(self, demands: Sequence[Demand]) -> tuple[ColumnClasses, ...]:
         """Return partitions that together cover every column; columns in no set are shown unchanged."""
-        pending = sorted(demands, key=lambda wanted: (-wanted.least, -len(wanted.columns), wanted.columns))
+        pending = sorted(demands, key=lambda candidate: (-candidate.least, -len(candidate.columns), candidate.columns))
         settled: list[tuple[Demand, ColumnClasses]] = []
         while pending:
             demand, *pending = pending
-            overlapping = [each for each, _ in settled if not set(each.columns).isdisjoint(demand.columns)]
+            overlapping = [
+                settled_demand
+                for settled_demand, _ in settled
+                if not set(settled_demand.columns).isdisjoint(demand.columns)
+            ]
             partition_found = self._solved(demand, [partition for _, partition in settled])
             if overlapping and (partition_found.solved.group[self._filled] < 0).any():
-                settled = [(each, partition) for each, partition in settled if each not in overlapping]
+                settled = [
+                    (settled_demand, partition)
+                    for settled_demand, partition in settled
+                    if settled_demand not in overlapping
+                ]
                 pending = [demand.with_others(overlapping), *pending]
             else:
                 settled.append((demand, partition_found))

@@ -78,7 +78,7 @@ def _by_points(units: Units, context: Context) -> Ids:
     firsts = np.full(count, -1, dtype=np.int64)
     firsts[ids[::-1]] = np.arange(len(units))[::-1]
     rows, people = (
-        np.bincount(ids, weights=each, minlength=count).astype(np.int64) for each in (units.rows, units.people)
+        np.bincount(ids, weights=amounts, minlength=count).astype(np.int64) for amounts in (units.rows, units.people)
     )
     points = Units(units.ladders, tuple(code[firsts] for code in units.codes), rows, people, units.least)
     return PatternGreedy(points, enough_people(points), context).run()[ids]

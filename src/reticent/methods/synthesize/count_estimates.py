@@ -100,7 +100,8 @@ def count_rows(
     noise_met = _noise_meeting(condition, groups, domain, noise.each)
     noise_of_others = noise.each.sum(axis=0) - noise_met
     absent_met, absent_others = (
-        np.minimum(sizes * noise.heaviest_absent, each[:, _ABSENT]) / 2 for each in (noise_met, noise_of_others)
+        np.minimum(sizes * noise.heaviest_absent, noise_part[:, _ABSENT]) / 2
+        for noise_part in (noise_met, noise_of_others)
     )
     met_noise = alpha * (noise_met[:, _STAYS] + absent_met)
     shown_counts = _shown(condition, groups, rows)

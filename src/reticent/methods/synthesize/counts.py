@@ -77,14 +77,14 @@ def _counted(table: Table, columns: list[str]) -> Iterator[tuple[pl.DataFrame, I
 
 def _whole_weights(weights: pl.Series) -> pl.Series:
     """Return weights as whole numbers. Raises for fractions and negative ones."""
-    whole = weights.cast(pl.Int64, strict=False)
-    if whole.null_count() or (whole != weights).any() or (whole < 0).any():
+    whole_numbers = weights.cast(pl.Int64, strict=False)
+    if whole_numbers.null_count() or (whole_numbers != weights).any() or (whole_numbers < 0).any():
         raise DataError(
             f"The weight column {weights.name!r} must hold whole numbers: a weight is a number of rows, and fractions of rows cannot be sampled. Drop the weight, "
             "or count the rows first.",
             column=weights.name,
         )
-    return whole
+    return whole_numbers
 
 
 def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:

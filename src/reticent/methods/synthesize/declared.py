@@ -372,24 +372,24 @@ def _probabilities(keep: Any, values: pl.Series) -> list[Any]:
     return [keep_of[value] for value in values.to_list()]
 
 
-def _read(source: Any, what: str) -> pl.DataFrame:
+def _read(source: Any, declaration: str) -> pl.DataFrame:
     """Return a declaration as a frame; it is a file or a frame."""
     if isinstance(source, str | Path) or hasattr(source, "columns"):
         return people_of(source)
-    raise _wrong(what, "must be a file, a frame or a mapping", source)
+    raise _wrong(declaration, "must be a file, a frame or a mapping", source)
 
 
-def _whole(column: pl.Series, what: str) -> pl.Series:
+def _whole(column: pl.Series, declaration: str) -> pl.Series:
     """Return a column of group sizes as whole numbers; anything else is refused."""
     try:
         cast = column.cast(pl.Int64)
     except (pl.exceptions.PolarsError, TypeError):
-        raise _wrong(what, "has sizes that are not whole numbers") from None
+        raise _wrong(declaration, "has sizes that are not whole numbers") from None
     if column.dtype.is_float() and not (cast.cast(pl.Float64) == column).all():
-        raise _wrong(what, "has sizes that are not whole numbers")
+        raise _wrong(declaration, "has sizes that are not whole numbers")
     return cast
 
 
-def _wrong(what: str, problem: str, value: Any = None) -> PolicyError:
+def _wrong(declaration: str, problem: str, value: Any = None) -> PolicyError:
     """Return the error for an unusable declaration."""
-    return PolicyError(f"Synthetic: {what} {problem}.", setting=(what,), value=value)
+    return PolicyError(f"Synthetic: {declaration} {problem}.", setting=(declaration,), value=value)

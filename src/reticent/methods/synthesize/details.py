@@ -70,7 +70,7 @@ class SynthesisDetails:
             **self.options.as_json(),
             "alpha": _written(self.alpha),
             **(
-                {"alpha_by_group": {name: _written(each) for name, each in self.by_group.items()}}
+                {"alpha_by_group": {name: _written(alpha_of_group) for name, alpha_of_group in self.by_group.items()}}
                 if self.by_group
                 else {}
             ),
@@ -97,7 +97,7 @@ class SynthesisDetails:
                 whole(int(size), "drawn", low=1): whole(rows, f"drawn of size {size}", low=1, high=_MOST_DRAWN)
                 for size, rows in written.get("drawn", {}).items()
             },
-            {str(name): _read(each) for name, each in written.get("alpha_by_group", {}).items()},
+            {str(name): _read(alpha_of_group) for name, alpha_of_group in written.get("alpha_by_group", {}).items()},
         )
 
     def words(self, rows: int, groups: int, plan: AnyPlan) -> str:
@@ -112,11 +112,11 @@ class SynthesisDetails:
 
 
 def _written(alpha: Mapping[int, Fraction]) -> dict[str, str]:
-    return {str(size): str(each) for size, each in alpha.items()}
+    return {str(size): str(value) for size, value in alpha.items()}
 
 
 def _read(written: Mapping[str, Any]) -> dict[int, Fraction]:
     return {
-        whole(int(size), "alpha", low=1): exact(each, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
-        for size, each in written.items()
+        whole(int(size), "alpha", low=1): exact(value, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
+        for size, value in written.items()
     }
