@@ -121,9 +121,10 @@ class Membership(ArtificialRecordsAttack):
         )
 
     def _distances(self, side: Side, trial: TwoSidedTrial) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return for every person of a side the distance to the nearest published record, and to the nearest other person."""
         columns, context = self.cohorts.columns, self.cohorts.context
-        own = side.nearest(columns, context, "looking for near records")
-        return own, trial.crowd.nearest(side.people, columns, context, "looking for near people")
+        to_published = side.nearest(columns, context, "looking for near records")
+        return to_published, trial.crowd.nearest(side.people, columns, context, "looking for near people")
 
 
 def _sign(record_distances: NDArray[np.int64], crowd_distances: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -47,12 +47,12 @@ class Exclusion:
         histograms, limit = groups.histograms, exact(self.threshold, "threshold")
         remaining_rows = _rows_after_exclusion(groups, self.exclusions)
         is_disclosed = histograms.counts * limit.denominator >= remaining_rows * limit.numerator
-        whole = groups.whole()
+        whole_table = groups.whole()
         is_disclosed_in_whole = (
-            whole.histograms.counts * limit.denominator
-            >= _rows_after_exclusion(whole, self.exclusions) * limit.numerator
+            whole_table.histograms.counts * limit.denominator
+            >= _rows_after_exclusion(whole_table, self.exclusions) * limit.numerator
         )
-        disclosed_anyway = int(whole.histograms.counts[is_disclosed_in_whole].sum())
+        disclosed_anyway = int(whole_table.histograms.counts[is_disclosed_in_whole].sum())
         is_disclosed_before = histograms.counts * limit.denominator >= groups.sizes[histograms.owners] * limit.numerator
         values = "1 value" if self.exclusions == 1 else f"{self.exclusions} values"
         return Findings(

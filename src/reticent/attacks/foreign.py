@@ -78,8 +78,17 @@ def artificial_adversaries(cohorts: Cohorts, view: AdversaryView) -> list[Artifi
 
 def coded_columns(table: Table) -> list[str]:
     """Return the columns of a table whose hierarchies mask digits of codes."""
-    declared = [each.items() for each in (table.quasi, table.sensitive) if isinstance(each, dict)]
-    recipes = [(name, recipe) for each in declared for name, recipe in each if isinstance(recipe, Hierarchy)]
+    declared = [
+        recipes_by_name.items()
+        for recipes_by_name in (table.quasi, table.sensitive)
+        if isinstance(recipes_by_name, dict)
+    ]
+    recipes = [
+        (name, recipe)
+        for recipes_by_name in declared
+        for name, recipe in recipes_by_name
+        if isinstance(recipe, Hierarchy)
+    ]
     return [name for name, recipe in recipes if recipe.describe().get("kind") == "masking"]
 
 

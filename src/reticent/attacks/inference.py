@@ -53,8 +53,8 @@ class Inference:
     def __post_init__(self) -> None:
         object.__setattr__(self, "people", listed_people(self.people, [*(self.columns or ()), self.truth]))
         if self.control is not None:
-            needed = [*(self.columns or ()), self.truth]
-            object.__setattr__(self, "control", listed_people(self.control, needed, _CONTROL))
+            columns_needed = [*(self.columns or ()), self.truth]
+            object.__setattr__(self, "control", listed_people(self.control, columns_needed, _CONTROL))
         exact(self.smoothing, "Inference: smoothing", low=0)
         checked_model(self.model)
         if self.sample is not None:

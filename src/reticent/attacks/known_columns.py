@@ -40,7 +40,7 @@ class KnownColumns:
         return reason
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Count unique records."""
+        """Count the records that are unique to an adversary who knows ``known`` of the columns, on average over the choice of these."""
         groups = view.labelled_groups
         assert groups.labels is not None
         unique = unique_records(groups, self.known)

@@ -195,5 +195,5 @@ class _Beliefs:
             return f"Knowing how the release was chosen makes no {self.sensitive} more likely than the groups do."
         value = int(np.argmax([float(chance) for chance in self.after[point]]))
         values = ", ".join(str(label) for label in placed.points.row(point))
-        by = "by the group alone" if placed.group_of[point] >= 0 else "as any suppressed person"
-        return f"A person with {values} has {self.sensitive} {self.texts[value]!r} with a probability of {float(self.alone[point][value]):.0%} {by}, and of {float(self.after[point][value]):.0%} for an attacker who knows how the release was chosen."
+        by_what = "by the group alone" if placed.group_of[point] >= 0 else "as any suppressed person"
+        return f"A person with {values} has {self.sensitive} {self.texts[value]!r} with a probability of {float(self.alone[point][value]):.0%} {by_what}, and of {float(self.after[point][value]):.0%} for an attacker who knows how the release was chosen."

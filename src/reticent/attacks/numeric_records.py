@@ -168,10 +168,10 @@ class RecordIndex:
         return is_numeric, column_indices, np.int32(COLUMN)
 
 
-def _parts(people: int, context: Context, what: str) -> Iterator[slice]:
+def _parts(people: int, context: Context, stage: str) -> Iterator[slice]:
     """Yield batches of people, with a progress step before each."""
     for start in range(0, people, _LOT):
-        context.step(what, start, people)
+        context.step(stage, start, people)
         yield slice(start, start + _LOT)
 
 

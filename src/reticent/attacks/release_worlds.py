@@ -206,20 +206,20 @@ def shown_values(view: AdversaryView, table: Table) -> pl.DataFrame:
 
 def _values(view: AdversaryView, table: Table, *, is_complete: bool) -> pl.DataFrame:
     """Return the combinations of sensitive values, those of the release first; all possible ones if records were suppressed."""
-    shown = shown_values(view, table)
+    published = shown_values(view, table)
     if is_complete:
-        return shown
+        return published
     possible = pl.DataFrame({})
     for column in table.sensitive_columns:
         column_values = pl.DataFrame({column.name: column.labels})
         possible = possible.join(column_values, how="cross") if possible.width else column_values
-    unpublished = possible.select(shown.columns).join(shown, on=shown.columns, how="anti", nulls_equal=True)
-    return pl.concat([shown, unpublished])
+    unpublished = possible.select(published.columns).join(published, on=published.columns, how="anti", nulls_equal=True)
+    return pl.concat([published, unpublished])
 
 
-def _fewest(people: Sequence[int], shown: Sequence[int]) -> float:
+def _fewest(people: Sequence[int], published: Sequence[int]) -> float:
     """Return the logarithm of a lower bound on the number of worlds: assignments to people, divided by the most that one world represents."""
-    return lgamma(sum(people) + 1) - sum(lgamma(count + 1) for count in (*people, *shown))
+    return lgamma(sum(people) + 1) - sum(lgamma(count + 1) for count in (*people, *published))
 
 
 def rows_of(size: int, available: Sequence[int]) -> Iterator[tuple[int, ...]]:
@@ -228,9 +228,9 @@ def rows_of(size: int, available: Sequence[int]) -> Iterator[tuple[int, ...]]:
         if size == 0:
             yield ()
         return
-    for taken in range(max(0, size - sum(available[1:])), min(size, available[0]) + 1):
-        for rest in rows_of(size - taken, available[1:]):
-            yield (taken, *rest)
+    for count in range(max(0, size - sum(available[1:])), min(size, available[0]) + 1):
+        for further in rows_of(size - count, available[1:]):
+            yield (count, *further)
 
 
 def _orders(row: Sequence[int]) -> int:

@@ -52,7 +52,7 @@ class AttackResults(ShownAsCard, Sequence[Findings]):
     @property
     def reservations(self) -> tuple[str, ...]:
         """The sentences on successful attacks for the headline of a release."""
-        return tuple(each.reservation for each in self.succeeding)
+        return tuple(finding.reservation for finding in self.succeeding)
 
     @property
     def table(self) -> pl.DataFrame:

@@ -50,8 +50,8 @@ class Skewness:
     def attack(self, view: AdversaryView) -> Findings:
         """Compare the distribution of the sensitive column in every group with that of the whole table."""
         sensitive, groups = secrets(view, self.column, "Skewness")
-        whole = _Whole(*view.spread(sensitive))
-        is_beyond = self._is_beyond(groups, whole)
+        whole_table = _Whole(*view.spread(sensitive))
+        is_beyond = self._is_beyond(groups, whole_table)
         affected = np.unique(groups.histograms.owners[is_beyond])
         return Findings(
             self.name,
@@ -59,13 +59,13 @@ class Skewness:
             f"are in a group where one value of {sensitive} is {self._words()} than elsewhere",
             int(groups.people[affected].sum()),
             int(groups.people.sum()),
-            _example(groups, whole, sensitive, affected),
+            _example(groups, whole_table, sensitive, affected),
             details={
                 "gain": None if self.gain is None else str(self.gain),
                 "times": None if self.times is None else str(self.times),
                 "groups": len(groups),
                 "affected_groups": len(affected),
-                "largest_gain": float(_gains(groups, whole).max(initial=0.0)),
+                "largest_gain": float(_gains(groups, whole_table).max(initial=0.0)),
             },
             draws=draws_of_groups(groups.people, affected),
         )
@@ -80,8 +80,8 @@ class Skewness:
         scale = limit.numerator + limit.denominator
         dtype: Any = np.int64 if rows * rows * scale < _LARGEST else object
         group_counts, group_sizes, whole_counts = (
-            each.astype(dtype)
-            for each in (
+            counts.astype(dtype)
+            for counts in (
                 histograms.counts,
                 groups.sizes[histograms.owners],
                 everything.counts[histograms.values],
@@ -109,22 +109,23 @@ class _Whole:
     rows: int
 
 
-def _gains(groups: Groups, whole: _Whole) -> NDArray[np.float64]:
+def _gains(groups: Groups, whole_table: _Whole) -> NDArray[np.float64]:
+    """Return by how much the share of every (group, value) entry exceeds that in the whole table."""
     histograms = groups.histograms
     shares = histograms.counts / groups.sizes[histograms.owners]
-    gains: NDArray[np.float64] = shares - whole.counts[histograms.values] / max(whole.rows, 1)
+    gains: NDArray[np.float64] = shares - whole_table.counts[histograms.values] / max(whole_table.rows, 1)
     return gains
 
 
-def _example(groups: Groups, whole: _Whole, sensitive: str, affected: NDArray[np.int64]) -> str:
+def _example(groups: Groups, whole_table: _Whole, sensitive: str, affected: NDArray[np.int64]) -> str:
     """Return a sentence about the (group, value) whose share exceeds that of the whole table most."""
-    histograms, share_gains = groups.histograms, _gains(groups, whole)
+    histograms, share_gains = groups.histograms, _gains(groups, whole_table)
     if not len(share_gains):
         return "Nothing was published."
     entry = int(np.argmax(np.where(np.isin(histograms.owners, affected), share_gains, share_gains - 2)))
     group, value = int(histograms.owners[entry]), int(histograms.values[entry])
     share_of_group = histograms.counts[entry] / groups.sizes[group]
-    share_of_whole = whole.counts[value] / whole.rows
+    share_of_whole = whole_table.counts[value] / whole_table.rows
     text = groups.domain.columns[0].texts[value]
     size = int(groups.sizes[group])
     subject = f"{'A' if len(affected) else 'The most unusual'} group of {size:,} has {sensitive} {text!r}"

@@ -22,12 +22,12 @@ WORD, WORD_MASK, LONG = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 def _short_product(long: Any, short: Any, prime: Any) -> Any:
     """``long * short`` for long < prime and short <= 2^32: the quotient is below 2^33, so its rounding error is below one."""
     quotient = np.uint64(np.float64(long) * np.float64(short) * (1.0 / np.float64(prime)))
-    rest = np.int64(long * short - quotient * prime)
-    if rest < 0:
-        rest += np.int64(prime)
-    elif rest >= np.int64(prime):
-        rest -= np.int64(prime)
-    return np.uint64(rest)
+    remainder = np.int64(long * short - quotient * prime)
+    if remainder < 0:
+        remainder += np.int64(prime)
+    elif remainder >= np.int64(prime):
+        remainder -= np.int64(prime)
+    return np.uint64(remainder)
 
 
 @compiled

@@ -67,8 +67,8 @@ class RepeatedMaxima:
             return COULD_EXPOSE
         met, answers, outside = self._met(members)
         lowest = answers[outside == 0].max(initial=-1)
-        needed = 2 + np.array(self._rivals, dtype=np.int64)[met]
-        if (answers[(outside > 0) & (outside < needed)] > lowest).any():
+        rivals_needed = 2 + np.array(self._rivals, dtype=np.int64)[met]
+        if (answers[(outside > 0) & (outside < rivals_needed)] > lowest).any():
             return COULD_EXPOSE
         if lowest == highest:
             return IMPLIED

@@ -124,8 +124,8 @@ class Pivots:
 
     def _value(self, spare: Spare, row: Words, labels: Integers, coefficient: Integers) -> int:
         """Return the query's product with a spare."""
-        own = int(coefficient[labels[spare.person]])
-        return (own - int(kernels.dot(row, spare.column, self._modulus))) % self._prime
+        spare_coefficient = int(coefficient[labels[spare.person]])
+        return (spare_coefficient - int(kernels.dot(row, spare.column, self._modulus))) % self._prime
 
     def _made(self, labels: Integers, classes: list[int]) -> list[Spare]:
         """Return spares for these classes."""

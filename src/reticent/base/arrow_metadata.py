@@ -62,28 +62,28 @@ class _SchemaTable:
 
     def table(self, number: int) -> _SchemaTable:
         """The table in a field."""
-        place = self.field(number)
-        if place is None:
+        offset = self.field(number)
+        if offset is None:
             raise ValueError(f"it lacks part {number}")
-        return self.follow(place)
+        return self.follow(offset)
 
     def size(self, number: int) -> int:
         """The length of the vector in a field, 0 if it is not there."""
-        place = self.field(number)
-        return 0 if place is None else self._number("<I", self.follow(place).place)
+        offset = self.field(number)
+        return 0 if offset is None else self._number("<I", self.follow(offset).place)
 
     def tables(self, number: int) -> list[_SchemaTable]:
         """The tables of the vector in a field."""
-        place = self.field(number)
-        if place is None:
+        offset = self.field(number)
+        if offset is None:
             return []
-        start = self.follow(place).place
+        start = self.follow(offset).place
         count = self._number("<I", start)
         if 4 * count > len(self.content):
             raise ValueError("it lists more columns than it has bytes")
-        return [self.follow(start + 4 + 4 * each) for each in range(count)]
+        return [self.follow(start + 4 + 4 * number_of_table) for number_of_table in range(count)]
 
-    def _number(self, kind: str, place: int) -> int:
-        if place < 0:
+    def _number(self, kind: str, offset: int) -> int:
+        if offset < 0:
             raise ValueError("it points outside of itself")
-        return int(struct.unpack_from(kind, self.content, place)[0])
+        return int(struct.unpack_from(kind, self.content, offset)[0])

@@ -90,9 +90,9 @@ def _drawn(table: CardTable) -> str:
         f"<tr>{''.join(f'<td>{escape(_short(cell))}</td>' for cell in row)}</tr>" for row in table.rows[:_MOST_ROWS]
     )
     more = len(table.rows) - _MOST_ROWS
-    rest = f"<small>and {more:,} more</small>" if more > 0 else ""
+    remark = f"<small>and {more:,} more</small>" if more > 0 else ""
     caption = f"<caption>{escape(table.title)}</caption>" if table.title else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{remark}"
 
 
 class ShownAsCard(ABC):

@@ -123,7 +123,7 @@ def _encode_integers(series: pl.Series, values: pl.Series) -> pl.Series:
     if len(values) == 0 or len(series) == series.null_count():
         return pl.Series([None] * len(series), dtype=pl.UInt32)
     if series.dtype != values.dtype:
-        series, values = (each.cast(_widest(series.dtype, values.dtype)) for each in (series, values))
+        series, values = (column.cast(_widest(series.dtype, values.dtype)) for column in (series, values))
     low, high = values.min(), values.max()
     assert isinstance(low, int)
     assert isinstance(high, int)

@@ -99,12 +99,12 @@ def _text_bytes(column: pl.Series) -> int:
 
 
 def check_held(content: bytes, file: str) -> ParquetLayout:
-    """The same, for a file that is to be loaded into memory."""
+    """Return the layout of a Parquet file that is to be loaded into memory. Raises :class:`DataError` if the rows that it declares would not fit."""
     layout = check_parquet(content, file)
-    needed = cell_memory(layout.rows, layout.columns)
-    if not may_be_held(needed, len(content)):
+    memory = cell_memory(layout.rows, layout.columns)
+    if not may_be_held(memory, len(content)):
         raise DataError(
-            f"{file} declares {layout.rows:,} rows of {layout.columns:,} columns in {len(content):,} bytes; they would take {needed:,} bytes of memory. It was not read. {WAY_OUT}."
+            f"{file} declares {layout.rows:,} rows of {layout.columns:,} columns in {len(content):,} bytes; they would take {memory:,} bytes of memory. It was not read. {WAY_OUT}."
         )
     return layout
 

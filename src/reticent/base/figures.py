@@ -168,7 +168,7 @@ def _rows_of_bars(
 ) -> str:
     """Shares as horizontal bars, for a phone: the name on the left, its bars next to it, a mark above some rows."""
     left, right = 92.0, NARROW - 44.0
-    scale = (right - left) / max([0.01, *(share for _, each in shares for share in each)])
+    scale = (right - left) / max([0.01, *(share for _, values in shares for share in values)])
     thick, parts, y = 13.0, [], 4.0
     for number, name in enumerate(names):
         if marked and number in marked:
@@ -176,10 +176,10 @@ def _rows_of_bars(
             parts.append(text(NARROW, y + 11, marked[number], "marktext", "end"))
             y += 22
         parts.append(text(left - 8, y + thick * len(shares) / 2 + 4, name, "tick", "end"))
-        for kind, each in shares:
-            parts.append(box(left, y + 1, each[number] * scale, thick - 2, kind))
-            if each[number] >= 0.0005:
-                parts.append(text(left + each[number] * scale + 5, y + 11, percent(each[number]), "value"))
+        for kind, values in shares:
+            parts.append(box(left, y + 1, values[number] * scale, thick - 2, kind))
+            if values[number] >= 0.0005:
+                parts.append(text(left + values[number] * scale + 5, y + 11, percent(values[number]), "value"))
             y += thick
         y += 8
     return picture(NARROW, y, parts, words)
@@ -245,7 +245,10 @@ def _binned(counts: Mapping[str, int]) -> dict[str, list[str]] | None:
     width = _round_width(span / _MOST_BINS)
     first, last = floor(low / width), floor(high / width)
     bin_indices = np.clip(np.floor(values / width), first, last).astype(int)
-    names = {place: f"{_short(place * width)} to {_short((place + 1) * width)}" for place in range(first, last + 1)}
+    names = {
+        bin_number: f"{_short(bin_number * width)} to {_short((bin_number + 1) * width)}"
+        for bin_number in range(first, last + 1)
+    }
     if values[0] < first * width:
         names[first] = f"below {_short((first + 1) * width)}"
     if values[-1] >= (last + 1) * width:

@@ -162,10 +162,10 @@ def read_blocks(path: Path) -> Iterator[bytes]:
 
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Make a folder and its parents, each synced in its parent; the ``mode`` is that of the last."""
-    missing = [each for each in (path, *path.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=mode if each == path else 0o777, exist_ok=True)
-        sync_folder(each.parent)
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=mode if folder == path else 0o777, exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -182,9 +182,9 @@ def _write(handle: int, chunks: bytes | Iterable[bytes] | Path, sync: bool = Tru
     if isinstance(chunks, Path):
         chunks = _copied(chunks, handle)
     for chunk in [chunks] if isinstance(chunks, bytes) else chunks:
-        rest = memoryview(chunk)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        unwritten = memoryview(chunk)
+        while unwritten:
+            unwritten = unwritten[os.write(handle, unwritten) :]
     if sync:
         os.fsync(handle)
 
@@ -240,12 +240,12 @@ def _remove(old: Path, name: str, removable: Callable[[Path], bool] | None) -> N
 def _clear(folder: Path) -> None:
     """Remove the contents of a folder as far as possible; links are removed and not followed."""
     with suppress(OSError):
-        for each in list(folder.iterdir()):
-            if each.is_dir() and not each.is_symlink():
-                shutil.rmtree(each, ignore_errors=True)
+        for entry in list(folder.iterdir()):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
             else:
                 with suppress(OSError):
-                    each.unlink()
+                    entry.unlink()
 
 
 @contextmanager
@@ -259,8 +259,8 @@ def _opened(folder: Path) -> Iterator[Path]:
 
 
 def _anchored(handle: int, folder: Path) -> Path:
-    own = Path(f"/proc/self/fd/{handle}")
-    return own if sys.platform.startswith("linux") and own.exists() else folder
+    by_handle = Path(f"/proc/self/fd/{handle}")
+    return by_handle if sys.platform.startswith("linux") and by_handle.exists() else folder
 
 
 def _is_open_as(handle: int, path: Path) -> bool:

@@ -113,12 +113,16 @@ def _of_plain_pandas(column: pd.Series[Any]) -> pl.Series:
         values = column.to_numpy()
         if dtype.kind in "mM" and np.datetime_data(dtype)[0] == "s":
             values = values.astype(f"{dtype.kind}8[ms]")
-        made = pl.Series(np.ascontiguousarray(values))
-        return made.fill_nan(None) if dtype.kind == "f" else made
-    made = _series(column.astype(object).where(column.notna(), None).tolist(), "")
+        series = pl.Series(np.ascontiguousarray(values))
+        return series.fill_nan(None) if dtype.kind == "f" else series
+    series = _series(column.astype(object).where(column.notna(), None).tolist(), "")
     # The nullable types of pandas.
-    own = getattr(dtype, "numpy_dtype", None)
-    return made if own is None or own.kind not in "biuf" else made.cast(pl.Series(np.empty(0, dtype=own)).dtype)
+    numpy_dtype = getattr(dtype, "numpy_dtype", None)
+    return (
+        series
+        if numpy_dtype is None or numpy_dtype.kind not in "biuf"
+        else series.cast(pl.Series(np.empty(0, dtype=numpy_dtype)).dtype)
+    )
 
 
 def _of_arrow(column: pa.ChunkedArray, name: str) -> pl.Series:

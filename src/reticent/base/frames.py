@@ -69,7 +69,7 @@ def _from_stream(source: Any) -> pl.DataFrame:
 
 
 def _from_stream_directly(source: Any) -> pl.DataFrame:
-    """The same without pyarrow, which knows more types of columns."""
+    """Return a table that exports an Arrow stream as a polars frame, without pyarrow, which knows more types of columns."""
     try:
         return whole_frame(source)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError) as error:

@@ -88,9 +88,9 @@ def plain_parameter(value: Any) -> Any:
     everything else becomes a string.
     """
     if isinstance(value, Mapping):
-        return {name: plain_parameter(each) for name, each in value.items()}
+        return {name: plain_parameter(item) for name, item in value.items()}
     if isinstance(value, tuple | list):
-        return [plain_parameter(each) for each in value]
+        return [plain_parameter(item) for item in value]
     return value if isinstance(value, str | int | float) else str(value)
 
 
@@ -101,7 +101,9 @@ def exact_text(value: Number) -> str:
 
 def parameters_of(kind: Kind, name: str) -> dict[str, Parameter]:
     """The parameters of a definition or method, by name."""
-    return {key: each for key, each in _signature(load(kind, name)).parameters.items() if not key.startswith("_")}
+    return {
+        key: parameter for key, parameter in _signature(load(kind, name)).parameters.items() if not key.startswith("_")
+    }
 
 
 def beside(folder: Path, kind: Kind, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +168,7 @@ def _words(hint: Any) -> str:
     kind, inner = get_origin(hint), get_args(hint)
     if kind in (Union, UnionType):
         words = dict.fromkeys(
-            _words(each) for each in inner if each is not NoneType and get_origin(each) is not Callable
+            _words(member) for member in inner if member is not NoneType and get_origin(member) is not Callable
         )
         return " or ".join(words)
     if kind is Literal:

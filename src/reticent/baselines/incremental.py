@@ -105,11 +105,11 @@ class SweeneyGroups:
         count = int(group.max(initial=-1)) + 1
         inside, _ = _nearest_boxes(points, group, new)
         group[new] = inside
-        rest = new[inside < 0]
-        if len(rest) >= self.k:
-            group[rest] = count + _halved(points, rest, lambda part: len(part) >= self.k)
-        elif len(rest) and count:
-            group[rest] = _nearest_boxes(points, group, rest)[1]
+        outside = new[inside < 0]
+        if len(outside) >= self.k:
+            group[outside] = count + _halved(points, outside, lambda part: len(part) >= self.k)
+        elif len(outside) and count:
+            group[outside] = _nearest_boxes(points, group, outside)[1]
         return group
 
 
@@ -143,11 +143,11 @@ class ByunGroups:
         new = np.flatnonzero(group < 0)
         if (group >= 0).any() and len(new):
             nearest = _nearest_boxes(rows.points, group, new)[1]
-            several = self._diverse(nearest, rows.value[new])
-            group[new[several]] = nearest[several]
-        rest = np.flatnonzero(group < 0)
-        if len(np.unique(rows.value[rest])) >= self.l:
-            group[rest] = int(group.max(initial=-1)) + 1
+            joins = self._diverse(nearest, rows.value[new])
+            group[new[joins]] = nearest[joins]
+        ungrouped = np.flatnonzero(group < 0)
+        if len(np.unique(rows.value[ungrouped])) >= self.l:
+            group[ungrouped] = int(group.max(initial=-1)) + 1
         return self._split(rows, group)
 
     def _diverse(self, group: Ints, value: Ints) -> NDArray[np.bool_]:

@@ -67,16 +67,18 @@ def judge_models(history: HasSeries | PublishedSeries) -> tuple[ModelVerdict, ..
     """
     series = PublishedSeries.of(history)
     grows = all(_only_grows(release) for release in series)
-    kept = not any(_changed(release) for release in series)
+    unchanged = not any(_changed(release) for release in series)
     fewest, anonymity = _fewest_candidates(series), _least_bcf(series)
     invariant = not find_violations(series, hardened=False, returns=False)
     judged: dict[str, tuple[bool, bool, int | None]] = {
         "Sweeney": (grows, _never_finer(series), None),
         "Byun": (grows, fewest >= series.m, fewest),
         "BCF": (grows, anonymity >= series.m, anonymity),
-        "m-invariance": (kept, invariant, None),
+        "m-invariance": (unchanged, invariant, None),
     }
-    return tuple(ModelVerdict(each.name, each.supports, *judged[each.name]) for each in MODELS if each.name in judged)
+    return tuple(
+        ModelVerdict(model.name, model.supports, *judged[model.name]) for model in MODELS if model.name in judged
+    )
 
 
 def bcf_anonymity(first: list[Any], second: list[Any]) -> int:
@@ -100,17 +102,19 @@ def _changed(release: SeriesRelease) -> bool:
 
 def _pairs(before: SeriesRelease, after: SeriesRelease) -> pl.DataFrame:
     """Return the groups and boxes of everyone in both releases."""
-    one, other = (
-        pl.DataFrame({"person": each.people, "group": each.group_of, "box": each.box_of}) for each in (before, after)
+    first, second = (
+        pl.DataFrame({"person": release.people, "group": release.group_of, "box": release.box_of})
+        for release in (before, after)
     )
-    return one.join(other, on="person", suffix="_after")
+    return first.join(second, on="person", suffix="_after")
 
 
 def _never_finer(series: PublishedSeries) -> bool:
+    """Return whether the box of every person stays the same or gets wider from each release to the next."""
     for before, after in pairwise(series):
         pairs = _pairs(before, after)
-        then, now = pairs["box"].to_numpy(), pairs["box_after"].to_numpy()
-        if (after.low[now] > before.low[then]).any() or (after.high[now] < before.high[then]).any():
+        box_before, box_now = pairs["box"].to_numpy(), pairs["box_after"].to_numpy()
+        if (after.low[box_now] > before.low[box_before]).any() or (after.high[box_now] < before.high[box_before]).any():
             return False
     return True
 
@@ -125,14 +129,18 @@ def _fewest_candidates(series: PublishedSeries) -> int:
         values = pl.DataFrame(
             {"group": np.repeat(np.arange(len(release)), release.sizes), "value": release.values}
         ).unique()
-        mine = (
+        possible_now = (
             pl.DataFrame({"person": release.people, "group": release.group_of})
             .join(values, on="group")
             .select("person", "value")
         )
-        fresh = mine.join(known.select("person").unique(), on="person", how="anti")
+        fresh = possible_now.join(known.select("person").unique(), on="person", how="anti")
         known = pl.concat(
-            [known.join(mine, on=["person", "value"], how="semi"), known.join(mine, on="person", how="anti"), fresh]
+            [
+                known.join(possible_now, on=["person", "value"], how="semi"),
+                known.join(possible_now, on="person", how="anti"),
+                fresh,
+            ]
         )
         left = known.group_by("person").len()["len"]
         fewest = min(fewest, int(left.to_numpy().min()))
@@ -143,10 +151,10 @@ def _least_bcf(series: PublishedSeries) -> int:
     """Return the smallest anonymity over all pairs of groups of consecutive releases with a common person."""
     least = min((int(release.sizes.min(initial=len(series.domain))) for release in series), default=0)
     for before, after in pairwise(series):
-        for one, other in _pairs(before, after).select("group", "group_after").unique().iter_rows():
+        for first_group, second_group in _pairs(before, after).select("group", "group_after").unique().iter_rows():
             values = [
-                each.values[each.offsets[group] : each.offsets[group + 1]].tolist()
-                for each, group in ((before, one), (after, other))
+                release.values[release.offsets[group] : release.offsets[group + 1]].tolist()
+                for release, group in ((before, first_group), (after, second_group))
             ]
             least = min(least, bcf_anonymity(*values))
     return least

@@ -412,5 +412,5 @@ def advise(concerns: Iterable[Concern], chosen: Collection[str] = ()) -> tuple[A
 
 def uncovered(chosen: Collection[str]) -> tuple[Concern, ...]:
     """Return the concerns that none of the chosen definitions covers."""
-    covered = {concern for each in ADVICE if each.definition in chosen for concern in each.covers}
+    covered = {concern for advice in ADVICE if advice.definition in chosen for concern in advice.covers}
     return tuple(concern for concern in CONCERNS if concern not in covered)

@@ -131,8 +131,8 @@ class ModelJudgement:
 
 def judge(application: Application) -> tuple[ModelJudgement, ...]:
     """Return every model of the catalogue, those that cover the application first, then those with the fewest reasons against them."""
-    judged = [ModelJudgement(each, _reasons(each, POWERS[each.model], application)) for each in ADVICE]
-    return tuple(sorted(judged, key=lambda each: len(each.reasons)))
+    judged = [ModelJudgement(entry, _reasons(entry, POWERS[entry.model], application)) for entry in ADVICE]
+    return tuple(sorted(judged, key=lambda entry: len(entry.reasons)))
 
 
 def _reasons(advice: Advice, power: Power, application: Application) -> tuple[str, ...]:

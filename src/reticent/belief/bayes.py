@@ -63,7 +63,9 @@ class PopulationModel:
 
     def weight(self, quasi: Iterable[Quasi], value: Value) -> Fraction:
         """Return ``f(q*, s)``: the weight of a value among all people whose quasi-identifiers fall into a group."""
-        return sum((self.counts.get(each, {}).get(value, Fraction(0)) for each in quasi), start=Fraction(0))
+        return sum(
+            (self.counts.get(combination, {}).get(value, Fraction(0)) for combination in quasi), start=Fraction(0)
+        )
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,9 @@ def semantic_diversity(
 def semantic_sets(setting: SemanticSetting, c: Number, sets: Sequence[Sequence[str]]) -> SemanticDefinition:
     """Return the semantics of range and category predicates: no belief of ``c`` or more that a person's value is in one of the sets."""
     pairs = [
-        (setting.ruling_out(person, ()), setting.value_in(person, each)) for person in setting.people for each in sets
+        (setting.ruling_out(person, ()), setting.value_in(person, value_set))
+        for person in setting.people
+        for value_set in sets
     ]
     return SemanticDefinition(tuple(pairs), "at_least", exact(c, "semantic_sets: c", low=0, high=1))
 
@@ -411,7 +413,8 @@ def perfect_privacy(
 
 
 def _is_critical(name: str, answers: Mapping[frozenset[str], tuple[object, object]], query: int) -> bool:
-    return any(answer[query] != answers[each | {name}][query] for each, answer in answers.items())
+    """Return whether adding the tuple ``name`` to some table changes the answer of a query; ``answers`` has both answers for every table."""
+    return any(answer[query] != answers[table | {name}][query] for table, answer in answers.items())
 
 
 def _changed_belief(

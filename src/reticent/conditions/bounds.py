@@ -76,7 +76,7 @@ class _Side:
         return low, high, low_closed, high_closed
 
     def exact_ends(self, region: int) -> tuple[float | Fraction, float | Fraction, bool, bool]:
-        """The same for one region, exact."""
+        """Return the lowest and highest value of a region exactly, and whether each belongs to it."""
         label = int(self.labels[region])
         segment = self.pieces.stretches.get(label)
         if segment is not None:

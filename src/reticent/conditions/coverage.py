@@ -161,8 +161,8 @@ def _classes(node: Node, name: str, pieces: Pieces, crossing: bool) -> Classes:
     size = len(pieces.values)
     if crossing:
         return np.arange(size), size
-    own = dict.fromkeys(literal for literal in _literals(node) if scope(literal) == (name,))
-    signature = [_true_for(literal, {name: pieces.values}).astype(np.int64) for literal in own]
+    own_literals = dict.fromkeys(literal for literal in _literals(node) if scope(literal) == (name,))
+    signature = [_true_for(literal, {name: pieces.values}).astype(np.int64) for literal in own_literals]
     ids, count = number(*pack(signature, [2] * len(signature), size))
     return ids.astype(np.int64), count
 

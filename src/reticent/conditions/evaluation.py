@@ -182,9 +182,9 @@ def _listed(values: tuple[Constant, ...], dtype: pl.DataType) -> pl.Series:
     """The constants that a column of this type can equal."""
     if dtype == pl.String:
         return pl.Series([value.value for value in values], dtype=pl.String)
-    wholes = [value.value.numerator for value in values if isinstance(value, Number) and value.value.denominator == 1]
+    integers = [value.value.numerator for value in values if isinstance(value, Number) and value.value.denominator == 1]
     low, high = _range(dtype)
-    return pl.Series([whole for whole in wholes if low <= whole <= high], dtype=dtype)
+    return pl.Series([integer for integer in integers if low <= integer <= high], dtype=dtype)
 
 
 def _comparison(node: Comparison, frame: pl.DataFrame) -> pl.Series:
@@ -250,7 +250,7 @@ def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series
 
 
 def _on_whole_columns(form: LinearForm, frame: pl.DataFrame) -> LinearForm:
-    """The same form over the columns' physical integers (a decimal column is an integer over a power of ten)."""
+    """Return a linear form of columns as a form of their physical integers (a decimal column is an integer over a power of ten)."""
     terms = dict(form.coefficients)
     for name in terms:
         dtype = frame.schema[name]

@@ -371,11 +371,11 @@ def _decimal(value: Fraction) -> str:
     """A finite decimal if the number is one, as are all that are parsed from text."""
     if value.denominator == 1:
         return str(value.numerator)
-    digits, rest = 0, value.denominator
+    digits, remaining = 0, value.denominator
     for prime in (2, 5):
         count = 0
-        while rest % prime == 0:
-            rest //= prime
+        while remaining % prime == 0:
+            remaining //= prime
             count += 1
         digits = max(digits, count)
     scaled = abs(value.numerator) * 10**digits // value.denominator

@@ -91,8 +91,8 @@ def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType
 
 def pieces_of_leaves(leaves: pl.Series) -> Pieces:
     """Every leaf is a label of its own, for columns that are published unchanged."""
-    each = np.arange(len(leaves))
-    return Pieces(leaves, each, each, np.ones(len(leaves)), np.ones(len(leaves), dtype=bool), True)
+    indices = np.arange(len(leaves))
+    return Pieces(leaves, indices, indices, np.ones(len(leaves)), np.ones(len(leaves), dtype=bool), True)
 
 
 def _assemble(
@@ -206,8 +206,8 @@ def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[flo
     before = min(points[0] - 1, math.nextafter(points[0], -math.inf)) if real else points[0] - 1
     behind = max(points[-1] + 1, math.nextafter(points[-1], math.inf)) if real else points[-1] + 1
     outer = [(before, math.inf)] if points[0] > first else [], [(behind, math.inf)] if points[-1] < last else []
-    whole = [*outer[0], *pieces, *outer[1]]
-    return [where for where, _ in whole], [size for _, size in whole]
+    all_pieces = [*outer[0], *pieces, *outer[1]]
+    return [where for where, _ in all_pieces], [size for _, size in all_pieces]
 
 
 def _inside(part: LineSegment, line: NDArray[Any]) -> NDArray[np.int64]:
@@ -254,10 +254,13 @@ def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
 
 def _completions(code: Prefix) -> list[str]:
     """All digit codes under a mask, or none if they are too many or not digits."""
-    rest = code.length - len(code.prefix)
-    if rest > 4 or not (code.prefix + "0").isdigit():
+    missing_digits = code.length - len(code.prefix)
+    if missing_digits > 4 or not (code.prefix + "0").isdigit():
         return []
-    return [f"{code.prefix}{number:0{rest}d}" if rest else code.prefix for number in range(10**rest)]
+    return [
+        f"{code.prefix}{number:0{missing_digits}d}" if missing_digits else code.prefix
+        for number in range(10**missing_digits)
+    ]
 
 
 def _beside(constants: Iterable[Any]) -> Iterable[str]:

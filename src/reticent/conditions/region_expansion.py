@@ -62,10 +62,10 @@ def _written_out(
     """The region of every cell, its piece in every column, and its weight."""
     cells = sizes.prod(axis=0)
     owner = np.repeat(np.arange(len(cells)), cells)
-    rest = np.arange(len(owner)) - np.repeat(np.cumsum(cells) - cells, cells)
+    remaining = np.arange(len(owner)) - np.repeat(np.cumsum(cells) - cells, cells)
     weights, pieces = np.ones(len(owner)), []
     for name, size, begin in zip(names, sizes, begins, strict=True):
-        rest, digit = np.divmod(rest, size[owner])
+        remaining, digit = np.divmod(remaining, size[owner])
         pair = begin[owner] + digit
         pieces.append(regions.pieces[name].members[pair])
         weights *= regions.pieces[name].weights[pair]

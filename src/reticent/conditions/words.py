@@ -62,8 +62,8 @@ def parse_statements(text: str, is_name: Callable[[str], bool] | None = None) ->
             # A keyword of sqlglot: a function, or something that will be rejected.
             operand_expected = token.token_type != TokenType.VAR
         named.append(token)
-    statements = [each for each in dialect.parser().parse(named, text) if each is not None]
-    for identifier in (each for statement in statements for each in statement.find_all(exp.Identifier)):
+    statements = [parsed for parsed in dialect.parser().parse(named, text) if parsed is not None]
+    for identifier in (node for statement in statements for node in statement.find_all(exp.Identifier)):
         if identifier.meta.get("start") in bare:
             identifier.set("quoted", False)
     return statements

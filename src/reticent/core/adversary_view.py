@@ -81,8 +81,8 @@ class AdversaryColumn:
         labels = sorted_values(series.unique().cast(pl.String) if coded else series)
         codes: Any = encode(series, labels, series.name, len(labels) - 1 if labels.null_count() else None)
         if meanings is None:
-            own = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
-            return cls(series.name, codes, labels, own)
+            own_meanings = tuple(Missing() if value is None else Value(value) for value in labels.to_list())
+            return cls(series.name, codes, labels, own_meanings)
         missing = null_label(meanings)
         resolved = []
         for text in labels.cast(pl.String).to_list():
@@ -397,7 +397,7 @@ class AdversaryView:
             sets=tuple((*columns, *chosen) for columns in self.sets),
             people=None,
             called=None if row_by_row else self.called,
-            declared={name: each for name, each in self.declared.items() if name not in chosen},
+            declared={name: rows_of_name for name, rows_of_name in self.declared.items() if name not in chosen},
             shapes=tuple(self.shapes[cell] for cell in parent_cells.tolist()) if self.shapes else (),
         )
 

@@ -213,13 +213,13 @@ class _Tree:
     def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
         """The pairs that still match with the next column."""
         depth, lengths = reached.depth, high - low
-        child, place = places_in(low, lengths), np.repeat(reached.place, lengths)
+        child, cell_index = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
-        is_match = self.fits[depth][value, self.codes[depth][place]]
-        return _Reached(depth + 1, reached.start, reached.end, child[is_match], place[is_match])
+        is_match = self.fits[depth][value, self.codes[depth][cell_index]]
+        return _Reached(depth + 1, reached.start, reached.end, child[is_match], cell_index[is_match])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
-        """The same pairs, for each half of the people."""
+        """Split the pairs reached so far by the people: those of the second half, and those of the first."""
         middle = (reached.start + reached.end) // 2
         before, after = self.prefixes[reached.depth][[middle - 1, middle]]
         first, second = reached.prefix <= before, reached.prefix >= after

@@ -80,9 +80,11 @@ def cover(values: pl.Series, meanings: Sequence[Meaning], column: str, *, null_i
 
 def _kind(values: pl.Series, meanings: Sequence[Meaning], column: str) -> ValueType:
     """The common type of values and labels: that of the values, unless they are text and the labels are ranges."""
-    own = ValueType.of(values.dtype, column)
+    kind_of_values = ValueType.of(values.dtype, column)
     ranges = [meaning for meaning in meanings if isinstance(meaning, Interval | OrMissing)]
-    return Domain.guessed(ranges, own).kind if own is ValueType.TEXT and ranges else own
+    return (
+        Domain.guessed(ranges, kind_of_values).kind if kind_of_values is ValueType.TEXT and ranges else kind_of_values
+    )
 
 
 def _read(values: pl.Series, kind: ValueType) -> pl.Series:

@@ -85,8 +85,8 @@ def remainder_of(groups: Groups, columns: Sequence[str]) -> dict[str, Groups]:
     """The histograms of the rows outside the groups, by the whole table's histograms of some columns; empty if none were suppressed."""
     remainders = {}
     for name in columns:
-        own = groups.marginal(name)
-        lost = own.reference - own.histograms.total(len(own.reference))
+        marginal = groups.marginal(name)
+        lost = marginal.reference - marginal.histograms.total(len(marginal.reference))
         if lost.any():
-            remainders[name] = Groups.single(lost, own.reference, own.domain.columns[0])
+            remainders[name] = Groups.single(lost, marginal.reference, marginal.domain.columns[0])
     return remainders

@@ -238,8 +238,8 @@ class FrequencySet:
 
     def _aligned(self, other: FrequencySet) -> FrequencySet:
         """The same counts, with joint sensitive values renumbered over those that occur here or in ``other``."""
-        both = np.concatenate([self.domain.joint, other.domain.joint])
-        joint, numbers = np.unique(both, axis=0, return_inverse=True)
+        all_joint = np.concatenate([self.domain.joint, other.domain.joint])
+        joint, numbers = np.unique(all_joint, axis=0, return_inverse=True)
         cells, values = self.histograms, numbers.reshape(-1)[self.histograms.values]
         histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(self), len(joint))
         owners = tuple(owner.revalued(numbers.reshape(-1)[: self.domain.size]) for owner in self.owners)

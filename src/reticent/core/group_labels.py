@@ -135,7 +135,10 @@ class GroupLabels:
     def cells(self, names: Iterable[str]) -> tuple[NDArray[np.int64], int]:
         """Cell ids of the groups by their labels in some columns, and the number of cells."""
         chosen = [self.column(name) for name in names]
-        codes, sizes = [each.codes for each in chosen], [max(len(each.texts), 1) for each in chosen]
+        codes, sizes = (
+            [label_column.codes for label_column in chosen],
+            [max(len(label_column.texts), 1) for label_column in chosen],
+        )
         ids, count = number(*pack(codes, sizes, len(self.columns[0].codes)))
         return ids.astype(np.int64), count
 
@@ -154,10 +157,10 @@ class GroupLabels:
 
         return replace(self, read=read, fitting=self._fitting_at(first_rows(ids, groups)))
 
-    def _fitting_at(self, places: NDArray[np.int64]) -> MostFitting | None:
+    def _fitting_at(self, group_indices: NDArray[np.int64]) -> MostFitting | None:
         """The function ``fitting`` restricted to some columns."""
         fitting = self.fitting
-        return None if fitting is None else lambda names, groups: fitting(names, places[groups])
+        return None if fitting is None else lambda names, groups: fitting(names, group_indices[groups])
 
 
 def _merged(column: LabelColumn, ids: Codes, groups: int, firsts: NDArray[np.int64]) -> LabelColumn:

@@ -143,7 +143,7 @@ class Metric:
 
     def between(self, left: MetricRecords, right: MetricRecords) -> Floats:
         """The distances between n records and m records, n x m."""
-        rows, columns = (tuple(each.arrays) for each in (left, right))
+        rows, columns = (tuple(records.arrays) for records in (left, right))
         return self._apart([row[:, None] for row in rows], [column[None, :] for column in columns])
 
     def paired(self, left: MetricRecords, right: MetricRecords) -> Floats:
@@ -288,13 +288,13 @@ def _own(
     hierarchy: BoundHierarchy, leaves: Codes, weight: float, measure: PairwiseDistances
 ) -> tuple[ColumnDistance, NDArray[Any]]:
     """Return a custom distance as a table of all pairs of values, and every record's value in it."""
-    values, what = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
+    values, subject = hierarchy.leaves, f"The distance of column {hierarchy.column!r}"
     if len(values) > _MOST_OWN:
         raise PolicyError(
-            f"{what} would be computed for all pairs of {len(values):,} values; a custom distance takes at most {_MOST_OWN:,}."
+            f"{subject} would be computed for all pairs of {len(values):,} values; a custom distance takes at most {_MOST_OWN:,}."
         )
     table = np.asarray(measure(values, values), dtype=np.float64)
-    require_metric(table, what)
+    require_metric(table, subject)
     return OwnDistance((hierarchy.column,), weight, table), leaves.astype(np.int64)
 
 
@@ -324,7 +324,7 @@ def round_up(width: float) -> float:
     if not width > 0:
         return 1.0
     power = math.floor(math.log10(width))
-    return float(next(each for n in _ROUND_NUMBERS if (each := float(f"{n}e{power}")) >= width * (1 - 1e-12)))
+    return float(next(rounded for n in _ROUND_NUMBERS if (rounded := float(f"{n}e{power}")) >= width * (1 - 1e-12)))
 
 
 def great_circle(left: NDArray[Any], right: NDArray[Any]) -> Floats:

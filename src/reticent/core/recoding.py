@@ -128,7 +128,9 @@ class Recoding(ABC):
 
     def _carried(self) -> dict[str, Any]:
         """The columns published in addition to the recoded ones, with how each is generalized."""
-        return {name: None if each is None else each.describe() for name, each in self.carried.items()}
+        return {
+            name: None if coarsening is None else coarsening.describe() for name, coarsening in self.carried.items()
+        }
 
 
 def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) -> Recoding:
@@ -398,13 +400,13 @@ class RegionColumn:
         cls, item: Mapping[str, Any], leaves: pl.Series, of_group: Ids, typical: pl.Series | None, where: str
     ) -> RegionColumn:
         """Restore a saved column."""
-        kind, shown = ValueType(item["type"]), ValueType(item["shown_type"])
+        kind, shown_type = ValueType(item["type"]), ValueType(item["shown_type"])
         return cls(
             item["name"],
             hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}"),
             leaves,
-            pl.Series(item["name"], [shown.read(value) for value in item["shown"]], dtype=shown.dtype),
-            tuple(Meaning.read(given, kind, where) for given in item["meanings"]),
+            pl.Series(item["name"], [shown_type.read(value) for value in item["shown"]], dtype=shown_type.dtype),
+            tuple(Meaning.read(meaning, kind, where) for meaning in item["meanings"]),
             of_group,
             typical,
         )

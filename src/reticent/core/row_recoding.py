@@ -163,11 +163,11 @@ class PartsToRecode:
     def _typed(self, columns: Sequence[str]) -> pl.Schema:
         return pl.Schema({name: self.table.schema[name] for name in columns})
 
-    def _mapped(self, made: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
+    def _mapped(self, transform: Callable[[Table], pl.DataFrame], schema: pl.Schema) -> StreamRows:
         """The transformed chunks of the table, as rows of ``schema``."""
 
         def make(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-            return (made(part).select(columns) for part in self.table.parts())
+            return (transform(part).select(columns) for part in self.table.parts())
 
         return StreamRows(schema, make)
 

@@ -61,8 +61,8 @@ class Shape(ABC):
         kinds = [kind for kind in SHAPES if kind in given] if isinstance(given, Mapping) else []
         if len(kinds) != 1:
             raise no_shape(given, where)
-        made: type[Shape] = load("shape", kinds[0])
-        return made.from_json(given, where)
+        shape_class: type[Shape] = load("shape", kinds[0])
+        return shape_class.from_json(given, where)
 
 
 def no_shape(given: Any, where: str) -> DataError:

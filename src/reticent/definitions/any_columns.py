@@ -296,9 +296,9 @@ class _Check:
         assert result is not None
         if result.witness is None:
             return result
-        result = part.assess(joined([each.groups for each in worst]))
+        result = part.assess(joined([worst_cells.groups for worst_cells in worst]))
         assert result.witness is not None
-        cell, starts = result.witness.group, starts_of([len(each.groups) for each in worst])
+        cell, starts = result.witness.group, starts_of([len(worst_cells.groups) for worst_cells in worst])
         index = int(np.searchsorted(starts, cell, side="right")) - 1
         group = int(np.argmax(worst[index].ids == cell - starts[index]))
         exact = _exact(part, self.sets)
@@ -383,10 +383,10 @@ def _require_monotone(part: GroupDefinition) -> None:
     )
 
 
-def _relations(given: Iterable[Any]) -> tuple[Relation, ...]:
+def _relations(entries: Iterable[Any]) -> tuple[Relation, ...]:
     """Normalize relations to pairs of source columns and target column."""
     pairs = []
-    for relation in given:
+    for relation in entries:
         match relation:
             case [str() as source, str() as target]:
                 pairs.append(((source,), target))

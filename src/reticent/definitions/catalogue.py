@@ -79,9 +79,9 @@ def _all_from(parameters: Mapping[str, Any]) -> Definition:
 
 def entry_of(name: str) -> CatalogueEntry:
     """The catalogue entry of one definition. Loads no other."""
-    own = [field for field in fields(load("definition", name)) if field.init]
-    required = tuple(field.name for field in own if _is_required(field))
-    return CatalogueEntry(name, DEFINITIONS[name].help, tuple(field.name for field in own), required)
+    parameters = [field for field in fields(load("definition", name)) if field.init]
+    required = tuple(field.name for field in parameters if _is_required(field))
+    return CatalogueEntry(name, DEFINITIONS[name].help, tuple(field.name for field in parameters), required)
 
 
 def _is_required(field: Field[Any]) -> bool:

@@ -15,7 +15,7 @@ def with_closed_sets(table: Table) -> Table:
     quasi = list(table.quasi)
     relations = [(relation.sources, relation.derived) for relation in relations_in(table, quasi, quasi)]
     known = [closure(columns, relations) for columns in table.quasi_sets]
-    sets = tuple(tuple(name for name in quasi if name in each) for each in known)
+    sets = tuple(tuple(name for name in quasi if name in closed_columns) for closed_columns in known)
     if all(
         set(closed_set) == set(declared_set) for closed_set, declared_set in zip(sets, table.quasi_sets, strict=True)
     ):

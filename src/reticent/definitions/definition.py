@@ -159,8 +159,8 @@ class Definition(ABC):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters as plain data, as policies and certificates store them. Fields excluded from comparison are omitted."""
-        own = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
-        return {item.name: _plain(value) for item, value in own if value != item.default}
+        values = [(item, getattr(self, item.name)) for item in fields(cast(Any, self)) if item.compare]
+        return {item.name: _plain(value) for item, value in values if value != item.default}
 
     @property
     def name(self) -> str:

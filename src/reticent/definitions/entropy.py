@@ -151,9 +151,9 @@ def _excess(spread: Spread, required: float) -> tuple[NDArray[np.float64], NDArr
     1)``, and the sum of m of them at most m more.
     """
     total = np.maximum(spread.total, 1).astype(np.float64)
-    needed = np.maximum(required - spread.capped, 1.0)
+    required_fixed = np.maximum(required - spread.capped, 1.0)
     logs = np.log(total)
-    excess = total * (logs - np.log(needed)) - spread.weighted_logs
+    excess = total * (logs - np.log(required_fixed)) - spread.weighted_logs
     margin = _ROUNDING * (spread.values + 8) * total * (logs + required + 1)
     return excess, margin
 
@@ -174,8 +174,13 @@ def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], required: F
     # Dividing the counts by a common factor changes nothing and keeps the powers small.
     common = math.gcd(*counts)
     counts = [count // common for count in counts]
-    total, needed = sum(counts), required - capped
-    powers = [(total, total), (needed.denominator, total), (needed.numerator, -total), *((n, -n) for n in counts)]
+    total, required_fixed = sum(counts), required - capped
+    powers = [
+        (total, total),
+        (required_fixed.denominator, total),
+        (required_fixed.numerator, -total),
+        *((n, -n) for n in counts),
+    ]
     return sign_of_logarithms(powers) >= 0
 
 

@@ -41,9 +41,11 @@ class Exchanges(ABC):
 
     def partition(self, level: int, block: int) -> Groups:
         """All groups after the decisions so far, with the exchanges of a block made."""
-        made = self.made.copy()
-        made[self.places(level, block)] = True
-        return joined([self.rest, self.before.select(~made), self.after.select(np.repeat(made, 2))])
+        made_with_block = self.made.copy()
+        made_with_block[self.places(level, block)] = True
+        return joined(
+            [self.rest, self.before.select(~made_with_block), self.after.select(np.repeat(made_with_block, 2))]
+        )
 
 
 class Rejudged(Exchanges):
@@ -63,7 +65,7 @@ def admitted(tallies: Sequence[Exchanges], count: int) -> NDArray[np.bool_]:
     A monotone definition that admits a block admits each of its exchanges in turn, and one that fails with a prefix
     fails with more. So blocks that fit are made at once, and only the others are searched.
     """
-    made = np.zeros(count, dtype=bool)
+    is_admitted = np.zeros(count, dtype=bool)
     pending = [(max(count - 1, 0).bit_length(), 0)] if count else []
     while pending:
         level, block = pending.pop()
@@ -71,11 +73,11 @@ def admitted(tallies: Sequence[Exchanges], count: int) -> NDArray[np.bool_]:
         if fits or level == 0:
             for tally in tallies:
                 tally.settle(level, block, fits)
-            made[block << level : (block + 1) << level] = fits
+            is_admitted[block << level : (block + 1) << level] = fits
             continue
         halves = [(level - 1, 2 * block + 1), (level - 1, 2 * block)]
         pending.extend(half for half in halves if half[1] << half[0] < count)
-    return made
+    return is_admitted
 
 
 def joined(several: Sequence[Groups]) -> Groups:
@@ -88,5 +90,5 @@ def joined(several: Sequence[Groups]) -> Groups:
     sizes = np.concatenate([groups.sizes for groups in several])
     owners = first.owners
     for other in others:
-        owners = tuple(own.append(others) for own, others in zip(owners, other.owners, strict=True))
+        owners = tuple(first_owners.append(others) for first_owners, others in zip(owners, other.owners, strict=True))
     return Groups(sizes, histograms, first.reference, first.domain, extras, owners=owners)

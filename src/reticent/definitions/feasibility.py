@@ -23,10 +23,10 @@ def feasibility(groups: Groups, definition: GroupDefinition) -> Assessment | Non
 
 def require_feasible(groups: Groups, definition: GroupDefinition) -> None:
     """Raise :class:`Infeasible` with the whole table's figures if no generalization can pass without suppression."""
-    whole = feasibility(groups, definition)
-    if whole is None or whole.holds:
+    verdict = feasibility(groups, definition)
+    if verdict is None or verdict.holds:
         return
-    reasons = " ".join(_reason(part) for part in _failing_parts(whole))
+    reasons = " ".join(_reason(part) for part in _failing_parts(verdict))
     raise Infeasible(
         f"No generalization of this table satisfies {definition}: even all {int(groups.sizes.sum())} rows in one group do not. {reasons} "
         "Weaken the definition, or allow suppression."

@@ -191,7 +191,7 @@ class InTurn(GroupDefinition):
             raise PolicyError(f"{self} needs the labels and raw values of columns, and these groups have none.")
         for name in self.columns:
             column = groups.labels.column(name)
-            ids, count = groups.labels.cells([each for each in groups.labels.names if each != name])
+            ids, count = groups.labels.cells([other for other in groups.labels.names if other != name])
             if column.raw is not None:
                 yield _CellsInTurn(name, ids, column.raw().merged(ids, count), np.ones(count, dtype=bool))
             elif column.classes is not None:

@@ -50,10 +50,10 @@ class KnowledgeExchanges(Exchanges):
 
     def fits(self, level: int, block: int) -> bool:
         """Return whether all groups after an exchange keep the highest belief below the limit; bounds decide, and only otherwise the exact sums."""
-        needed = (1 - self._c) / self._c
+        required_ratio = (1 - self._c) / self._c
         behind = self.places(level, block).stop
         verdicts = [
-            screened_verdict(value_sum.ratio(level, block, behind), needed, self._k) for value_sum in self._sums
+            screened_verdict(value_sum.ratio(level, block, behind), required_ratio, self._k) for value_sum in self._sums
         ]
         if None in verdicts:
             return self._holds(self.partition(level, block))

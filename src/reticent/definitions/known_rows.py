@@ -65,11 +65,11 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
     knowing others: there all rows may be known.
     """
     results = [
-        _known(parts, seen, place, most)
+        _known(parts, cells, owner_index, most)
         for groups in evidence.groups.values()
         if groups.owners
-        for parts, seen in _judged_cells(definition, groups)
-        for place in range(len(groups.owners))
+        for parts, cells in _judged_cells(definition, groups)
+        for owner_index in range(len(groups.owners))
     ]
     if not results:
         return None

@@ -15,8 +15,8 @@ def shown(number: Number) -> str:
     fraction = Fraction(number)
     if fraction.denominator == 1 or _SCALE % fraction.denominator:
         return str(fraction)
-    whole, part = divmod(abs(fraction.numerator) * (_SCALE // fraction.denominator), _SCALE)
-    return f"{'-' if fraction < 0 else ''}{whole}.{part:0{_DIGITS}d}".rstrip("0")
+    integer_part, part = divmod(abs(fraction.numerator) * (_SCALE // fraction.denominator), _SCALE)
+    return f"{'-' if fraction < 0 else ''}{integer_part}.{part:0{_DIGITS}d}".rstrip("0")
 
 
 def measured(number: Fraction) -> str:

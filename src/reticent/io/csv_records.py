@@ -184,7 +184,7 @@ class RecordFormat:
 
 
 def text_blocks(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The same text in UTF-8, without a byte order mark."""
+    """Yield blocks of text in any encoding as UTF-8, without a byte order mark."""
     if encoding not in ("utf-8", "utf-8-sig"):
         decoder = codecs.getincrementaldecoder(encoding)()
         yield from (decoder.decode(block).encode() for block in blocks)

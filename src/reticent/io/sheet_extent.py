@@ -121,7 +121,7 @@ def _repetitions(attribute: bytes, attributes: bytes) -> int:
 
 
 def _binary_extent(content: bytes) -> _Extent:
-    """The same for a part of an .xlsb file: records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
+    """Return how much memory a part of an .xlsb file needs; it consists of records of a number, a size and a body. Source: [MS-XLSB], 2.1.4."""
     height = width = filled = 0
     string_numbers: list[int] = []
     shared: list[int] = []

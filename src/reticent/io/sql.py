@@ -257,7 +257,7 @@ def number_from_text(text: pl.Series) -> pl.Series:
 
 
 def plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
-    """The same decision for rows in chunks, after a pass over all of them."""
+    """Return a stream with numbers that were received as text (``wide``) as numbers, of the types that :func:`plain_types` chooses; these need a pass over all rows."""
     if not wide:
         return stream
     types = {name: _number_type(chunk[name] for chunk in stream.chunks([name])) for name in wide}
@@ -293,7 +293,7 @@ def cast_declared(frame: pl.DataFrame, types: Mapping[str, str], first_row: int 
 
 
 def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
-    """The same for rows in chunks."""
+    """Return a stream with some columns converted to their declared types, chunk by chunk."""
     if not types:
         return stream
 

@@ -102,7 +102,7 @@ class Chain:
         return Position(count, outer.digest())
 
     def add(self, code: int, row: int, dataset: int, digest: bytes, position: Position) -> None:
-        """Add a link."""
+        """Take over the link of the chain for a row: its digest, its number, and the position that it moves the chain to."""
         before = self.digests.get((code, row))
         self._undo.append(((code, row), before, dataset, self.last[code], self.position))
         if before is None:

@@ -75,18 +75,18 @@ def _of_table(table: Table, wanted_levels: Mapping[str, int]) -> AdversaryView:
     )
 
 
-def _levels(table: Table, wanted: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the level of every quasi column; 0 for columns that ``wanted`` does not name."""
-    for name in wanted:
+def _levels(table: Table, levels_by_name: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the level of every quasi column; 0 for columns that ``levels_by_name`` does not name."""
+    for name in levels_by_name:
         if name not in table.quasi:
             raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, table.quasi)}")
     for hierarchy in table.hierarchies:
-        level = wanted.get(hierarchy.column, 0)
+        level = levels_by_name.get(hierarchy.column, 0)
         if not 0 <= level <= hierarchy.height:
             raise PolicyError(
                 f"Column {hierarchy.column!r} has no level {level}: its hierarchy has the levels 0 to {hierarchy.height}."
             )
-    return tuple(wanted.get(name, 0) for name in table.quasi)
+    return tuple(levels_by_name.get(name, 0) for name in table.quasi)
 
 
 def _of_draft(draft: Draft) -> AdversaryView:
@@ -98,6 +98,9 @@ def _of_draft(draft: Draft) -> AdversaryView:
 
 
 def _of_public(side: PublicSide) -> AdversaryView:
-    made = Provenance(side.manifest.method, tuple(side.certificate["claims"]), side.manifest.unit)
-    whole = {name: each for name, each in declared_reference(side).items() if each.of == "whole table"}
-    return replace(side.seen, reference=whole, made=made)
+    """Return the view of a published side, with the disclosures that its certificate states."""
+    provenance = Provenance(side.manifest.method, tuple(side.certificate["claims"]), side.manifest.unit)
+    reference = {
+        name: histogram for name, histogram in declared_reference(side).items() if histogram.of == "whole table"
+    }
+    return replace(side.seen, reference=reference, made=provenance)

@@ -57,7 +57,7 @@ def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[Re
     term_limit = min(_MOST_TERMS, table.rows // _ROWS_A_TERM)
     terms: list[str] = []
     for name in table.quasi:
-        if name in design and sum(len(design[each].names) for each in [*terms, name]) <= term_limit:
+        if name in design and sum(len(design[term].names) for term in [*terms, name]) <= term_limit:
             terms.append(name)
     return tuple(RegressionModel(name, tuple(terms)) for name in outcomes if terms)
 

@@ -212,17 +212,18 @@ def unsigned(certificate: Mapping[str, Any]) -> dict[str, Any]:
 
 def signatures_of(certificate: Mapping[str, Any]) -> list[Any]:
     """Return the signatures of a certificate, unchecked: the file holds a single object or a list."""
-    said = certificate.get("signature")
-    if said is None:
+    signature = certificate.get("signature")
+    if signature is None:
         return []
-    return said if isinstance(said, list) else [said]
+    return signature if isinstance(signature, list) else [signature]
 
 
 def countersigned(certificate: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> dict[str, Any]:
     """Return the certificate with signatures of ``keys`` added, sorted by public key."""
     body = unsigned(certificate)
     signature_of_key = {
-        each["public_key"]: each for each in (*signatures_of(certificate), *(sign(body, key) for key in keys))
+        signature["public_key"]: signature
+        for signature in (*signatures_of(certificate), *(sign(body, key) for key in keys))
     }
     ordered = [signature_of_key[key] for key in sorted(signature_of_key)]
     if not ordered:

@@ -206,12 +206,12 @@ def _unfit(people: pl.DataFrame | None, quasi: Sequence[str]) -> str | None:
 def _check_reference(side: PublicSide, reference: Mapping[str, ReferenceColumn]) -> Check:
     """Check that the histogram contains every published value at least as often, and that all columns count the same number of rows."""
     try:
-        suppressed_counts = {int(whole.unpublished(side.groups).sum()) for whole in reference.values()}
+        suppressed_counts = {int(histogram.unpublished(side.groups).sum()) for histogram in reference.values()}
     except DataError as error:
         return Check("reference", "fails", str(error))
     if len(suppressed_counts) > 1:
         return Check("reference", "fails", "The histograms count different numbers of rows.")
-    if {whole.of for whole in reference.values()} == {"published rows"}:
+    if {histogram.of for histogram in reference.values()} == {"published rows"}:
         return Check(
             "reference", "holds", "The published rows are compared with themselves: nothing is disclosed about others."
         )

@@ -160,15 +160,17 @@ def _of_classes(claim: Definition) -> Iterator[GroupDefinition]:
     for part in claim.parts():
         if isinstance(part, GroupDefinition) and part.shown_by_files and not part.needs_population:
             yield from (
-                each for each in part.in_each_group().parts() if each.local and getattr(each, "quasi", None) is None
+                group_part
+                for group_part in part.in_each_group().parts()
+                if group_part.local and getattr(group_part, "quasi", None) is None
             )
 
 
 def _chosen(
-    found: Sequence[Mapping[str, tuple[Columns, ColumnRelation]]], names: Columns
+    derived_by_set: Sequence[Mapping[str, tuple[Columns, ColumnRelation]]], names: Columns
 ) -> dict[str, tuple[Columns, ColumnRelation]]:
     """Return the derived columns in ``names``, each by the first column set that yields it."""
-    return {name: each[name] for each in reversed(found) for name in names if name in each}
+    return {name: derived[name] for derived in reversed(derived_by_set) for name in names if name in derived}
 
 
 def _listed(names: Columns) -> str:

@@ -107,11 +107,11 @@ class DeclaredColumns:
             {
                 "column": name,
                 "reason": self.reasons[name],
-                **each.as_json(),
+                **figures.as_json(),
                 "computable_from": list(self.computable.get(name, ())),
                 "may_link": name in self.links,
             }
-            for name, each in self.each.items()
+            for name, figures in self.each.items()
         ]
 
     def summed(self) -> dict[str, Any] | None:
@@ -120,15 +120,15 @@ class DeclaredColumns:
 
     def sentences(self) -> list[str]:
         """Explain the figures to data subjects: one sentence per column and one for all columns together."""
-        return [told for _, told in self._figures()]
+        return [sentence for _, sentence in self._figures()]
 
     def reservations(self) -> list[str]:
         """Return the sentences about columns that make records unique or link them, and about columns whose effect was not counted."""
-        return [told for figures, told in self._figures() if figures.few != 0 or _LINK in told]
+        return [sentence for figures, sentence in self._figures() if figures.few != 0 or _LINK in sentence]
 
     def _figures(self) -> Iterator[tuple[DeclaredFigures, str]]:
         """Yield for every declared column, and for all together, the figures and a sentence about them."""
-        for name, each in self.each.items():
+        for name, figures in self.each.items():
             because = f"because the publisher declares it unknown ({self.reasons[name]})"
             computed = ""
             if name in self.computable:
@@ -137,8 +137,8 @@ class DeclaredColumns:
             if name in self.links:
                 computed += _LINK
             yield (
-                each,
-                f"The column {name!r} does not count as known, {because}. {self._sentence(each, 'it')}{computed}",
+                figures,
+                f"The column {name!r} does not count as known, {because}. {self._sentence(figures, 'it')}{computed}",
             )
         if len(self.each) > 1:
             all_of_them = (

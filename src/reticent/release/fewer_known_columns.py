@@ -66,5 +66,7 @@ def any_columns_offer(
         if loss < _WORTH * loss_of_all:
             groups = adversary_view_of(draft).labelled_groups
             beyond = numbers_beyond(known_count, len(table.quasi))
-            return AnyColumnsOffer(definition, loss, loss_of_all, {each: unique_share(groups, each) for each in beyond})
+            return AnyColumnsOffer(
+                definition, loss, loss_of_all, {number: unique_share(groups, number) for number in beyond}
+            )
     return None

@@ -280,7 +280,7 @@ class GroupFormat(Format):
     def left_out(self, public: PublicSide) -> dict[str, Groups]:
         """Return what the declared whole-table histograms disclose about suppressed records: one group per column."""
         declared = declared_reference(public)
-        missing = {name: whole.unpublished(public.groups) for name, whole in declared.items()}
+        missing = {name: histogram.unpublished(public.groups) for name, histogram in declared.items()}
         return {
             name: Groups.single(rows, declared[name].counts, declared[name].column)
             for name, rows in missing.items()

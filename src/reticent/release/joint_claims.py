@@ -35,7 +35,7 @@ def beside_each_other(claims: Sequence[Definition], scope: ClaimScope) -> ClaimS
 def joined_promises(promised: Iterable[Promised]) -> list[Promised]:
     """Return the claims in order, with equal claims about several sensitive columns merged at the position of the first."""
     listed = list(promised)
-    return [joined_promise([listed[place] for place in places]) for places in same_promises(listed)]
+    return [joined_promise([listed[position] for position in positions]) for positions in same_promises(listed)]
 
 
 def same_promises(promised: Sequence[Promised]) -> list[list[int]]:
@@ -54,7 +54,7 @@ def joined_promise(same: Sequence[Promised]) -> Promised:
     """Merge claims that differ only in their column: one claim about these columns, or about all sensitive ones."""
     first = same[0]
     definition: Any = first.definition
-    columns = tuple(cast(Any, each.definition).column for each in same) if len(same) > 1 else ()
+    columns = tuple(cast(Any, claim.definition).column for claim in same) if len(same) > 1 else ()
     if len(set(columns)) < 2:
         return first
     covers_all = set(columns) == set(first.scope.sensitive)

@@ -24,17 +24,17 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
     ``parameters`` were given without a method name, such as ``suppression`` or ``values`` in a policy or on the command
     line; methods that lack them, or do not accept their values, are not tried.
     """
-    given = parameters or {}
+    given_parameters = parameters or {}
     is_small = table.rows * len(table.quasi) ** 2 <= _SMALL
     methods: list[Method] = []
     refusals: list[PolicyError] = []
     candidates = DEFAULTS_FOR_LINKED_ROWS if table.linked else DEFAULTS
     for name, defaults in candidates:
         # Splitting into many small groups is slow, so it is tried on small tables only.
-        if not set(given) <= set(parameters_of("method", name)) or ("split" in defaults and not is_small):
+        if not set(given_parameters) <= set(parameters_of("method", name)) or ("split" in defaults and not is_small):
             continue
         try:
-            method = method_from(name, {**defaults, **given})
+            method = method_from(name, {**defaults, **given_parameters})
         except PolicyError as refusal:
             refusals.append(refusal)
             continue
@@ -47,7 +47,7 @@ def default_method(table: Table, definition: Definition, parameters: Mapping[str
         if len(methods) > 1
         else methods[0]
         if methods
-        else method_from(candidates[0][0], given)
+        else method_from(candidates[0][0], given_parameters)
     )
 
 
@@ -74,5 +74,5 @@ def named_method(method: Method | str) -> Method:
 
 def method_from(name: str, parameters: Mapping[str, Any]) -> Method:
     """Return the method ``name`` with parameters; an unknown name or parameter raises a :class:`PolicyError` with a hint."""
-    made: Method = made_from("method", name, parameters)
-    return made
+    method: Method = made_from("method", name, parameters)
+    return method

@@ -47,13 +47,13 @@ class Origin:
             raise PolicyError("verify got both a key and a trust file. Pass one of them: a trust file names the keys.")
         if remembered is not None and log is None:
             raise PolicyError("A remembered head needs a log to compare with: pass the log too (log=, --log).")
-        opened = None
+        trust_file = None
         if trust is not None:
             from reticent.release.trust import TrustFile
 
-            opened = TrustFile.read(trust)
-        place = None if remembered is None else Path(remembered)
-        return cls(None if key is None else public_key(key), opened, log, place)
+            trust_file = TrustFile.read(trust)
+        head_file = None if remembered is None else Path(remembered)
+        return cls(None if key is None else public_key(key), trust_file, log, head_file)
 
     def judge(self, certificate: Mapping[str, Any]) -> OriginChecks:
         """Check the signatures, and the log if there is one. The log is checked first, since it proves when a certificate existed."""
@@ -94,15 +94,15 @@ class Origin:
             self.trust.check()
         except DataError as error:
             return Check("origin", "fails", str(error))
-        signatures = [KeySignature(**each) for each in signatures_of(certificate)]
+        signatures = [KeySignature(**signature) for signature in signatures_of(certificate)]
         judged = self.trust.judge("certificates", unsigned(certificate), signatures, certificate["created"], logged)
         holders, refusals = judged or ((), ("a signature does not belong to this certificate",))
-        needed = f"{role.threshold} of {len(role.holders)}"
+        required = f"{role.threshold} of {len(role.holders)}"
         if len(holders) >= role.threshold:
-            text = f"Signed by {_listed(holders)}; {needed} are needed (trust file of {body.publisher!r}, version {body.version}, expires {body.expires})."
+            text = f"Signed by {_listed(holders)}; {required} are needed (trust file of {body.publisher!r}, version {body.version}, expires {body.expires})."
             return Check("origin", "holds", text)
         why = f" Not counted: {'; '.join(refusals)}." if refusals else ""
-        text = f"Signatures of {needed} holders are needed, and {len(holders)} count.{why}"
+        text = f"Signatures of {required} holders are needed, and {len(holders)} count.{why}"
         return Check("origin", "fails", text)
 
     def _judge_log(self, certificate: Mapping[str, Any]) -> tuple[str | None, tuple[Check, ...]]:
@@ -154,14 +154,14 @@ def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
         yield Check("other releases", "not re-checked", text)
         return
     listed = log.releases_of(dataset)
-    repeated_numbers = [number for number, times in Counter(each.release for each in listed).items() if times > 1]
+    repeated_numbers = [number for number, times in Counter(entry.release for entry in listed).items() if times > 1]
     if repeated_numbers:
         text = f"The log has several certificates that are each release {repeated_numbers[0]} of {dataset!r}: different recipients got different ones."
         yield Check("other releases", "fails", text)
         return
     own_hash = certificate_hash(certificate)
-    others = [f"release {each.release} (made {each.created})" for each in listed if each.certificate != own_hash]
-    numbers = {each.release for each in listed}
+    others = [f"release {entry.release} (made {entry.created})" for entry in listed if entry.certificate != own_hash]
+    numbers = {entry.release for entry in listed}
     missing_numbers = list(islice((number for number in range(1, own_number) if number not in numbers), _MOST_NAMED))
     others_text = (
         f"Other releases of {dataset!r} in the log: {', '.join(others)}."

@@ -75,8 +75,8 @@ class PublicSide:
         """Return ``count`` rows of the main table, evenly spaced over its first loaded part (rows are sorted, so neighbours are similar)."""
         main = self.rows[self.form.tables[0]]
         part = next(iter(main.chunks()), pl.DataFrame(schema=main.schema))
-        places = np.linspace(0, max(part.height - 1, 0), min(count, part.height)).astype(np.uint32)
-        return part.select(pl.all().gather(places))
+        row_numbers = np.linspace(0, max(part.height - 1, 0), min(count, part.height)).astype(np.uint32)
+        return part.select(pl.all().gather(row_numbers))
 
     @property
     def height(self) -> int:
@@ -96,8 +96,8 @@ class PublicSide:
             column.name for column in self.manifest.columns if column.name in declared_names and column.computable
         )
         declared = {name: rows for rows in self.rows.values() for name in rows.schema if name in declared_names}
-        seen = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
-        return replace(seen, sets=self.manifest.quasi_sets or seen.sets, declared=declared, computable=computable)
+        view = self.form.seen(self.rows, self.manifest.columns, self.manifest.details)
+        return replace(view, sets=self.manifest.quasi_sets or view.sets, declared=declared, computable=computable)
 
     @property
     def groups(self) -> Groups:

@@ -73,9 +73,9 @@ def _check_texts(texts: pl.Series, packed: int, file: str) -> None:
 
 def refuse_beside(content: bytes | Path, file: str, rows: TableRows) -> None:
     """Refuse a public file that holds anything besides the table described by the manifest."""
-    found = table_file(Path(file).suffix.removeprefix(".")).beside(content, file, rows)
-    if found is not None:
-        raise DataError(f"{file} holds {found}, which the manifest does not describe.")
+    extra_content = table_file(Path(file).suffix.removeprefix(".")).beside(content, file, rows)
+    if extra_content is not None:
+        raise DataError(f"{file} holds {extra_content}, which the manifest does not describe.")
 
 
 def read_rows(

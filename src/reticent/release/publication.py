@@ -112,7 +112,7 @@ def publish(
             context, series=partial(open_ledger.state, table.dataset), ledger=open_ledger.secret.fingerprint
         )
     try:
-        judged = judged_draft(request, context, partial(_require_recognised, table=table, given=ledger))
+        judged = judged_draft(request, context, partial(_require_recognised, table=table, location=ledger))
         with judged.spool.closed_on_error():
             # From here on the ledger may have an entry, so the run can no longer be stopped.
             context.step("recording")
@@ -289,27 +289,27 @@ def _context(context: Context | None, insecure_seed: int | None, scratch: str | 
     return context
 
 
-def _ledger(table: Table, given: str | Path | LedgerLocation | Ledger | None) -> Ledger | None:
+def _ledger(table: Table, location: str | Path | LedgerLocation | Ledger | None) -> Ledger | None:
     """Open the ledger before the search, so that an unwritable one fails at once."""
     if table.dataset is None:
         return None
-    return given if isinstance(given, Ledger) else Ledger(given)
+    return location if isinstance(location, Ledger) else Ledger(location)
 
 
-def _charge_nameless(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
+def _charge_nameless(draft: Draft, table: Table, location: str | Path | LedgerLocation | Ledger | None) -> None:
     """Charge a noisy release of an unnamed table to the accounts of its people, matched by fingerprint: omitting the name
     does not evade an account.
 
     Samples from a seed protect nobody, as their certificate states, and are not charged.
     """
-    with _nameless_people(draft, table, given) as (book, people):
+    with _nameless_people(draft, table, location) as (book, people):
         if book is not None and draft.cost is not None:
             book.charge(nameless(people), draft.cost, draft.budget, people)
 
 
-def _require_recognised(draft: Draft, table: Table, given: str | Path | LedgerLocation | Ledger | None) -> None:
+def _require_recognised(draft: Draft, table: Table, location: str | Path | LedgerLocation | Ledger | None) -> None:
     """Refuse what :func:`_charge_nameless` could not charge, before anything is written."""
-    with _nameless_people(draft, table, given) as (book, people):
+    with _nameless_people(draft, table, location) as (book, people):
         if book is not None:
             require_recognisable(people)
 
@@ -332,8 +332,8 @@ def _nameless_people(
 
 def _people(draft: Draft, table: Table, book: Ledger) -> tuple[PersonFingerprints, ...]:
     """Return the fingerprints of a release's people; a release with a privacy cost falls back to a fingerprint of all its rows."""
-    found = marks_of_people(table, book.people_key)
-    return contents_marks(table, book.people_key) if draft.cost is not None and not found else found
+    fingerprints = marks_of_people(table, book.people_key)
+    return contents_marks(table, book.people_key) if draft.cost is not None and not fingerprints else fingerprints
 
 
 def _format(draft: Draft, definition: Definition) -> Format:
@@ -393,9 +393,9 @@ def _check_rows(draft: Draft, side: PublicSide) -> None:
 
 def _judge_draft(definition: Definition, draft: Draft) -> None:
     """Judge a draft's evidence: a method's own check is not trusted."""
-    found = verdict(definition, judge(definition, draft.evidence))
-    if not found.holds:
-        raise _broken(draft, str(definition) if found.witness is None else found.witness.text)
+    assessed = verdict(definition, judge(definition, draft.evidence))
+    if not assessed.holds:
+        raise _broken(draft, str(definition) if assessed.witness is None else assessed.witness.text)
 
 
 def _judge_public(definition: Definition, draft: Draft, side: PublicSide, context: Context) -> None:
@@ -413,6 +413,6 @@ def _broken(draft: Draft, failing: str) -> PolicyError:
 
 def _population(definition: Definition) -> pl.DataFrame | None:
     """Return the population that the definition compares with, or None."""
-    given = (getattr(part, "population", None) for part in definition.parts() if part.needs_population)
-    found = next((each for each in given if each is not None), None)
-    return None if found is None else people_of(found)
+    populations = (getattr(part, "population", None) for part in definition.parts() if part.needs_population)
+    first = next((population for population in populations if population is not None), None)
+    return None if first is None else people_of(first)

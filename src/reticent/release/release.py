@@ -279,6 +279,6 @@ def _check_target(target: Path, overwrite: bool) -> None:
 
 def _is_release(folder: Path) -> bool:
     """True if a folder holds the two sides of a release and nothing else."""
-    inside = {each.name for each in folder.iterdir()} if folder.is_dir() else set()
+    inside = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
     linked = any((folder / name).is_symlink() for name in inside)
     return {_PUBLIC} <= inside <= {_PUBLIC, _PRIVATE} and not linked and (folder / _PUBLIC / CERTIFICATE).is_file()

@@ -103,7 +103,7 @@ def private_key(given: Any) -> Ed25519PrivateKey:
 def private_keys(given: Any) -> tuple[Ed25519PrivateKey, ...]:
     """Signing keys: none, one, or a list of them."""
     listed = given if isinstance(given, list | tuple) else [] if given is None else [given]
-    return tuple(private_key(each) for each in listed)
+    return tuple(private_key(key) for key in listed)
 
 
 def public_key(given: Any) -> Ed25519PublicKey:

@@ -244,7 +244,7 @@ def _beyond(side: PublicSide, parts: Sequence[GroupDefinition]) -> str:
     if not covered or side.seen.groups is None:
         return ""
     groups, width = side.seen.labelled_groups, len(side.seen.columns)
-    numbers = [each for each in numbers_beyond(max(covered), width) if each < width]
+    numbers = [number for number in numbers_beyond(max(covered), width) if number < width]
     if not numbers or groups.labels is None:
         return ""
     shares = ", ".join(f"{unique_share(groups, number):.1%} (of {number} columns)" for number in numbers)
@@ -266,9 +266,9 @@ def statement(certificate: Mapping[str, Any], manifest: Manifest, words: Words) 
         "WHAT THIS IS",
         f"A table about people, changed before publication to protect them. {words.what}",
         "WHAT IS PROMISED",
-        *(f"- {text}" for text in dict.fromkeys(covers(*each) for each in promised)),
+        *(f"- {text}" for text in dict.fromkeys(covers(*claim) for claim in promised)),
         "WHAT IS NOT PROMISED",
-        *(f"- {text}" for text in dict.fromkeys(each.definition.not_covered(each.scope) for each in promised)),
+        *(f"- {text}" for text in dict.fromkeys(claim.definition.not_covered(claim.scope) for claim in promised)),
         "WHAT RISK REMAINS",
         *(f"- {text}" for text in certificate["residual_risks"]),
         "HOW TO CHECK",

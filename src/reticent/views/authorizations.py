@@ -120,7 +120,7 @@ class Rules:
     origins: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def apply(self, event: RuleChange) -> None:
-        """Apply one event."""
+        """Change the rules by one event: a definition, a grant, or its revocation."""
         if event.action == "define view":
             self.views[event.subject] = event.text
         elif event.action == "define secret":

@@ -41,7 +41,7 @@ def curve(histograms: Measured, k: int) -> list[Fraction]:
 
 
 def negation_curve(histograms: Measured, k: int) -> list[Fraction]:
-    """The same for an attacker who only knows j facts "this person does not have that value".
+    """Return the highest certainty of an attacker who knows j = 0..``k`` facts "this person does not have that value".
 
     This is the attacker of l-diversity: never stronger, and often (not always) as strong.
     """

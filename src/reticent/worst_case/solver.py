@@ -41,7 +41,7 @@ class WorkBudget:
     context: Context | None = None
 
     def spend(self, placements: int) -> None:
-        """Use up some work."""
+        """Subtract ``placements`` from the budget of work. Raises :class:`BudgetExceeded` if too little is left."""
         if self.context is not None:
             self.context.check("going through the possible worlds")
         self.left -= placements

@@ -55,7 +55,7 @@ class DisclosureTree:
         return sum(self._variety.values())
 
     def add(self, histogram: Histogram) -> None:
-        """Add a bucket."""
+        """Add a bucket with this histogram of sensitive values, and update the minima that depend on it."""
         counts = Buckets.of([histogram])[0]
         key = self._key(counts)
         slot = self._slots.get(key)

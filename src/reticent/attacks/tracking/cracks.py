@@ -91,15 +91,15 @@ def _common_groups(first: SeriesRelease, second: SeriesRelease) -> NDArray[np.in
     changed_rows = common.filter(common["was"] != common["now"])
     if common.height < first_rows.height or changed_rows.height:
         removed_rows = first_rows.join(second_rows, on="person", how="anti")
-        who = (removed_rows if removed_rows.height else changed_rows)["person"][0]
-        what = (
+        person = (removed_rows if removed_rows.height else changed_rows)["person"][0]
+        change = (
             "is not in the second release"
             if removed_rows.height
             else "has another sensitive value in the second release"
         )
         raise DataError(
-            f"{who!r} {what}. BCF-anonymity is for tables to which rows are only added; use rt.attacks.series for others.",
-            value=who,
+            f"{person!r} {change}. BCF-anonymity is for tables to which rows are only added; use rt.attacks.series for others.",
+            value=person,
         )
     groups: NDArray[np.int64] = common.select("one", "other").to_numpy()
     return groups

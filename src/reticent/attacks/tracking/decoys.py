@@ -64,11 +64,11 @@ def hd_composition(series: PublishedSeries, permanent: Any, cohorts: Mapping[Any
         rows = rows.join(assigned.cast({"person": rows["person"].dtype}), on="person", how="left")
         contradictions = rows.filter(pl.col("holds") != (pl.col("cohort") == HOLDERS).fill_null(False))
         if contradictions.height:
-            who = contradictions["person"][0]
+            person = contradictions["person"][0]
             raise DataError(
-                f"Release {release.number}: {who!r} {'holds' if contradictions['holds'][0] else 'does not hold'} {permanent!r}, contrary to the given cohort. "
+                f"Release {release.number}: {person!r} {'holds' if contradictions['holds'][0] else 'does not hold'} {permanent!r}, contrary to the given cohort. "
                 f"Holders are in cohort {HOLDERS}, and a permanent value neither comes nor goes.",
-                value=who,
+                value=person,
             )
         per_cohort = rows.drop_nulls("cohort").group_by("group", "cohort").len()
         groups = per_cohort.group_by("group").agg(

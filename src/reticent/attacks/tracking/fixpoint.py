@@ -117,5 +117,5 @@ def contradiction(tracks: Tracks, group: int) -> DataError:
 
 def listed(values: list[Any], limit: int = 5) -> str:
     """Return some of the values in words."""
-    shown = ", ".join(str(value) for value in values[:limit])
-    return shown + (f" and {len(values) - limit:,} more" if len(values) > limit else "")
+    text = ", ".join(str(value) for value in values[:limit])
+    return text + (f" and {len(values) - limit:,} more" if len(values) > limit else "")

@@ -134,12 +134,12 @@ class GaussianSums:
     def _direction(self, query: AggregateQuery) -> tuple[FloatArray | None, float]:
         """Return the new orthonormal direction of a query and its length; None if it is too close to the answered ones."""
         weights = weights_of(query, self.n)
-        rest = weights - self.basis.T @ (self.basis @ weights)
-        rest = rest - self.basis.T @ (self.basis @ rest)
-        length = float(np.linalg.norm(rest))
+        residual = weights - self.basis.T @ (self.basis @ weights)
+        residual = residual - self.basis.T @ (self.basis @ residual)
+        length = float(np.linalg.norm(residual))
         if length <= _INDEPENDENT * float(np.linalg.norm(weights)):
             return None, 0.0
-        return rest / length, length
+        return residual / length, length
 
 
 def weights_of(query: AggregateQuery, n: int) -> FloatArray:

@@ -133,9 +133,9 @@ class DrawnSums:
 
     def extend(self, n: int) -> None:
         """Add people who are in no query."""
-        for each in (self.groups, self.overlapping, self.walked):
-            if each is not None:
-                each.extend(n)
+        for sums in (self.groups, self.overlapping, self.walked):
+            if sums is not None:
+                sums.extend(n)
 
 
 @dataclass

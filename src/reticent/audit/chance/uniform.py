@@ -52,10 +52,10 @@ def _slack(m: int, deviation: float, share: Fraction, factor: Fraction) -> float
     total = m / 2 - deviation
     start = float(np.clip(total - (m - 1) / 2 - window / 2, 0.0, 1 - window))
     ends = cumulative(m - 1, [total, total - 1 + window, total - 1, total - start, total - start - window])
-    whole = ends[0] - ends[2]
-    if whole <= 0:
+    probability = ends[0] - ends[2]
+    if probability <= 0:
         return -1.0
-    emptiest, fullest = (ends[1] - ends[2]) / whole / window, (ends[3] - ends[4]) / whole / window
+    emptiest, fullest = (ends[1] - ends[2]) / probability / window, (ends[3] - ends[4]) / probability / window
     return float(min(emptiest * allowed - 1, 1 - fullest / allowed))
 
 

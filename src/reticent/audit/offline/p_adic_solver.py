@@ -238,9 +238,9 @@ def reconstruct(values: BigArray, modulus: int) -> tuple[BigArray, int] | None:
 
 def _denominator(value: int, modulus: int, bound: int) -> int:
     """Return the denominator of the fraction with a small numerator that equals ``value`` modulo ``modulus``."""
-    before, now, before_factor, factor = modulus, value, 0, 1
-    while now > bound:
-        quotient = before // now
-        before, now = now, before - quotient * now
-        before_factor, factor = factor, before_factor - quotient * factor
+    previous, remainder, previous_factor, factor = modulus, value, 0, 1
+    while remainder > bound:
+        quotient = previous // remainder
+        previous, remainder = remainder, previous - quotient * remainder
+        previous_factor, factor = factor, previous_factor - quotient * factor
     return abs(factor)

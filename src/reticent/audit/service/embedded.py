@@ -72,7 +72,7 @@ class EmbeddedDatabase:
         self._count = 0
         self._scales: dict[str, int] = {}
         # Inside our table, columns have generated names: DuckDB identifies names that differ only in case.
-        self._values = {name: f"value_{place}" for place, name in enumerate(settings.sensitive)}
+        self._values = {name: f"value_{number}" for number, name in enumerate(settings.sensitive)}
         self._places = np.empty(0, dtype=np.int32)
         self.statements: deque[str] = deque(maxlen=KEPT_STATEMENTS)
 

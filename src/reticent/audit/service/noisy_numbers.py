@@ -85,13 +85,13 @@ def noisy_numbers(kind: NoisyKind, values: pl.Series, noise: Noise, cells: Value
     numbers = values.cast(pl.Float64).rename("value")
     bounds = Bounds(noise.low, noise.high)
     steps = _steps(kind, numbers, bounds, cells)
-    found: list[int] = []
+    noisy: list[int] = []
     scales = []
     for contribution, true in steps:
         scale = _scale(contribution, noise.each / len(steps))
         scales.append(scale)
-        found += WholeNoise("epsilon", scale).added(true, None).tolist()
-    return NoisyNumbers(tuple(map(Fraction, found)), tuple(scales), noise.low, noise.high, bounds.unit)
+        noisy += WholeNoise("epsilon", scale).added(true, None).tolist()
+    return NoisyNumbers(tuple(map(Fraction, noisy)), tuple(scales), noise.low, noise.high, bounds.unit)
 
 
 def _steps(
@@ -130,8 +130,8 @@ def estimated(
     noises = [WholeNoise("epsilon", scale) for scale in measured.scales]
     numbers = np.array([int(number) for number in measured.numbers], dtype=np.int64)
     if function == "count":
-        found = plain_sums(numbers.astype(np.float64), noises[0].deviation, noises[0].reach(1), 0.0)
-        return _as_answers(found, float(people))
+        counts = plain_sums(numbers.astype(np.float64), noises[0].deviation, noises[0].reach(1), 0.0)
+        return _as_answers(counts, float(people))
     bounds = Bounds(measured.low, measured.high)
     if function == "quantile":
         assert share is not None
@@ -162,11 +162,11 @@ def _total(measured: NoisyNumbers, divisor: int, people: int) -> Estimated:
     return Estimated(number / divisor, (low, high))
 
 
-def _as_answers(found: Estimates, most: float = math.inf) -> tuple[Estimated, ...]:
+def _as_answers(estimates: Estimates, most: float = math.inf) -> tuple[Estimated, ...]:
     """Return estimates as exact fractions of their nine published digits, with intervals of at most ``most``."""
     return tuple(
         Estimated(_fraction(value), (_fraction(min(low, most)), _fraction(min(high, most))))
-        for value, low, high in zip(*map(_listed, (found.value, found.low, found.high)), strict=True)
+        for value, low, high in zip(*map(_listed, (estimates.value, estimates.low, estimates.high)), strict=True)
     )
 
 

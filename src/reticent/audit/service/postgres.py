@@ -211,7 +211,7 @@ class PostgresDatabase:
         from psycopg import sql
 
         if isinstance(part, sql.Composed):
-            return sql.Composed([self._escaped(each) for each in part])
+            return sql.Composed([self._escaped(nested) for nested in part])
         if isinstance(part, sql.Identifier):
             name: Any = part.as_string(self._open).replace("%", "%%")
             return sql.SQL(name)

@@ -94,11 +94,11 @@ def pair_hashes(column: str, keys: pl.Series, values: pl.Series, secret: Secret)
     inner, outer = secret.pads
     digest = "left(sha256($outer::BLOB || unhex(sha256($inner::BLOB || encode({})))), 16)"
     owner = "concat('owner', $column::VARCHAR, strlen(key), ':', key)"
-    both = "concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing'))"
+    owner_and_value = "concat($column::VARCHAR, strlen(key), ':', key, coalesce(value, 'missing'))"
     with _calculator(os.getpid()).cursor() as connection:
         connection.register("pairs", ArrowStream(pl.DataFrame({"key": keys, "value": values})))
         hexadecimal = connection.execute(
-            f"SELECT string_agg({digest.format(owner)} || {digest.format(both)}, '' ORDER BY place) "
+            f"SELECT string_agg({digest.format(owner)} || {digest.format(owner_and_value)}, '' ORDER BY place) "
             "FROM (SELECT key, value, row_number() OVER () AS place FROM pairs)",
             {"outer": outer, "inner": inner, "column": f"{len(column.encode())}:{column}"},
         ).fetchall()[0][0]

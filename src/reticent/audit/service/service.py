@@ -132,8 +132,8 @@ class AuditService:
             columns = [
                 self._answers(look, aggregate, cells, question, allow_noise) for aggregate in statement.aggregates
             ]
-        shown = [[self._told(each, question, user) for each in column] for column in columns]
-        return _reply(statement, cells, shown, question)
+        answers = [[self._told(cell_answer, question, user) for cell_answer in column] for column in columns]
+        return _reply(statement, cells, answers, question)
 
     def would_answer(self, text: str, user: str = STEWARD) -> Reply:
         """Return the decision on every query of a statement if it were sent next; nothing is recorded by the auditors.
@@ -150,7 +150,7 @@ class AuditService:
                 self._audits.ask(self.settings.dataset, user, text)
             cells = self._cells(statement)
             columns = [
-                [each for cell in cells for each in _spread(aggregate, self._forecast(aggregate, cell))]
+                [forecast for cell in cells for forecast in _spread(aggregate, self._forecast(aggregate, cell))]
                 for aggregate in statement.aggregates
             ]
         return _reply(statement, cells, columns, None)
@@ -384,7 +384,7 @@ class AuditService:
         return CellAnswer(aggregate.label, True, "empty", _EMPTY, 0) if not rows.size else None
 
     def _query(self, aggregate: Aggregate, cell: _Cell) -> AggregateQuery:
-        """Return the query; its identity is its set of variables, however it was written; maxima and minima apart it is about their sum."""
+        """Return the query that the auditors decide on: a maximum or minimum, or else the sum, of the values in a cell. Equal sets of variables are one query, however the statement was written."""
         variables = self._people.variables[str(aggregate.column)][cell.rows]
         function = aggregate.function if aggregate.function in ("max", "min") else "sum"
         return AggregateQuery(variables[variables != MISSING], function)
@@ -407,8 +407,10 @@ class AuditService:
         is_new = entry is None
         if entry is None:
             cost = None if is_paid else column.noise.each
-            said = f"at a cost of epsilon = {cost} from the column's budget" if cost else "that its query has paid for"
-            decision = Decision(True, f"{sentence_case(kind)} {said}, instead of a denied exact answer.", "noisy")
+            how_paid = (
+                f"at a cost of epsilon = {cost} from the column's budget" if cost else "that its query has paid for"
+            )
+            decision = Decision(True, f"{sentence_case(kind)} {how_paid}, instead of a denied exact answer.", "noisy")
             verdict = _verdict(column.name, query, decision, kind)
             verdict = replace(verdict, identity=identity, cost=cost)
             try:

@@ -233,16 +233,16 @@ class Settings:
 
     def _check_roles_of_columns(self) -> None:
         """Refuse a column with two roles; only the key may also be public."""
-        seen: dict[str, Any] = {}
+        role_of_column: dict[str, Any] = {}
         for kind, names in (("public", self.public), ("sensitive", list(self.sensitive))):
             for name in names:
-                if name in seen:
-                    both = "listed twice" if seen[name] == kind else f"{seen[name]} and {kind}"
+                if name in role_of_column:
+                    conflict = "listed twice" if role_of_column[name] == kind else f"{role_of_column[name]} and {kind}"
                     raise PolicyError(
-                        f"column {name!r} is {both}. Give it one role.",
+                        f"column {name!r} is {conflict}. Give it one role.",
                         setting=("sensitive", name) if kind == "sensitive" else ("database", "public"),
                     )
-                seen[name] = kind
+                role_of_column[name] = kind
         if self.key in self.sensitive:
             raise PolicyError(
                 f"key: column {self.key!r} is sensitive. A key only identifies a person.",

@@ -118,10 +118,10 @@ class Statement:
         """Parse a statement; anything but the supported form is a :class:`StatementError` or :class:`ConditionError`."""
         if not text.strip():
             raise StatementError(f"it is empty. Write {_FORM}.", text, (0, len(text)))
-        unreadable = next((place for place, char in enumerate(text) if not _is_text(char)), None)
+        unreadable = next((position for position, char in enumerate(text) if not _is_text(char)), None)
         if unreadable is not None:
-            shown = "".join(char if _is_text(char) else "?" for char in text)
-            raise StatementError("a character here is not valid text.", shown, (unreadable, unreadable + 1))
+            readable = "".join(char if _is_text(char) else "?" for char in text)
+            raise StatementError("a character here is not valid text.", readable, (unreadable, unreadable + 1))
         if len(text) > LONGEST_STATEMENT:
             raise StatementError(f"it has {len(text)} characters, more than {LONGEST_STATEMENT}.", text[:80], (0, 80))
         try:
@@ -141,22 +141,23 @@ def _parsed(text: str, settings: Settings) -> exp.Expr:
     try:
         statements = parse_statements(text, lambda word: word.lower() in names)
     except SqlglotError as error:
-        found = (getattr(error, "errors", None) or [{}])[0]
+        first_error = (getattr(error, "errors", None) or [{}])[0]
         if not text.lstrip("( \t\r\n").lower().startswith(("select", "with")):
             raise StatementError(f"only SELECT is answered. Write {_FORM}.", text, (0, len(text))) from None
         raise StatementError(
-            f"it cannot be read as SQL near {found.get('highlight') or text[-20:]!r}. Write {_FORM}; a name that is a word of SQL goes into double quotes.",
+            f"it cannot be read as SQL near {first_error.get('highlight') or text[-20:]!r}. Write {_FORM}; a name that is a word of SQL goes into double quotes.",
             text,
-            _place(text, found.get("line"), found.get("col")),
+            _span_of(text, first_error.get("line"), first_error.get("col")),
         ) from None
     if len(statements) != 1 or isinstance(statements[0], exp.Semicolon):
         raise StatementError("one statement is expected.", text, (max(text.find(";"), 0), len(text)))
     return statements[0]
 
 
-def _place(text: str, line: int | None, column: int | None) -> Span:
+def _span_of(text: str, line: int | None, column: int | None) -> Span:
+    """Return the span of a line and column of the text."""
     lines = text.split("\n")
-    end = sum(len(each) + 1 for each in lines[: (line or 1) - 1]) + (column or 1)
+    end = sum(len(line_text) + 1 for line_text in lines[: (line or 1) - 1]) + (column or 1)
     return max(0, end - 1), end
 
 
@@ -229,11 +230,11 @@ class _StatementReader:
         if not known and not column.this.quoted:
             known = [name for name in self.columns if name.lower() == column.name.lower()]
         if len(known) != 1:
-            asked = [*self.settings.public, *self.settings.sensitive]
-            hint = did_you_mean(column.name, asked)
+            possible = [*self.settings.public, *self.settings.sensitive]
+            hint = did_you_mean(column.name, possible)
             text = f" If it is a text value, put it in single quotes: '{column.name}'." if column.this.quoted else ""
             raise self.fault(
-                f"there is no column {column.name!r}.{hint}{text} The columns are: {', '.join(asked)}.", column
+                f"there is no column {column.name!r}.{hint}{text} The columns are: {', '.join(possible)}.", column
             )
         column.this.set("this", known[0])
         column.set("table", None)
@@ -288,23 +289,25 @@ class _StatementReader:
         self, listed: Iterable[exp.Expr], groups: tuple[str, ...], buckets: ValueCells | None
     ) -> tuple[Aggregate, ...]:
         """Return the aggregates of a SELECT list; other columns must be among the ``groups``."""
-        found = []
-        for each in listed:
-            plain, label = each, ""
-            if isinstance(each, exp.Alias):
-                plain, label = each.this, each.alias
-            if isinstance(plain, exp.Column):
-                if self.public(plain, "SELECT") not in groups:
-                    raise self.fault(f"{plain.name!r} is not aggregated, so it must be in GROUP BY too.", plain)
+        parsed = []
+        for item in listed:
+            expression, label = item, ""
+            if isinstance(item, exp.Alias):
+                expression, label = item.this, item.alias
+            if isinstance(expression, exp.Column):
+                if self.public(expression, "SELECT") not in groups:
+                    raise self.fault(
+                        f"{expression.name!r} is not aggregated, so it must be in GROUP BY too.", expression
+                    )
                 continue
-            if buckets is not None and isinstance(plain, exp.WidthBucket) and plain.sql() == buckets.label:
+            if buckets is not None and isinstance(expression, exp.WidthBucket) and expression.sql() == buckets.label:
                 continue
-            found.append(self.aggregate(plain, label))
-            if buckets is not None and (found[-1].function, found[-1].column) != ("count", None):
-                raise self.fault("a query with WIDTH_BUCKET answers COUNT(*) only.", plain)
-        if not found:
+            parsed.append(self.aggregate(expression, label))
+            if buckets is not None and (parsed[-1].function, parsed[-1].column) != ("count", None):
+                raise self.fault("a query with WIDTH_BUCKET answers COUNT(*) only.", expression)
+        if not parsed:
             raise StatementError(f"the SELECT list has no aggregate. Write {_FORM}.", self.text, (0, len(self.text)))
-        return tuple(found)
+        return tuple(parsed)
 
     def aggregate(self, node: exp.Expr, label: str) -> Aggregate:
         """Return one aggregate: its function and column, and the share of a quantile."""
@@ -332,8 +335,8 @@ class _StatementReader:
         if function != "quantile":
             return Aggregate(function, name, label or f"{function.upper()}({name})")
         share = self.share(node)
-        shown = f"MEDIAN({name})" if isinstance(node, exp.Median) else f"QUANTILE({name}, {float(share):g})"
-        return Aggregate(function, name, label or shown, share)
+        label_of_share = f"MEDIAN({name})" if isinstance(node, exp.Median) else f"QUANTILE({name}, {float(share):g})"
+        return Aggregate(function, name, label or label_of_share, share)
 
     def share(self, node: exp.Expr) -> Fraction:
         """Return the share of values below a quantile."""

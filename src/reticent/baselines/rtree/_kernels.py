@@ -21,15 +21,15 @@ _MOST_SEEDS = 512
 def _seeds(points: Any, inside: Any) -> tuple[int, int]:
     """Return the two points that are farthest apart."""
     step = max(1, -(-len(inside) // _MOST_SEEDS))
-    best, one, other = -1.0, inside[0], inside[0]
+    best, first_seed, second_seed = -1.0, inside[0], inside[0]
     for first in range(0, len(inside), step):
         for second in range(first + step, len(inside), step):
             distance = 0.0
             for axis in range(points.shape[1]):
                 distance += (points[inside[first], axis] - points[inside[second], axis]) ** 2
             if distance > best:
-                best, one, other = distance, inside[first], inside[second]
-    return one, other
+                best, first_seed, second_seed = distance, inside[first], inside[second]
+    return first_seed, second_seed
 
 
 @compiled
@@ -37,18 +37,18 @@ def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[
     """Return where to split points on an axis so that both sides have enough rows, as evenly as possible; the split value goes to the lower side."""
     order = np.argsort(points[inside, axis], kind="mergesort")
     total = 0
-    for place in range(len(inside)):
-        total += rows[inside[place]]
-    before, best, found, value = 0, total + 1, False, 0.0
-    for place in range(len(inside) - 1):
-        here = inside[order[place]]
-        before += rows[here]
-        after = inside[order[place + 1]]
-        if points[here, axis] < points[after, axis] and before >= minimum and total - before >= minimum:
-            uneven = abs(2 * before - total)
+    for index in range(len(inside)):
+        total += rows[inside[index]]
+    rows_before, best, is_found, value = 0, total + 1, False, 0.0
+    for index in range(len(inside) - 1):
+        point = inside[order[index]]
+        rows_before += rows[point]
+        next_point = inside[order[index + 1]]
+        if points[point, axis] < points[next_point, axis] and rows_before >= minimum and total - rows_before >= minimum:
+            uneven = abs(2 * rows_before - total)
             if uneven < best:
-                best, found, value = uneven, True, points[here, axis]
-    return found, value
+                best, is_found, value = uneven, True, points[point, axis]
+    return is_found, value
 
 
 @compiled
@@ -59,7 +59,7 @@ def leaves_of(points: Any, rows: Any, order: Any, minimum: int, capacity: int) -
     axis = np.full(most, -1, dtype=np.int64)
     value = np.zeros(most)
     child = np.zeros(most, dtype=np.int64)
-    head, held, retry = (
+    head, rows_held, retry = (
         np.full(most, -1, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
         np.zeros(most, dtype=np.int64),
@@ -72,46 +72,46 @@ def leaves_of(points: Any, rows: Any, order: Any, minimum: int, capacity: int) -
         while axis[node] >= 0:
             node = child[node] + (1 if points[point, axis[node]] > value[node] else 0)
         following[point], head[node] = head[node], point
-        held[node] += rows[point]
+        rows_held[node] += rows[point]
         members[node] += 1
-        if held[node] <= capacity or held[node] < retry[node] or members[node] < 2:
+        if rows_held[node] <= capacity or rows_held[node] < retry[node] or members[node] < 2:
             continue
         inside = np.empty(members[node], dtype=np.int64)
-        place, each = 0, head[node]
-        while each >= 0:
-            inside[place] = each
-            place, each = place + 1, following[each]
+        index, member = 0, head[node]
+        while member >= 0:
+            inside[index] = member
+            index, member = index + 1, following[member]
         inside.sort()
-        one, other = _seeds(points, inside)
-        apart = np.argsort(-np.abs(points[one] - points[other]), kind="mergesort")
-        found, where = False, 0.0
+        first_seed, second_seed = _seeds(points, inside)
+        axes_by_distance = np.argsort(-np.abs(points[first_seed] - points[second_seed]), kind="mergesort")
+        is_found, split_value = False, 0.0
         for turn in range(axes):
-            found, where = _cut(points, rows, inside, apart[turn], minimum)
-            if found:
-                axis[node], value[node], child[node] = apart[turn], where, nodes
+            is_found, split_value = _cut(points, rows, inside, axes_by_distance[turn], minimum)
+            if is_found:
+                axis[node], value[node], child[node] = axes_by_distance[turn], split_value, nodes
                 break
-        if not found:
-            retry[node] = held[node] + minimum
+        if not is_found:
+            retry[node] = rows_held[node] + minimum
             continue
-        for each in inside:
-            side = nodes + (1 if points[each, axis[node]] > where else 0)
-            following[each], head[side] = head[side], each
-            held[side] += rows[each]
+        for member in inside:
+            side = nodes + (1 if points[member, axis[node]] > split_value else 0)
+            following[member], head[side] = head[side], member
+            rows_held[side] += rows[member]
             members[side] += 1
         nodes += 2
     leaf_of = np.empty(count, dtype=np.int64)
     waiting = np.empty(most, dtype=np.int64)
-    waiting[0], left, leaves = 0, 1, 0
-    while left:
-        left -= 1
-        node = waiting[left]
+    waiting[0], open_nodes, leaves = 0, 1, 0
+    while open_nodes:
+        open_nodes -= 1
+        node = waiting[open_nodes]
         if axis[node] >= 0:
-            waiting[left], waiting[left + 1] = child[node] + 1, child[node]
-            left += 2
+            waiting[open_nodes], waiting[open_nodes + 1] = child[node] + 1, child[node]
+            open_nodes += 2
         else:
-            each = head[node]
-            while each >= 0:
-                leaf_of[each] = leaves
-                each = following[each]
+            member = head[node]
+            while member >= 0:
+                leaf_of[member] = leaves
+                member = following[member]
             leaves += 1
     return leaf_of

@@ -83,9 +83,9 @@ class RPlusTree(GroupMethod):
         leaf = tree_leaves(units, k if self.minimum is None else self.minimum)
         group = joined_leaves(np.bincount(leaf, weights=units.sizes).astype(np.int64), k)[leaf]
         run.context.step("drawing boxes")
-        shown = ShownGroups.of(units, [(tuple(range(len(units.codes))), group)], "ranges")
-        published = PublishedGroups.of(run.table, run.definition, shown.groups, shown.seen, 0)
-        return local_grouping(run, shown, published, SuppressedGroups(np.zeros(len(shown), dtype=bool)))
+        labelled = ShownGroups.of(units, [(tuple(range(len(units.codes))), group)], "ranges")
+        published = PublishedGroups.of(run.table, run.definition, labelled.groups, labelled.seen, 0)
+        return local_grouping(run, labelled, published, SuppressedGroups(np.zeros(len(labelled), dtype=bool)))
 
 
 def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:
@@ -98,21 +98,21 @@ def tree_leaves(units: FrequencySet, minimum: int) -> NDArray[np.int64]:
     )
     order = np.random.default_rng(_ORDER).permutation(len(units))
     rows = np.ascontiguousarray(units.sizes, dtype=np.int64)
-    found: NDArray[np.int64] = leaves_of(points, rows, order, minimum, 2 * minimum)
-    return found
+    leaves: NDArray[np.int64] = leaves_of(points, rows, order, minimum, 2 * minimum)
+    return leaves
 
 
 def joined_leaves(rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     """Return for each leaf the run of consecutive leaves that it is published in: each run has at least ``k`` rows, and
     the remainder joins the last.
     """
-    run_of, run, held = np.zeros(len(rows), dtype=np.int64), 0, 0
+    run_of, run, rows_held = np.zeros(len(rows), dtype=np.int64), 0, 0
     for leaf, count in enumerate(rows.tolist()):
         run_of[leaf] = run
-        held += count
-        if held >= k:
-            run, held = run + 1, 0
-    if held and run:
+        rows_held += count
+        if rows_held >= k:
+            run, rows_held = run + 1, 0
+    if rows_held and run:
         run_of[run_of == run] = run - 1
     return run_of
 
@@ -123,7 +123,7 @@ def _places(hierarchy: BoundHierarchy) -> NDArray[np.float64]:
     if hierarchy.null_leaf is not None:
         numbers = numbers.copy()
         numbers[hierarchy.null_leaf] = np.nan
-    low, high = (float(each) for each in (np.nanmin(numbers), np.nanmax(numbers))) if not np.isnan(numbers).all() else (0.0, 0.0)  # fmt: skip
+    low, high = (float(end) for end in (np.nanmin(numbers), np.nanmax(numbers))) if not np.isnan(numbers).all() else (0.0, 0.0)  # fmt: skip
     scaled = (numbers - low) / (high - low) if high > low else numbers - low
     return np.where(np.isnan(scaled), _BEYOND, scaled)
 

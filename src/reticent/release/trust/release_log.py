@@ -137,7 +137,7 @@ class InclusionProof(VouchedFor):
 
     def check(self) -> None:
         """Raise a :class:`DataError` if the proof is invalid."""
-        body, path = self.head.signed, [bytes.fromhex(each) for each in self.path]
+        body, path = self.head.signed, [bytes.fromhex(digest) for digest in self.path]
         if not merkle_tree.is_included(self.entry.leaf, self.index, body.size, path, bytes.fromhex(body.root)):
             raise DataError(f"The proof does not show that entry {self.index} is in the log of its head.")
         _ = self.head.signers
@@ -154,7 +154,7 @@ class ConsistencyProof(VouchedFor):
 
     def check(self) -> None:
         """Raise a :class:`DataError` if the proof is invalid."""
-        old, new, path = self.older.signed, self.head.signed, [bytes.fromhex(each) for each in self.path]
+        old, new, path = self.older.signed, self.head.signed, [bytes.fromhex(digest) for digest in self.path]
         if old.log != new.log:
             raise DataError("The two heads are of different logs.")
         if not merkle_tree.is_consistent(old.size, bytes.fromhex(old.root), new.size, bytes.fromhex(new.root), path):
@@ -246,7 +246,7 @@ class ReleaseLog:
         index = self.find(certificate)
         if index is None:
             raise DataError("The certificate of this release is not in the log. Add it with `reticent log add`.")
-        path = tuple(each.hex() for each in merkle_tree.inclusion_proof(self.leaves, index))
+        path = tuple(digest.hex() for digest in merkle_tree.inclusion_proof(self.leaves, index))
         return InclusionProof(entry=self.entries[index], index=index, path=path, head=self.head)
 
     def consistency(self, older: LogHead) -> ConsistencyProof:
@@ -254,7 +254,7 @@ class ReleaseLog:
         self.check_beside(older)
         size = older.signed.size
         path = () if size == 0 else merkle_tree.consistency_proof(self.leaves, size)
-        return ConsistencyProof(older=older, head=self.head, path=tuple(each.hex() for each in path))
+        return ConsistencyProof(older=older, head=self.head, path=tuple(digest.hex() for digest in path))
 
     def save(self, path: str | Path) -> None:
         """Write the log atomically."""

@@ -398,7 +398,7 @@ def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArr
 
 
 def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArray[Any]:
-    """The same for floats, read as decimals: exact near the end of an interval, by floats where rounding cannot reach one."""
+    """Return ``floor((leaf - origin) / width)`` for floats, read as decimals: exactly near the end of an interval, by floats where rounding cannot reach one."""
     values, start, step = leaves.cast(pl.Float64).to_numpy(), float(origin), float(width)
     with np.errstate(all="ignore"):
         quotient = (values - start) / step
