@@ -17,7 +17,7 @@ from reticent.errors import PolicyError
 from reticent.methods.noisy_columns import PublicColumn
 from reticent.methods.statistics.details import PublicFacts
 from reticent.methods.statistics.linear_regression import RADIUS
-from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.statistic_query import StatisticQuery
 from reticent.noise import Bounds, WholeNoise
 from reticent.table import Value, ValueType
 from tests.methods.black_box import largest_violation

@@ -20,7 +20,7 @@ from reticent.methods.statistics.plan import (
     StatisticStep,
     StepKind,
 )
-from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.statistic_query import StatisticQuery
 from reticent.noise import TREE_LEVELS, Bounds, Contribution, Currency, tree_nodes
 from reticent.table import to_plain
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import PolicyError
 from reticent.methods.noisy_columns import PublicColumn
-from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.statistic_query import StatisticQuery
 from reticent.noise import Bounds, Contribution, Estimates, WholeNoise
 
 RADIUS = 2**14

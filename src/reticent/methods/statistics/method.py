@@ -30,7 +30,7 @@ from reticent.methods.statistics.linear_regression import coefficient_error
 from reticent.methods.statistics.noisy_answers import NoisyAnswers
 from reticent.methods.statistics.plan import StatisticStep
 from reticent.methods.statistics.published_tables import measurement_table, statistic_table
-from reticent.methods.statistics.queries import MOST_QUERIES, StatisticQuery
+from reticent.methods.statistics.statistic_query import MOST_QUERIES, StatisticQuery
 from reticent.noise import LEAVES, Bounds, WholeNoise, least_scale
 from reticent.table import FrameRows, Table, Value, ValueType
 

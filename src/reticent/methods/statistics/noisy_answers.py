@@ -14,7 +14,7 @@ from reticent.conditions import Condition
 from reticent.errors import PolicyError
 from reticent.methods.statistics.details import MOST_GROUPS, PublicFacts
 from reticent.methods.statistics.plan import StatisticStep, StepKind, threshold_for
-from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.statistic_query import StatisticQuery
 from reticent.noise import (
     LEAVES,
     TREE_LEVELS,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reticent.methods.statistics.details import PublicFacts, StatisticsDetails
 from reticent.methods.statistics.plan import StepKind
-from reticent.methods.statistics.queries import StatisticQuery
+from reticent.methods.statistics.statistic_query import StatisticQuery
 from reticent.noise import Estimates, WholeNoise, leaf_edges, moved, plain_sums, quantiles, ratios, rounded, variances
 
 Whole = NDArray[np.int64]
