@@ -113,6 +113,7 @@ class MaxAuditor:
             )
 
     def _query(self, members: Members | AggregateQuery) -> AggregateQuery:
+        """Return members as a query of this auditor's function. Raises for another function, and for members beyond ``n``"""
         query = members if isinstance(members, AggregateQuery) else AggregateQuery.of(members, self.function)
         if query.function != self.function:
             raise PolicyError(f"A {self.function} auditor cannot decide on a {query.function}.")

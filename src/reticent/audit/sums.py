@@ -101,6 +101,7 @@ class SumAuditor:
         return EXPOSES if self._exposed and decision.rule == SAFE.rule else decision
 
     def _space_for(self, n: int) -> ExactSums | NullSpace:
+        """Return the linear algebra for ``n`` people: exact for few, modulo a prime for many."""
         if n <= EXACT_UP_TO:
             return ExactSums(n)
         from reticent.audit.null_space import NullSpace, prepare

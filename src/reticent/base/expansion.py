@@ -91,6 +91,7 @@ def check_texts(frame: pl.DataFrame, packed: int, file: str) -> pl.DataFrame:
 
 
 def _text_bytes(column: pl.Series) -> int:
+    """Return the bytes of all texts of a column."""
     # A column name may be a pattern, which polars would expand.
     column = column.alias("texts")
     if column.dtype == pl.String:

@@ -235,6 +235,7 @@ def _complex(name: str) -> DataError:
 
 
 def _unreadable(name: str, kind: str, error: BaseException | None) -> DataError:
+    """Return the error for a column of a type that cannot be read."""
     why = "" if error is None else f" ({first_line(error)})"
     return DataError(
         f"Column {name!r} has the type {kind}, which cannot be read{why}. Convert it to numbers, dates or text, or drop it.",

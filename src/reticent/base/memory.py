@@ -75,6 +75,7 @@ def _available() -> int:
 
 
 def _system_room() -> list[int]:
+    """Return the free memory of the machine in bytes, in a list; empty if unknown."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
@@ -84,6 +85,7 @@ def _system_room() -> list[int]:
 
 
 def _group_room() -> list[int]:
+    """Return the memory that the control group leaves, in bytes, in a list; empty if there is no limit."""
     folder = Path("/sys/fs/cgroup")
     try:
         limit, used = ((folder / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))

@@ -117,6 +117,7 @@ def homogeneous_groups(rows: int, size: int, values: int) -> tuple[Fraction, Fra
 
 
 def _counted(histogram: Mapping[str, int]) -> dict[str, int]:
+    """Return a histogram without empty values. Raises unless it has people."""
     counts = {str(value): count for value, count in histogram.items() if count}
     if not counts or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts.values()):
         raise PolicyError(
@@ -126,6 +127,7 @@ def _counted(histogram: Mapping[str, int]) -> dict[str, int]:
 
 
 def _known(values: Iterable[str], counts: Mapping[str, int], name: str) -> list[str]:
+    """Return values as a list. Raises for one that the group does not have."""
     listed = [values] if isinstance(values, str) else [str(value) for value in values]
     for value in listed:
         if value not in counts:

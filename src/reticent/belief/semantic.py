@@ -241,6 +241,7 @@ class SemanticDefinition:
         return max(after / before, before / after) if before and after else float("inf")
 
     def _violated(self, badness: Fraction | float) -> bool:
+        """Return whether a change of belief exceeds the limit, exactly."""
         if self.measure == "log_odds":
             # The logarithm of a rational other than 1 is irrational, so there are no ties.
             return badness > 1 and (badness == _INFINITE or not exceeds_logarithm(self.limit, Fraction(badness)))

@@ -281,6 +281,7 @@ def stories(
 
 
 def _service(policy: Path) -> AuditService:
+    """Return the audit service that a policy describes."""
     from reticent.audit.service import AuditService
     from reticent.policy import AuditPolicy
 

@@ -410,6 +410,7 @@ def _explained(explanation: Explanation) -> Card:
 
 
 def _breaking_points_text(figures: dict[str, Any]) -> str:
+    """Return in words how many facts reach the limit, and how many make certain."""
     broken = figures["breaking_point"]
     certain = figures["certainty_point"]
     reached = (

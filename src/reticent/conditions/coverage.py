@@ -105,6 +105,7 @@ def _independent(parts: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
 
 
 def _all_of(covers: Sequence[Covers]) -> Covers:
+    """Return the cover of a conjunction of independent conditions: shares are multiplied."""
     possible = np.logical_and.reduce([cover.possible for cover in covers])
     certain = np.logical_and.reduce([cover.certain for cover in covers])
     share = np.prod([cover.share for cover in covers], axis=0)
@@ -113,6 +114,7 @@ def _all_of(covers: Sequence[Covers]) -> Covers:
 
 
 def _any_of(covers: Sequence[Covers]) -> Covers:
+    """Return the cover of a disjunction of independent conditions: shares of the complements are multiplied."""
     possible = np.logical_or.reduce([cover.possible for cover in covers])
     certain = np.logical_or.reduce([cover.certain for cover in covers])
     share = 1 - np.prod([1 - cover.share for cover in covers], axis=0)

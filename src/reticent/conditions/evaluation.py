@@ -170,6 +170,7 @@ def _prefix(operand: Operand, prefix: str, frame: pl.DataFrame) -> pl.Series:
 
 
 def _member(node: Member, frame: pl.DataFrame) -> pl.Series:
+    """Return in which rows an operand equals one of the listed constants."""
     if isinstance(node.operand, Column):
         series = _series(node.operand, frame)
         if series.dtype == pl.String or series.dtype.is_integer():
@@ -341,6 +342,7 @@ def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> 
 
 
 def _rounded_sum(form: LinearForm, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+    """Return a linear form in floats, rounded once at the end where possible."""
     terms, constant, denominator = form.integers()
     columns = list(terms)
     if terms[columns[0]] == 1 and len(columns) == 1 and constant == 0:

@@ -234,6 +234,7 @@ class _ConditionReader:
             raise self.fault(f"{node.this!r} is not a number.", node) from None
 
     def _between(self, node: exp.Between) -> Node:
+        """Return BETWEEN as two comparisons."""
         if node.args.get("symmetric"):
             raise self.fault("write the smaller bound first; 'symmetric' is not supported.", node)
         span, operand = self.span(node), self.operand(node.this)
@@ -241,6 +242,7 @@ class _ConditionReader:
         return And((Comparison(">=", operand, low, span), Comparison("<=", operand, high, span)), span)
 
     def _member(self, node: exp.In) -> Node:
+        """Return IN as the membership in a list of constants."""
         listed = node.args.get("expressions")
         if not listed:
             raise self.fault("'in' needs a list of constants in parentheses, such as in ('flu', 'asthma').", node)

@@ -259,6 +259,7 @@ class FrequencySet:
         )
 
     def _check_coarser(self, levels: Sequence[int]) -> None:
+        """Raise unless every level is at or above the current one, and in its hierarchy."""
         for hierarchy, low, high in zip(self.hierarchies, self.levels, levels, strict=True):
             if not low <= high <= hierarchy.height:
                 raise PolicyError(

@@ -377,6 +377,7 @@ def _with_missing(distances: Floats, left: NDArray[np.bool_], right: NDArray[np.
 
 
 def _positive(value: Any, setting: str, name: str) -> float:
+    """Return a weight or scale as a number. Raises unless it is above 0."""
     number = float(exact(value, f"{setting}: {name}"))
     if not number > 0:
         raise PolicyError(

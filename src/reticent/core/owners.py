@@ -115,6 +115,7 @@ class OwnerRows(Owners):
         return bool((owner[1:] != owner[:-1]).all())
 
     def merged(self, ids: Codes, groups: int) -> OwnerRows:
+        """Return the owners of merged groups: ``ids`` is the new group of each, negative if it is dropped."""
         target = ids.take(self.rows.owners)
         values, counts = self.rows.values, self.rows.counts
         if len(ids) and int(ids.min()) < 0:

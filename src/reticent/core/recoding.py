@@ -275,6 +275,7 @@ class Levels(Recoding):
         return self.published, self.shown(np.arange(len(self.published[0])))
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """Return the published labels of groups."""
         columns = []
         for column, parts in zip(self.columns, self.published, strict=True):
             labels = pl.Series(column.name, column.labels, dtype=pl.String)
@@ -451,6 +452,7 @@ class Regions(Recoding):
         return {column.name: dict(zip(column.shown.to_list(), column.meanings, strict=True)) for column in self.columns}
 
     def shown(self, groups: Ids, *, coded: bool = False) -> pl.DataFrame:
+        """Return the published cells of groups, and their number if groups are numbered."""
         group_series = pl.Series(groups, dtype=pl.UInt32)
         columns = [column.of_groups(group_series, coded=coded) for column in self.columns]
         return pl.DataFrame(columns if self.numbered is None else [*columns, pl.Series(self.numbered, groups + 1)])
@@ -471,6 +473,7 @@ class Regions(Recoding):
         return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
+        """Return the group of every row, given its leaves; -1 if its point has none."""
         points = self.points_of(codes)
         group, nowhere = self.group[points], points < 0
         if nowhere.any():

@@ -114,6 +114,7 @@ class KAnonymity(GroupDefinition):
         return f"finds {scope.found(self.k)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         shared = scope.shared_value() if self.quasi is None or scope.whole else "a confidential value"
         other_risk = "use what is known about the others among the matching records"
         risk = (

@@ -205,6 +205,7 @@ def _related(definition: Definition, relations: Iterable[Relation]) -> Definitio
 
 
 def _part_related(part: Definition, relations: tuple[Relation, ...]) -> Definition:
+    """Return a part with the columns closed under relations between columns."""
     if isinstance(part, AnyColumns):
         return replace(part, relations=tuple(dict.fromkeys((*part.relations, *relations))))
     if not _names_columns(part):

@@ -201,6 +201,7 @@ class NegatedKnowledge(_Knowledge):
     """
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups in which ``k`` ruled-out values raise a belief to the limit."""
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
         if len(filled):

@@ -50,6 +50,7 @@ class LargestShare(SensitiveDefinition):
         return rows_over(self.largest(groups), float(self.limit), groups.sizes)
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the largest share in a group, the verdict and that group."""
         filled, rows = occupied(groups), self.largest(groups)
         failing = self._too_full(groups, rows)
         index, ratio = largest_ratio(rows[filled], groups.sizes[filled])
@@ -91,6 +92,7 @@ class LeastFigure(SensitiveDefinition):
         return self._too_small(groups, *self.figures(groups))
 
     def assess_in(self, groups: Groups) -> Assessment:
+        """Return the smallest figure of a group, the verdict and that group."""
         filled, (figures, unit) = occupied(groups), self.figures(groups)
         failing = self._too_small(groups, figures, unit)
         worst_group = int(filled[np.argmin(figures[filled])])

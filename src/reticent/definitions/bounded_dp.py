@@ -64,6 +64,7 @@ class BoundedDP(EpsilonDelta):
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {scope.replaced}{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         number = "records is public" if scope.unit == "record" else f"{scope.units} is not hidden"
         several = " Several records of one person lose as much each." if scope.unit == "record" else ""
         return (

@@ -136,6 +136,7 @@ class ClaimScope:
         return f"of {'one record' if self.rows == 1 else f'up to {self.rows} records'} of a {self.target}"
 
     def _some_of_sets(self, most: int) -> str:
+        """Return in words that an adversary knows any ``most`` columns of one of the sets."""
         phrases = [
             f"any {most} of {column_list(columns)}" if len(columns) > most else column_list(columns)
             for columns in self.sets or ()
@@ -143,6 +144,7 @@ class ClaimScope:
         return f"{', or '.join(phrases)}, {self._of} (the same columns of everybody, or of one)"
 
     def _everything(self, whom: str) -> str:
+        """Return in words that an adversary knows all columns that are not confidential."""
         exception = f", except {column_list(self.declared)}" if self.declared else ""
         if not self.quasi:
             return f"everything published {whom} that is not confidential{exception}"

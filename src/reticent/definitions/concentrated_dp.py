@@ -84,6 +84,7 @@ class ConcentratedDP(PlanDefinition):
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely {compared}, but for a chance of at most one in a million."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         several = "Several records of one person" if scope.unit == "record" else f"More than one {scope.unit}"
         return (
             "What many records show together is published on purpose, also where it tells about a person. "

@@ -68,6 +68,7 @@ class CrowdBlending(PlanDefinition):
         return {"k": self.k, "epsilon": str(self.epsilon)}
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee in words."""
         epsilon = exact(self.epsilon, "epsilon")
         alike = (
             "exactly alike" if not epsilon else f"alike up to a factor of {math.ceil(100 * math.exp(epsilon)) / 100:g}"

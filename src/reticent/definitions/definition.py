@@ -446,6 +446,7 @@ class All(Several, GroupDefinition):
         return together(self, tuple(member.assess(groups) for member in self.members))
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups that fail any part."""
         mask = np.zeros(len(groups), dtype=bool)
         for member in self._apart:
             mask |= member.failing(groups)
@@ -634,6 +635,7 @@ class SensitiveDefinition(GroupDefinition):
             yield groups.marginal(name) if self.alone else groups.of(name)
 
     def _names(self, groups: Groups) -> list[str]:
+        """Return the columns to judge: the named one, or all sensitive ones."""
         if not groups.domain.columns:
             raise PolicyError(
                 f"{self.name} protects a sensitive column, but the table has none. Declare one with sensitive=, or --sensitive on the command line."

@@ -94,6 +94,7 @@ class DistinctLDiversity(SensitiveDefinition):
         return f"cannot narrow {scope.secret(self.column)} to fewer than {self.l} {values}{scope.beside(self.column, self.alone)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         unbounded = tuple(name for name in scope.secrets(self.column) if name not in scope.bounded)
         if not unbounded and scope.secrets(self.column):
             return others_known(self.alone) + "Values that resemble each other count as different."

@@ -111,6 +111,7 @@ class EntropyLDiversity(SensitiveDefinition):
         return Assessment(self, witness is None, achieved, witness, diagnostics)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         spared = f" (values that may be learned do not count: {listed(self._dont_care)})" if self._dont_care else ""
         return (
             f"finds {scope.secret(self.column, 'and')} as open, measured by entropy, as {shown(self.l)} equally likely values{spared}"

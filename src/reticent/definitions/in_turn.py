@@ -166,6 +166,7 @@ class InTurn(GroupDefinition):
         return ()
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         secret = replace(scope, sensitive=self.columns)
         return (
             f"An attacker who knows some people's {column_list(self.columns, 'or')} already may conclude more about the others. "
@@ -251,6 +252,7 @@ class RawValuesInGroups(GroupDefinition):
         return self.demand.not_covered(replace(scope, sensitive=self.columns))
 
     def _values(self, groups: Groups) -> Iterator[Groups]:
+        """Yield the groups with the raw values of each column as sensitive ones."""
         everything = np.arange(len(groups))
         for name in self.columns:
             raw = None if groups.labels is None else groups.labels.column(name).raw

@@ -131,6 +131,7 @@ class BetaLikeness(SensitiveDefinition):
         return cells.reduce_max(rows_to_remove.astype(np.int64)).astype(np.float64)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         tighter = "; values that are frequent in the whole table are bounded more tightly" if self.enhanced else ""
         return (
             f"finds no value of {scope.secret(self.column)} more than {shown(1 + Fraction(self.beta))} times as frequent among {scope.alike} as in "
@@ -227,6 +228,7 @@ class DeltaDisclosure(SensitiveDefinition):
         )
 
     def _too_far(self, shares: Shares) -> NDArray[np.bool_]:
+        """Mask the (group, value) entries whose distance is at least ``delta``; near ties are decided exactly."""
         delta, distances = Fraction(self.delta), shares.distances
         return _decided(
             distances - float(delta),

@@ -101,6 +101,7 @@ class RangeAtLeast(LeastFigure):
         return Fraction(self.e)
 
     def figures(self, groups: Groups) -> tuple[NDArray[Any], int]:
+        """Return the range of the numbers in each group as an integer, and the integer that stands for 1."""
         line = Line.of(groups, (), "KEAnonymity")
         spans = np.zeros(len(groups), dtype=line.places.dtype)
         filled = groups.sizes > 0

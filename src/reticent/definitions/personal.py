@@ -125,6 +125,7 @@ class PersonalPrivacy(SensitiveDefinition):
         return Assessment(self, witness is None, largest, witness, failures(groups, failing))
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         own = f"at most what the person allows ({shown(self.h)} where nothing was said)"
         limit = own if self.thresholds is not None else f"at most {shown(self.h)}"
         return (
@@ -176,6 +177,7 @@ class PersonalPrivacy(SensitiveDefinition):
                     yield wish, where_wished, below_node[wish.node][where_wished]
 
     def _refined(self, groups: Groups) -> Iterator[Groups]:
+        """Yield the groups of the only sensitive column. Raises if there are several."""
         if len(groups.domain.columns) > 1:
             names = ", ".join(column.name for column in groups.domain.columns)
             raise PolicyError(

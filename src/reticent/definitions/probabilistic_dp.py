@@ -110,6 +110,7 @@ class ProbabilisticDP(EpsilonDelta):
         return Assessment(self, text is None, achieved, witness, {"ratio": loss.ratio, "delta": loss.delta})
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee in words."""
         epsilon, delta = self.amounts
         sentence = (
             "An attacker who knows every other record and thinks that a person's value is one of two with equal chances is at most "
@@ -118,6 +119,7 @@ class ProbabilisticDP(EpsilonDelta):
         return sentence if not delta else f"{sentence} This may fail with a probability of at most {float(delta):.3g}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the guarantee does not cover, in words."""
         return (
             "Groups and their sizes are taken as public: they expose a person whose presence in a group is not already known. A person with several rows "
             "is protected less: epsilons and deltas add up over groups, and more than that within one. People whose values depend on each other, such as a "

@@ -57,6 +57,7 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
 
 
 def _scaled(values: NDArray[Any], factor: int) -> NDArray[Any]:
+    """Return values times a factor, in 64 bits if they suffice."""
     if factor == 1:
         return values
     if values.dtype != object and max(int(values.max(initial=0)), 1) * factor < WIDEST:

@@ -166,6 +166,7 @@ class ConfidenceBounding(SetShares):
         return [membership(groups, (value,)) for value in self._values]
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         each = ", each value by itself" if len(self._values) > 1 else ""
         return (
             f"is right to conclude that {scope.secret(self.column)} is {listed(self._values, 'or')} for at most {shown(self.h)} of "

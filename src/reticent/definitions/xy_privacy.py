@@ -98,6 +98,7 @@ class XYPrivacy(Conjunction):
         return super().leaves_open(column) if self.y in (None, (column,)) else Openness.NOTHING
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups of which a part, refined by the values of ``x``, fails."""
         if self.y is None:
             return super().failing(groups)
         refined, parents = self._refined(groups)

@@ -194,6 +194,7 @@ def _digits(cell: Any) -> str | None:
 
 
 def _moment(cell: Any) -> datetime.datetime | None:
+    """Return a timestamp without time zone, in UTC."""
     if cell is None:
         return None
     if not isinstance(cell, datetime.datetime):

@@ -126,6 +126,7 @@ def _has_names(records: Sequence[Record]) -> bool:
 
 
 def _shape(cell: str | None) -> str:
+    """Return what a cell looks like: empty, truth, number, date or text."""
     text = (cell or "").strip()
     if text in MISSING_WORDS:
         return "empty"

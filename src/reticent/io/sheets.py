@@ -63,6 +63,7 @@ class Workbook(RowSource):
 
     @cached_property
     def _sheet(self) -> _Sheet:
+        """Return the chosen sheet; old binary files are read in a process of limited memory."""
         needed("fastexcel", "formats", "Reading spreadsheets")
         if self._head == _COMPOUND:
             return confined(Workbook.load, self, packed=self.path.stat().st_size, file=str(self.path))
@@ -146,6 +147,7 @@ class Workbook(RowSource):
         return str(filled[0])
 
     def _check_header(self, header: Sequence[str | None], sheet: str) -> None:
+        """Raise if two columns have one name."""
         for number, name in enumerate(header):
             if name and name in header[:number]:
                 raise DataError(
@@ -276,6 +278,7 @@ class XlsxTable(LossyTable):
                 )
 
     def holds(self, column: pl.Series) -> bool:
+        """Return whether a sheet represents every value of a column exactly."""
         values = column.drop_nulls()
         if column.dtype.is_integer():
             return bool((values.cast(pl.Int128).abs() <= _WHOLE).all())

@@ -273,6 +273,7 @@ class Source:
         return cast_declared(self._without_nulls(rows), self.types)
 
     def _without_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with null for the texts that are declared as missing."""
         if not self.null_values:
             return rows
         # Column by column: polars takes some names for patterns.

@@ -122,6 +122,7 @@ class PostgresSource(RowSource):
         return plain_stream(stream, [name for name, code in codes.items() if code == _NUMERIC])
 
     def fits(self, columns: int) -> bool:
+        """Return whether so many columns of all rows may be loaded into memory."""
         from psycopg import sql
 
         with _connect(self.selection) as connection:

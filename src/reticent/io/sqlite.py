@@ -71,6 +71,7 @@ class SqliteSource(RowSource):
             self._bounded(connection, None)
 
     def fits(self, columns: int) -> bool:
+        """Return whether so many columns of all rows may be loaded into memory."""
         with _opened(self.selection) as connection:
             relation = _relation(connection, self.selection)
             # Not count(*), which SQLite does in one step, however many pages a file declares.

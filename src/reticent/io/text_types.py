@@ -71,6 +71,7 @@ class TextKind:
 
 
 def _read_integer(text: pl.Expr, form: str | None) -> pl.Expr:
+    """Return texts as integers, also such as 63.0; null for others."""
     if form is not None:
         return INTEGERS[form].read(text)
     # Integers are often stored as 63.0; declared integers may be written so.
@@ -104,6 +105,7 @@ def _read_date(text: pl.Expr, form: str | None) -> pl.Expr:
 
 
 def _read_timestamp(text: pl.Expr, form: str | None) -> pl.Expr:
+    """Return texts as timestamps by a format, or as seconds of an epoch."""
     if form in _EPOCHS:
         seconds = text.str.replace(r"\.0*$", "").cast(pl.Int64, strict=False)
         return pl.from_epoch(seconds, time_unit=_EPOCHS[form]).cast(pl.Datetime("us"))
@@ -201,6 +203,7 @@ class TypeEvidence:
         return {column: kind for column, kind in decided.items() if kind is not None and kind in self._grouped[column]}
 
     def _decide(self, column: str, kinds: list[TextKind]) -> TextKind:
+        """Return the type of a column: the first that all of its texts fit, or text if day and month could be swapped."""
         if column not in self._filled or not kinds:
             return TEXT
         forms = {kind.format for kind in kinds}

@@ -130,6 +130,7 @@ def explore(
 def _estimated(
     question: Fact, about: SampledBelief | None, prior: Fraction, cost: int, costs: tuple[tuple[str, int], ...]
 ) -> WhatIf:
+    """Return the answer to a question by sampled worlds; without a belief if none was consistent."""
     if about is None:
         return WhatIf(question.text, None, prior, cost, False, False, costs)
     interval = about.low, about.high

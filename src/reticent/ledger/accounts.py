@@ -273,6 +273,7 @@ class Accounts:
     def _open(
         self, writing: WriteTransaction, owner: int, budget: DeclaredBudget, unit: ProtectedUnit, relation: Relation
     ) -> Account:
+        """Create an account with its budget."""
         opened = Account(writing.name(owner), budget.unit or unit, budget.relation or relation, budget.total)
         self._write(writing, owner, opened, "")
         return opened

@@ -227,6 +227,7 @@ class Audits:
         self._fill_in(number, measured.as_text(), True)
 
     def _fill_in(self, number: int, text: str, durable: bool) -> None:
+        """Record the answer of a decision. Raises if it was denied, or has another answer."""
         with self._store.writing(durable=durable) as writing:
             row = writing.row("audit_decisions", number)
             if not row["answered"] or row["answer"] not in (None, text):

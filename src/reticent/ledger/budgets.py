@@ -82,6 +82,7 @@ class Budgets:
         return budget
 
     def _row(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget] | None:
+        """Return a budget with the number of its row; None if it does not exist."""
         number = reading.known(dataset)
         for row in reading.rows("budgets", number) if number is not None else ():
             if (row["scope"], row["name"]) == (_scope(column), name):
@@ -89,6 +90,7 @@ class Budgets:
         return None
 
     def _find(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:
+        """Return a budget with the number of its row. Raises if it does not exist."""
         row = self._row(reading, dataset, name, column)
         if row is None:
             where = f"column {column!r} of data set {dataset!r}" if column is not None else f"data set {dataset!r}"

@@ -389,6 +389,7 @@ class Entries:
         return entry
 
     def _find(self, reading: ReadTransaction, entry: PriorDisclosure) -> Row:
+        """Return the row of an entry. Raises if the ledger does not have it."""
         for number in reading.namesakes(entry.dataset):
             for row in reading.rows("entries", number):
                 if row["number"] == entry.number and reading.name(number) == entry.dataset:
@@ -396,6 +397,7 @@ class Entries:
         raise LedgerError(f"The ledger {str(self._store.path)!r} has no {_called(entry)}.")
 
     def _as_it_stands(self, reading: ReadTransaction, entry: Entry) -> Entry:
+        """Return an entry as the ledger has it now. Raises if its content differs."""
         current = self._entry(reading, self._find(reading, entry))
         if current.content != entry.content:
             raise LedgerError(
@@ -404,6 +406,7 @@ class Entries:
         return current
 
     def _not_withdrawn(self, reading: ReadTransaction, entry: Entry) -> Entry:
+        """Return an entry as the ledger has it now. Raises if it was withdrawn."""
         current = self._as_it_stands(reading, entry)
         if current.status == "withdrawn":
             raise LedgerError(

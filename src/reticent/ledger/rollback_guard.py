@@ -211,6 +211,7 @@ def _slots(content: bytes) -> list[Position | None]:
 
 @lru_cache
 def _parsed(slot: bytes) -> Position | None:
+    """Return the position that a slot stores; None if its checksum is wrong."""
     try:
         count, link, check = slot.decode("ascii").split()
         return Position(int(count), bytes.fromhex(link)) if check == _check(f"{count} {link}") else None

@@ -208,6 +208,7 @@ class ReadTransaction:
         return [str(row["name"]) for row in self.rows("datasets", 0)]
 
     def _checked(self, table: str, code: int, number: int, values: tuple[Any, ...] | None) -> Row:
+        """Return a row, checked against its digest in the chain."""
         if values is None or self._chain.digests.get((code, number)) != digest_of(values):
             raise _changed(table, number)
         row = dict(zip(columns_of(table), values, strict=True))

@@ -370,6 +370,7 @@ class ExponentialLaw(FiniteLaw):
         return int(relevant[0]) - (1 << self.width) + 1, probabilities[relevant[0] : relevant[-1] + 1]
 
     def describe(self) -> dict[str, Any]:
+        """Return the law as plain data."""
         return {
             "name": "exponential",
             "scale": str(self.scale),

@@ -90,6 +90,7 @@ def _settings_of(path: Sequence[str | int], root: type[BaseModel]) -> list[str]:
 
 
 def _section(path: Sequence[str | int], root: type[BaseModel]) -> type[BaseModel]:
+    """Return the model of the section at a path of settings."""
     model = root
     for part in path:
         nested = _model_in(model.model_fields[str(part)].annotation) if part in model.model_fields else None
@@ -119,6 +120,7 @@ def _elsewhere(name: str, root: type[BaseModel]) -> str:
 
 
 def _value_at(content: Any, path: Iterable[str | int]) -> Any:
+    """Return the value at a path of settings, or the nearest that contains it."""
     for part in path:
         is_key = isinstance(content, Mapping) and part in content
         if is_key or (isinstance(content, list) and isinstance(part, int) and part < len(content)):

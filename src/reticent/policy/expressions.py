@@ -19,6 +19,7 @@ def definition_from_text(text: str) -> Definition:
 
 
 def _build(node: ast.expr, text: str) -> Definition:
+    """Return the definition that an expression writes, parts joined by ``&``"""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
         return _build(node.left, text) & _build(node.right, text)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -192,6 +192,7 @@ class Policy(PolicyFile):
         return tuple(definitions)
 
     def _population(self, path: object) -> str:
+        """Return the path of a population file, relative to the policy's folder."""
         if not isinstance(path, str):
             raise PolicyError(
                 f"population must be a file with the people of the population, but it is {path!r}.",

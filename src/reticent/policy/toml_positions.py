@@ -112,6 +112,7 @@ class TomlPositions:
         return path
 
     def _pair(self, table: Path) -> None:
+        """Read a key and its value, and note the position of the key."""
         start = self._here
         path = (*table, *self._keys())
         self._note(path, start)
@@ -131,6 +132,7 @@ class TomlPositions:
             self._here += 1
 
     def _key(self) -> str:
+        """Read one part of a key."""
         start = self._here
         if self.text[start] in "\"'":
             self._string()
@@ -170,6 +172,7 @@ class TomlPositions:
         self._here += 1
 
     def _inline_table(self, path: Path) -> None:
+        """Read an inline table, and note the positions of its keys."""
         self._here += 1
         while self.text[self._skip(_BLANK)] != "}":
             self._pair(path)

@@ -47,6 +47,7 @@ def is_studied(name: str) -> bool:
 
 
 def _says(name: str, words: frozenset[str], *, is_whole_name: bool = False) -> bool:
+    """Return whether the name, or one of its words, is among ``words``"""
     name_words = words_of(name)
     return (
         len(name_words) == 1 and name_words[0] in words

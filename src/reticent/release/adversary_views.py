@@ -90,6 +90,7 @@ def _levels(table: Table, levels_by_name: Mapping[str, int]) -> tuple[int, ...]:
 
 
 def _of_draft(draft: Draft) -> AdversaryView:
+    """Return the view of a draft before publication."""
     form = format_of(draft.format)
     columns = form.drafted(draft)
     named = [column.name for column in columns if column.role == "declared"]

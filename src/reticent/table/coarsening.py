@@ -183,6 +183,7 @@ class Bins(Coarsening):
             )
 
     def of(self, values: pl.Series) -> pl.Series:
+        """Return numbers as the labels of their bins."""
         points: list[Fraction | None] = [None, *(exact(edge, "edges") for edge in self.edges), None]
         texts = [Interval(plain_number(low), plain_number(high)).text for low, high in itertools.pairwise(points)]
         is_filled = values.is_not_null()

@@ -152,6 +152,7 @@ def _any(kind: int, value: Any) -> bytes:
 
 
 def _unsigned(number: int) -> bytes:
+    """Return a number as bytes of seven bits each."""
     written = bytearray()
     while number > 127:
         written.append(number & 127 | 128)

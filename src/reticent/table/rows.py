@@ -248,6 +248,7 @@ class CodedRows(FrameRows):
             yield self.shown(part)
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> FrameRows:
+        """Return the rows after a change; columns of codes that it does not touch stay coded."""
         coded = [name for name, dtype in self.held.schema.items() if isinstance(dtype, pl.Enum)]
         if needs or any(schema[name] != pl.String for name in coded):
             return FrameRows(change(self.frame()), self.judged)
@@ -283,6 +284,7 @@ class RepeatedRows(_CountedRows):
         return self.distinct.values(column)
 
     def chunks(self, columns: Sequence[str] | None = None) -> Chunks:
+        """Yield the rows, each repeated by its multiplicity."""
         selected = self.distinct.held if columns is None else self.distinct.held.select(columns)
         ends = np.cumsum(self.times)
         for start in range(0, self.height, _ROWS_OF_TEXT):
@@ -374,6 +376,7 @@ class StreamRows:
             yield from chunk.iter_slices(rows_at_once(len(names))) if chunk.height else ()
 
     def counted(self, columns: Sequence[str]) -> Counted:
+        """Return the distinct rows of some columns with their multiplicities."""
         count_column = unused("times", self.schema)
         added = pl.DataFrame(schema={**{name: self.schema[name] for name in columns}, count_column: pl.Int64()})
         for chunk in self.chunks(columns):
@@ -382,6 +385,8 @@ class StreamRows:
         return added.select(columns), added[count_column].to_numpy()
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> StreamRows:
+        """Return the rows after a change of every chunk."""
+
         def make(columns: Sequence[str]) -> Chunks:
             read = list(dict.fromkeys([*columns, *needs]))
             return (change(chunk).select(columns) for chunk in self.chunks(read))

@@ -702,6 +702,7 @@ def _owner(source: Any, engine: EngineName | None) -> str | None:
 
 
 def _hierarchies(quasi: Sequence[str] | Mapping[str, Hierarchy | None]) -> dict[str, Hierarchy]:
+    """Return the hierarchy of every quasi column; suppression for those without one."""
     listed = column_names(quasi, "quasi")
     named = {name: quasi[name] for name in listed} if isinstance(quasi, Mapping) else dict.fromkeys(listed)
     for name, hierarchy in named.items():

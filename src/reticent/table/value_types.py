@@ -198,6 +198,7 @@ class ValueType(StrEnum):
         return pl.Series(values, dtype=self.dtype, strict=False).cast(pl.String).to_list()
 
     def _moment(self, value: Any) -> Any:
+        """Return a date or timestamp in this type."""
         if isinstance(value, datetime.datetime):
             return value.replace(tzinfo=None) if self is ValueType.DATETIME else value.date()
         if isinstance(value, datetime.date):

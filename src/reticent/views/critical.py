@@ -78,6 +78,7 @@ def _undecided_nulls(union: CodedUnion) -> bool:
 
 
 def _partial_keys(union: CodedUnion, schema: Schema) -> bool:
+    """Return whether a query reads some table more than once that has a key for part of its rows."""
     return any(
         len(indices) > 1 and any(key.partial for key in schema.relation(relation).keys)
         for query in union.disjuncts

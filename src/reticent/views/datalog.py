@@ -77,6 +77,7 @@ class _DatalogParser:
         return Query(name or head_name or "Q", (Union(tuple(rules)),), self.text.strip())
 
     def single_atom(self) -> Atom:
+        """Parse one row, and nothing else."""
         atom = self._atom()
         self._take("mark", ".")
         if self.at < len(self.tokens):

@@ -61,6 +61,7 @@ def _comparisons(collision: Collision, names: dict[int, str], book: Codebook) ->
 
 
 def _names(collision: Collision, pattern: Fact, book: Codebook) -> list[str]:
+    """Return the variables and constants of a critical row in words."""
     labels: dict[int, str] = {}
     for query in (collision.secret, collision.view):
         for number, name in enumerate(query.names):

@@ -140,6 +140,7 @@ def _comparisons_hold(query: CodedQuery, binding: dict[int, int], fresh: dict[in
 
 
 def _fits(terms: Fact, row: Fact, binding: dict[int, int], required: frozenset[int]) -> bool:
+    """Return whether a subgoal can be mapped to a row, given the values bound so far."""
     local: dict[int, int] = {}
     for term, value in zip(terms, row, strict=True):
         expected = term if term < 0 else binding.get(term, local.setdefault(term, value))

@@ -93,6 +93,7 @@ def _side(code: int, live: CriticalSubgoals, names: dict[int, str], book: Codebo
 
 
 def _repeats(pattern: Fact, columns: list[str]) -> list[str]:
+    """Return the equalities between columns that a pattern requires."""
     first: dict[int, str] = {}
     equalities = []
     for code, column in zip(pattern, columns, strict=True):

@@ -66,6 +66,7 @@ def _value(term: Term, binding: Mapping[Variable, Constant]) -> Constant:
 
 
 def _holds(left: Constant, operator: str, right: Constant) -> bool:
+    """Return the truth of a comparison of two constants."""
     if operator == "!=":
         return left != right
     if left.kind != right.kind or left.kind == "null":

@@ -140,6 +140,7 @@ def _exclusion(rule: ConjunctiveQuery, collision: Collision, checker: Checker) -
 
 
 def _meets(terms: tuple[Term, ...], collision: Collision, checker: Checker) -> bool:
+    """Return whether a subgoal can be the critical row of a collision."""
     pattern = collision.pattern()
     return all(
         code >= 0 or not isinstance(term, Constant) or checker.setting.book.code(term) == code

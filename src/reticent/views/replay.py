@@ -291,6 +291,7 @@ def _column_type(
 
 
 def _sqlite_value(item: Constant) -> object:
+    """Return a constant as a value that SQLite stores."""
     if isinstance(item.value, Fraction):
         return float(item.value)
     if isinstance(item.value, datetime):

@@ -137,6 +137,7 @@ def _holds(left: Constant, operator: str, right: Constant) -> bool:
 
 
 def _check_shared_domain(variable: Variable, columns: list[SchemaColumn]) -> None:
+    """Raise if joined columns with finite domains have no value in common."""
     finite = [set(column.domain) for column in columns if column.domain is not None]
     nullable = all(column.nullable for column in columns)
     if finite and not nullable and not set.intersection(*finite):

@@ -100,6 +100,7 @@ class Sorts:
         return order_key(self._book.constant(code))
 
     def _find(self, place: Place) -> Place:
+        """Return the representative of a column's class (union-find with path compression)"""
         root = place
         while (above := self._parent.setdefault(root, root)) != root:
             root = above

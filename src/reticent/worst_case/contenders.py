@@ -102,6 +102,7 @@ def sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
 def _smaller(
     best: Fraction | None, reached: Sequence[Fraction | None], index: int, factor: Fraction
 ) -> Fraction | None:
+    """Return the smaller of ``best`` and ``reached[index]``, the minimum with fewer facts, times ``factor``; None is infinite."""
     previous = reached[index] if index >= 0 else None
     if previous is None or (best is not None and previous * factor >= best):
         return best

@@ -244,6 +244,7 @@ def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integ
 
 
 def _hashes(buckets: Buckets, chosen: Integers, atoms: int) -> NDArray[np.uint64]:
+    """Return a hash of each chosen bucket's size and most frequent counts."""
     hashes = buckets.sizes[chosen].astype(np.uint64)
     for rank in range(atoms):
         hashes *= np.uint64(0x9E3779B97F4A7C15)

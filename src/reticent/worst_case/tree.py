@@ -125,6 +125,7 @@ class DisclosureTree:
         return self._after_exchange(removed_buckets, added, c)
 
     def _after_exchange(self, removed: Sequence[Histogram], added: Sequence[Histogram], c: Fraction) -> bool:
+        """Return whether the threshold would hold after an exchange of buckets, which is undone again."""
         self.exchange(removed, added)
         try:
             return self.holds(c)
@@ -196,6 +197,7 @@ class DisclosureTree:
         self._copies += [0] * (capacity - len(self._copies))
 
     def _new_slot(self, counts: Counts) -> int:
+        """Return a free leaf for a histogram; the tree grows if there is none."""
         if not self._free:
             capacity = len(self._nodes) // 2
             self._plant(self._nodes[capacity : capacity + len(self._counts)].copy())

@@ -129,6 +129,7 @@ class ChanceAuditor(ABC):
         return query
 
     def _expect_nothing(self) -> None:
+        """Raise if the answer of the last allowed query is not recorded yet."""
         if self._awaited is not None:
             raise PolicyError(
                 f"The last {self.function} was allowed and its answer is not recorded yet: "

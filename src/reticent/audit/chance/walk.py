@@ -99,6 +99,7 @@ class Walk:
         return points
 
     def _moved(self, points: FloatArray, moves: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Move every point along its direction to a random one on the chord through the region, by the density of the prior."""
         low, high = self._chord(points, moves)
         if isinstance(self.prior, Uniform):
             lengths = low + (high - low) * rng.random(len(points))

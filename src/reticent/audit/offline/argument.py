@@ -75,7 +75,7 @@ def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bo
 
 
 def leaf_proves(region: Region, goal: Goal, leaf: Leaf, box: Box) -> bool:
-    """True if a weighted sum of queries proves the goal in the box."""
+    """Return whether the weighted sum of queries at a leaf of the proof closes its branch: within the bounds of ``box`` it is impossible, or it bounds the person's value as the goal claims."""
     coefficients, total = region.combined(leaf.weights)
     reach = _most(box, coefficients)
     if reach is not None and reach < total:
@@ -218,6 +218,7 @@ def _indent(lines: list[str]) -> list[str]:
 
 
 def _tree_json(tree: Tree) -> dict[str, Any]:
+    """Return a proof tree as plain data."""
     if isinstance(tree, Leaf):
         return {"weights": {str(row): str(weight) for row, weight in tree.weights}}
     if isinstance(tree, ByValue):

@@ -64,6 +64,7 @@ class Combination:
         return answer == self.value and bool((totals == expected).all()) and (self.person is not None or answer != 0)
 
     def lines(self, log: Log) -> list[str]:
+        """Return the argument in sentences: the weighted queries, and the value that they give."""
         left = signed((weight, f"query {number}") for number, weight in self.weights)
         right = signed((weight, str(log.entry(number).answer)) for number, weight in self.weights)
         if self.person is None:
@@ -72,6 +73,7 @@ class Combination:
         return [f"{left}: all people cancel except person {self.person}.", f"So person {self.person} has {computed}."]
 
     def as_json(self) -> dict[str, Any]:
+        """Return the proof as plain data."""
         return {
             "kind": "combination",
             "person": self.person,

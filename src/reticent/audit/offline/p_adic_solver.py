@@ -164,6 +164,7 @@ class Basis:
         return _small_gram(self.rows) if fits else None
 
     def _times_gram(self, digits: IntArray) -> BigArray:
+        """Return the product of the Gram matrix of the basis with a vector of digits, exactly."""
         if self._gram is None:
             return times(self.rows, times(self.columns, digits))
         high, low = (digits >> 16).astype(float), (digits & 0xFFFF).astype(float)
@@ -205,6 +206,7 @@ def _gram(matrix: sparse.csr_array, prime: int) -> IntArray:
 
 
 def _small_gram(matrix: sparse.csr_array) -> NDArray[np.float64]:
+    """Return the matrix times its transpose, for matrices of few rows."""
     gram = np.zeros((matrix.shape[0], matrix.shape[0]))
     for part in _slices(matrix):
         dense = part.astype(float)

@@ -105,6 +105,7 @@ class Log:
         return self._by_number()[number]
 
     def _by_number(self) -> dict[int, LogEntry]:
+        """Return the entries by their number; computed once."""
         entries: dict[int, LogEntry] | None = self.__dict__.get("_numbers")
         if entries is None:
             entries = {entry.number: entry for entry in self.entries}
@@ -267,6 +268,7 @@ def _fields(line: str, location: str) -> dict[str, Any]:
 
 
 def _header(fields: dict[str, Any], location: str) -> dict[str, Any]:
+    """Return the checked first line of a log file."""
     _known(fields, _HEADER, location)
     try:
         whole(fields["people"], "people", low=1)
@@ -276,6 +278,7 @@ def _header(fields: dict[str, Any], location: str) -> dict[str, Any]:
 
 
 def _known(fields: dict[str, Any], known: tuple[str, ...], location: str) -> None:
+    """Raise for a field that is not ``known``"""
     for name in fields:
         if name not in known:
             raise DataError(

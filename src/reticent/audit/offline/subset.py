@@ -100,6 +100,7 @@ class _Parts:
         return conflict
 
     def greedy(self) -> set[int]:
+        """Return a safe set of queries: each in order, if it keeps the set safe."""
         safe_numbers: set[int] = set()
         for entry in self.log.entries:
             if self.safe(safe_numbers | {entry.number}):

@@ -78,6 +78,7 @@ def check_maxima(log: Log) -> Report:
 
 
 def _with_duplicates(holders: _Holders) -> list[SoleHolder]:
+    """Return the proofs for people whose value is certain if several people may have the same value: each query has its own holder."""
     proofs = []
     for index in range(len(holders.log.entries)):
         candidates = holders.of_question(index)

@@ -145,6 +145,7 @@ class SumSystem:
         return dense
 
     def _weights(self, numerators: BigArray, denominator: int) -> list[tuple[int, Fraction]]:
+        """Return the weights of the queries in a combination, by the number of the query."""
         return [
             (self.log.entries[row].number, Fraction(int(numerator), denominator))
             for row, numerator in zip(self.basis.independent, numerators, strict=True)

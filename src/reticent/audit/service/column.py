@@ -164,6 +164,7 @@ class ColumnAudit:
             self._contradicted = True
 
     def _auditor_of(self, family: str) -> Auditor:
+        """Return the auditor for a family of queries; which one is kept is decided by the first answer."""
         if self._auditor is not None:
             return self._auditor
         if family not in self._waiting:

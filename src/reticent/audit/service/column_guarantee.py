@@ -37,6 +37,7 @@ def guarantee(column: ProtectedColumn, family: str | None) -> list[str]:
 
 
 def _exact(column: ProtectedColumn) -> str:
+    """Return the guarantee of exact answers of a column in a sentence."""
     if column.refusal is not None:
         return column.refusal
     if column.chance is not None:

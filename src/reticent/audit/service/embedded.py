@@ -224,6 +224,7 @@ class EmbeddedDatabase:
             self._query("DETACH source")
 
     def _check_columns(self, types: dict[str, str], columns: dict[str, str]) -> None:
+        """Raise for a column that the file does not have."""
         for name, inside in columns.items():
             if inside not in types:
                 raise DataError(

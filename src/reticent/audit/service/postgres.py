@@ -265,6 +265,7 @@ class PostgresDatabase:
         return types
 
     def _public(self, name: str) -> sql.Composed:
+        """Return a public column as SQL. Raises for a type that conditions cannot use."""
         from psycopg import sql
 
         kind = self._types[name]

@@ -191,6 +191,7 @@ class AuditService:
         return int.from_bytes(self._ledger.secret.digest(f"decision {question} {decision}".encode())[:6], "big") + 1
 
     def _told(self, answer: CellAnswer, question: int, user: str) -> CellAnswer:
+        """Return an answer with the number of its decision as this user may see it."""
         return (
             answer
             if answer.decision is None

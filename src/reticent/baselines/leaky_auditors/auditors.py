@@ -26,6 +26,7 @@ class _LeakyGate(ABC):
         return None
 
     def answer(self, members: Iterable[int], function: str) -> Fraction | None:
+        """Return the true answer of a query, or None if the rule of this gate, which looks at the answer, denies it."""
         if function not in self.functions:
             raise PolicyError(f"This auditor supports {' or '.join(self.functions)}, not {function}.")
         people = frozenset(as_members(members, len(self._values)).tolist())

@@ -75,6 +75,7 @@ class AuditedGate:
         return result
 
     def _decide(self, query: AggregateQuery) -> Decision:
+        """Return the decision on a query, without its answer."""
         if self._family not in (None, query.family):
             return OTHER_FAMILY
         if exhausts_bounds(self._declared, query):

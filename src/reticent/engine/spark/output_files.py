@@ -126,6 +126,7 @@ class _writer:  # noqa: N801  (it is used as a function)
             yield self._frame(batch_queue)
 
     def _frame(self, batches: list[pa.RecordBatch]) -> tuple[pl.DataFrame, np.ndarray]:
+        """Return record batches as rows with their multiplicities."""
         frame = cast(pl.DataFrame, pl.from_arrow(pa.Table.from_batches(batches)))
         rows = pl.DataFrame([frame[f"c{index}"].alias(name) for index, name in enumerate(self.schema)]).cast(
             self.schema
@@ -134,6 +135,7 @@ class _writer:  # noqa: N801  (it is used as a function)
         return rows, times
 
     def _blocks(self, parts: Iterable[tuple[pl.DataFrame, np.ndarray]]) -> Iterator[bytes]:
+        """Yield the file of repeated rows as bytes."""
         if self.kind == "csv":
             yield csv_header(self.schema)
             for rows, times in parts:

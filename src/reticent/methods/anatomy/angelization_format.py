@@ -66,6 +66,7 @@ class Angelize(Bucketize):
         return replace(batches, alike=identity_evidence)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        """Count the rows that meet a condition on labels and on the values of batches."""
         from reticent.methods.anatomy.counts import count_batches
 
         labelled, values = (public.rows[name] for name in self.tables)

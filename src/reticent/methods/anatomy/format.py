@@ -57,6 +57,7 @@ class Bucketize(GroupFormat):
         return {shared[0]: "bucket", **dict.fromkeys(counts[:1], "count")}
 
     def arranged(self, rows: Mapping[str, Rows], draft: Draft, table: Table) -> Mapping[str, Rows]:
+        """Return the tables with buckets numbered in an order that reveals nothing about the source."""
         frames = {name: row.frame() for name, row in rows.items() if isinstance(row, FrameRows)}
         if len(frames) < len(rows):
             # Engines number the buckets of rows that are not in memory at random.

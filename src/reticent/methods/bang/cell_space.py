@@ -211,6 +211,7 @@ class RankAxis(ColumnAxis):
 
 
 def _check_type(index_hierarchy: BoundHierarchy, hierarchy: BoundHierarchy) -> None:
+    """Raise if a column has another type than when the index was built."""
     if index_hierarchy.leaves.dtype != hierarchy.leaves.dtype:
         raise DataError(
             f"Bang: column {hierarchy.column!r} has the type {hierarchy.leaves.dtype}, but {index_hierarchy.leaves.dtype} in the index. Cast it.",

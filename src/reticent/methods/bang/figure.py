@@ -160,6 +160,7 @@ class _RankedLine(_DrawnLine):
         self.parts = len(order)
 
     def axis(self, name: str) -> ChartAxis:
+        """Return the chart's axis of ranked values."""
         marks = [
             (rank + 0.5, "missing" if value is None else shortened(str(value), _LONGEST))
             for value, rank in self.place_of.items()

@@ -303,6 +303,7 @@ class GrownRelease:
 
 
 def _placed(grouping: Grouping, state: GrowingState, facts: Mapping[str, int]) -> Grouping:
+    """Return a grouping with the number of its release in the series."""
     return replace(
         grouping,
         details={**grouping.details, "series": {"number": state.number}},
@@ -328,6 +329,7 @@ def _beside(state: GrowingState) -> PriorCheck:
 
 
 def _nothing_new(prior: Sequence[PriorDisclosure]) -> Judgement:
+    """Refuse a release if there is an earlier one and nothing was added."""
     if not prior:
         return alone(prior)
     return refuse(

@@ -286,6 +286,7 @@ def _array(folder: Path, name: str) -> NDArray[Any]:
 def _counts_from(
     folder: Path, name: str, extras: Sequence[str]
 ) -> tuple[NDArray[np.int64], Histograms, dict[str, NDArray[np.int64]]]:
+    """Return the arrays that :func:`_counts` stored."""
     histograms = Histograms(*(_array(folder, f"{name}-{part}") for part in ("offsets", "values", "counts")))
     further = {extra: _array(folder, f"{name}-extra-{number}") for number, extra in enumerate(extras)}
     return _array(folder, f"{name}-sizes"), histograms, further
@@ -357,6 +358,7 @@ def _sensitive_json(column: SensitiveColumn) -> dict[str, Any]:
 
 
 def _sensitive_from(folder: Path, number: int, description: Mapping[str, Any]) -> SensitiveColumn:
+    """Return a sensitive column from its labels, tree and description."""
     labels = pl.read_parquet(folder / f"sensitive-{number}.parquet")["leaf"].alias(description["name"])
     if description["tree"] is None:
         return SensitiveColumn(description["name"], labels, description["ordered"])

@@ -139,6 +139,7 @@ def range_column(
 
 
 def _range_meaning(grid: NumberGrid, ends: tuple[Fraction, Fraction] | None, missing: bool) -> Meaning:
+    """Return the meaning of a cluster's range; unrestricted if some of its values are missing."""
     if ends is None:
         return Missing()
     if missing:

@@ -46,6 +46,7 @@ class Clusters(GroupFormat):
     roles: ClassVar[tuple[str, ...]] = ("centre", "radius", "members")
 
     def own_columns(self, draft: Draft, sensitive: Sequence[str]) -> Mapping[str, str]:
+        """Return the role of each column that the format adds: centres, radius and number of members."""
         added_columns = [name for name in draft.tables["groups"].schema if name not in draft.meanings]
         return {
             **dict.fromkeys(added_columns[:-2], "centre"),
@@ -81,6 +82,7 @@ class Clusters(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: rows by label, each cluster with its ball."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         view = AdversaryView.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)

@@ -88,6 +88,7 @@ class ClusterUnits:
 
     @classmethod
     def _sorted(cls, metric: Metric, records: MetricRecords, owner: Ids) -> ClusterUnits:
+        """Return the units with their records sorted by value, so that the order of rows does not matter."""
         keys = [part for array in records.arrays for part in (array.T if array.ndim > 1 else array[None])]
         order = np.lexsort(keys[::-1])
         position_of = np.empty(len(order), dtype=np.int64)

@@ -320,6 +320,7 @@ def _place(address: str, name: str) -> PartyAddress:
 
 
 def _seconds(value: Any, name: str) -> float:
+    """Return a duration. Raises unless it is a positive number up to a day."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86_400:
         raise PolicyError(
             f"[time]: {name} must be a number of seconds up to a day, but it is {value!r}.", setting=("time", name)

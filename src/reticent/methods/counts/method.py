@@ -209,6 +209,7 @@ class JointCounts(_CountsMethod):
             one_of(getattr(self, name), f"JointCounts: {name}", options)
 
     def refusal(self, table: Table, definition: Definition) -> str | None:
+        """Return why this method refuses, or None."""
         if isinstance(definition, NoisyCounts) and not definition.amounts[1]:
             return "JointCounts needs a delta above 0: the noise is made of finitely many coins. Use NoisyCounts(1, '1e-6'), or CentralCounts."
         if self.party not in table.schema:

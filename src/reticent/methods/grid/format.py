@@ -121,6 +121,7 @@ class GridSampleFormat(MechanismFormat):
         )
 
     def attested(self, public: PublicSide) -> str:
+        """Return what only the publisher can attest, and what was checked."""
         sampling_note = (
             ""
             if self.plan(public).sample is None
@@ -212,6 +213,7 @@ class GridCountsFormat(MechanismFormat):
         )
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """Return rows with the labels of the published boxes that contain them."""
         details, boxes = self.read(public), public.rows["boxes"].frame()
         names = details.grid.names
         finest = boxes if details.histogram is None else _values_only(details, boxes)

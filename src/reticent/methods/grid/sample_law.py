@@ -148,7 +148,7 @@ class _SampleLoss:
         """Return the exact delta if all relevant cell sizes can be enumerated; otherwise its bound."""
         if self.least / self.gamma > _LARGEST_CELL:
             return AddedRowLoss(min(Fraction(1), self._beyond(math.floor(self.least / self.gamma))), "tail")
-        delta = self._largest(self.least, self._at, lambda size: size)
+        delta = self._largest(self.least, self._delta_of_cell, lambda size: size)
         if delta is not None:
             return AddedRowLoss(min(Fraction(1), delta), "exact")
         return self.bound()
@@ -188,8 +188,12 @@ class _SampleLoss:
         # A probability that underflows is below the smallest float.
         return Fraction(max(math.exp(-max(0.0, size * rate * (1 - 1e-9) - 1e-9)), _SMALLEST))
 
-    def _at(self, size: int) -> Fraction:
-        """Return the delta of a cell with this many rows, rounded up."""
+    def _delta_of_cell(self, size: int) -> Fraction:
+        """Return the delta that a row of a cell with ``size`` rows needs, rounded up.
+
+        It is the sum over the shown counts x of Pr[X_size = x] - e^epsilon Pr[X_(size - 1) = x], which telescopes to one
+        probability and one tail.
+        """
         first = max(self.least, math.floor(self.gamma * size) + 1)
         if first > size:
             return Fraction(0)

@@ -25,6 +25,7 @@ class Generalize(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: rows by label."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         return AdversaryView.in_rows(*rows["data"].counted([*quasi, *sensitive]), quasi, sensitive)

@@ -179,6 +179,7 @@ def _edges(positions: Mapping[tuple[int, ...], tuple[float, float]]) -> list[str
 
 
 def _callout(facts: LatticeFacts, target: tuple[float, float]) -> list[str]:
+    """Return the line and the words that point at the chosen node."""
     x, y = target
     return [
         line(88, y, x, y, "leader"),
@@ -188,6 +189,7 @@ def _callout(facts: LatticeFacts, target: tuple[float, float]) -> list[str]:
 
 
 def _axis(facts: LatticeFacts, step: float) -> list[str]:
+    """Return the vertical axis from exact values to nothing left."""
     bottom = _TOP + facts.height * step
     return [
         text(10, _TOP + 4, "nothing left", "tick"),

@@ -126,6 +126,7 @@ class Evaluator:
         return evaluation
 
     def _evaluate(self, levels: NodeLevels) -> Evaluation:
+        """Judge a node; many small groups alone may rule it out without computing all groups."""
         if self._rules_out and len(nearest := self._nearest(levels)) > _MANY_POINTS:
             lost = nearest.in_small_groups(levels, self._least)
             if lost > self.allowed:

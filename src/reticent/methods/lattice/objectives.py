@@ -240,6 +240,7 @@ class Discernibility(Objective):
         return float(published_sizes @ published_sizes) + float(self._rows) * float(points.sizes[suppressed].sum())
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
+        """Return a lower bound of the cost of every generalization: merging groups adds to the sum of their squares."""
         sizes = points.sizes.astype(np.float64)
         merged = float(sizes @ sizes)
         if suppressed is None:
@@ -268,6 +269,7 @@ class AverageGroupSize(Objective):
         return self._rows / (int((~suppressed).sum()) + bool(points.sizes[suppressed].any()))
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
+        """Return a lower bound of the cost of every generalization, which has no more groups."""
         # A generalization has no more groups; suppressed rows count as one group, but only if one was lost.
         if suppressed is None:
             return self._rows / len(points)

@@ -161,6 +161,7 @@ class Points:
     def _merged(
         self, levels: NodeLevels, sizes: NDArray[np.int64], keys: NDArray[Any], distinct: NDArray[Any]
     ) -> Points:
+        """Return the points at coarser levels, given the key of every point."""
         merged = Points(self.frequencies, levels, sizes, self, distinct)
         merged.__dict__["keys"] = keys
         return merged

@@ -42,6 +42,7 @@ class MarginalsFormat(NoisyColumnsFormat):
     known_as: ClassVar[str] = "marginals"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: those of the noisy counts, and the sampled ones."""
         roles = {MEASUREMENT: "cell", COLUMNS: "cell", CELL: "cell", COUNT: "count", ERROR: "count"}
         types = {name: dtype for table_name in self.tables for name, dtype in rows[table_name].schema.items()}
         return tuple(

@@ -78,6 +78,7 @@ class MarginalsPlan(ComposedPlan):
 
     @cached_property
     def _costs(self) -> dict[Relation, Fraction]:
+        """Return the cost of all steps for each relation of neighbours."""
         relations: tuple[Relation, ...] = ("add/remove", "replace")
         return {
             relation: sum((step.cost(self.currency, self.rows, relation) for step in self.steps), Fraction(0))

@@ -75,6 +75,7 @@ class _SetsBeside:
 
     @classmethod
     def _listed(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _SetsBeside:
+        """Return the sets sorted by their columns."""
         known_sets = sorted(sets)
         return cls(
             starts_of([len(known) for known in known_sets]),

@@ -229,6 +229,7 @@ class Mondrian(GroupMethod):
         return passing
 
     def _require_little_suppression(self, suppressed_rows: int, rows: int, definition: GroupDefinition) -> None:
+        """Raise if more rows are suppressed than allowed, or all."""
         if suppressed_rows > self._limit * rows or suppressed_rows == rows:
             raise Infeasible(
                 f"Cutting the table leaves {suppressed_rows} of {rows} rows in groups that do not satisfy {definition}, and at most "

@@ -66,6 +66,7 @@ class PanelRows(GroupFormat):
     def seen(
         self, rows: Mapping[str, Rows], columns: Sequence[ManifestColumn], details: Mapping[str, Any]
     ) -> AdversaryView:
+        """Return the adversary view: rows by label and group number."""
         quasi = {column.name: column.labels for column in columns if column.role == "quasi"}
         sensitive = [column.name for column in columns if column.role == "sensitive"]
         group = next(column.name for column in columns if column.role == _ROLE)

@@ -50,6 +50,7 @@ class EveryWave(GroupDefinition):
         return all_of(tuple(cls(part, waves) for part in definition.parts()))
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """Mask the groups of people that fail the definition at some wave."""
         if not self.inner.needs_sensitive:
             return self.inner.failing(groups)
         failing = np.zeros(len(groups), dtype=bool)

@@ -245,6 +245,7 @@ def _is_empty(parts: Sequence[Part]) -> bool:
 
 
 def _conjuncts(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield the parts of nested conjunctions."""
     for part in parts:
         if isinstance(part, And):
             yield from _conjuncts(part.parts)

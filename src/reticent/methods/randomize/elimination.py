@@ -127,6 +127,7 @@ def _joined(factors: Sequence[Factor], keep: Sequence[str], space: CountedSpace,
 
 
 def _scalar(factors: Sequence[Factor]) -> Any:
+    """Return the product of factors that have no variable left."""
     total: Any = 1
     for factor in factors:
         value = factor.table.item()

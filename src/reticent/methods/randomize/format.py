@@ -111,6 +111,7 @@ class DrawnFormat(MechanismFormat):
         return self.read(public).plan
 
     def words(self, public: PublicSide) -> Words:
+        """Return what was published, what noise hides, and the residual risks."""
         return Words(
             self.read(public).words(public.height),
             (

@@ -42,6 +42,7 @@ class PerturbedFormat(MechanismFormat):
     order: ClassVar[Any] = "sorted"
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a definition cannot be satisfied by randomized values, or None."""
         wrong = next((part for part in definition.parts() if not is_local(part)), None)
         return (
             None

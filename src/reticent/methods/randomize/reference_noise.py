@@ -101,6 +101,7 @@ class NoiseSource:
         return self._extreme(min)
 
     def _extreme(self, choose: Callable[[tuple[int, ...]], int]) -> Fraction:
+        """Return the smallest or largest probability of a tuple, as ``choose`` picks among the weights."""
         product = Fraction(1)
         for name, size in self.domain.sizes.items():
             weights = self.weights.get(name)
@@ -141,6 +142,7 @@ class NoiseSource:
         return self.domain.from_codes(codes)
 
     def _draw_column(self, name: str, uniform: NDArray[np.bool_], draws: Draws) -> NDArray[np.int64]:
+        """Return sampled codes of a column: by its weights, or uniformly where ``uniform``"""
         codes = draws.below(self.domain[name].size, len(uniform))
         if name in self.weights:
             edges = np.cumsum(np.array(self.weights[name], dtype=np.int64))

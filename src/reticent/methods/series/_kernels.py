@@ -17,6 +17,7 @@ _BLOCK = 1024
 
 @compiled
 def _holds(signature: Any, value: int) -> bool:
+    """Return whether a signature, padded by -1, contains a value."""
     for member in signature:
         if member == value:
             return True
@@ -27,6 +28,7 @@ def _holds(signature: Any, value: int) -> bool:
 
 @compiled
 def _disjoint(values: Any, signature: Any) -> bool:
+    """Return whether two signatures, padded by -1, have no value in common."""
     for value in values:
         if value < 0:
             return True

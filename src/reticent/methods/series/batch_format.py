@@ -43,6 +43,7 @@ class BatchSeriesFormat(SeriesFormat):
     labelled: ClassVar[str | None] = PEOPLE
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a definition cannot be published in batches of a series, or None."""
         wrong = next(
             (part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance | KAnonymity)), None
         )

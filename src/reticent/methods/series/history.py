@@ -698,6 +698,7 @@ class History:
 
     @contextmanager
     def _book(self) -> Iterator[Ledger]:
+        """Open the ledger of the series for a block; one that was passed is not closed."""
         if isinstance(self._ledger, Ledger):
             yield self._ledger
             return

@@ -44,6 +44,7 @@ class StatisticsFormat(NoisyColumnsFormat):
     known_as: ClassVar[str] = "statistics"
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: those that name a statistic, and its noisy numbers."""
         types = {name: dtype for table_name in self.tables for name, dtype in rows[table_name].schema.items()}
         return tuple(
             ManifestColumn(name, "cell" if name in _CELLS else "count", ValueType.published(dtype))

@@ -106,6 +106,7 @@ class PatternGreedy:
         return ids, self._passing(self._left, ids, count)[ids]
 
     def _take(self, ids: Ids, placed: Mask) -> None:
+        """Form classes of the ``placed`` units, by their ids, and remove them from those left."""
         chosen = self._left[placed]
         numbers = np.unique(ids[placed], return_inverse=True)[1]
         self.group[chosen] = self.count + numbers

@@ -144,6 +144,7 @@ class _ValueNoise:
 
     @classmethod
     def of(cls, prior: PublicPrior) -> _ValueNoise:
+        """Return for every value, weighted as the prior weights it, what the class describes; ``keep`` is its retention probability f."""
         weights = np.ones(prior.size) if prior.weights is None else prior.weights.astype(np.float64)
         if prior.kept is None:
             keep = np.ones(prior.size)

@@ -57,6 +57,7 @@ class SyntheticFormat(MechanismFormat):
         return f"{definition} is not probabilistic differential privacy, the only guarantee of synthetic rows."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: public ones, and the sampled value."""
         value = draft.details["value"]
         listed = {name: dtype for name in self.tables for name, dtype in rows[name].schema.items()}
         return tuple(

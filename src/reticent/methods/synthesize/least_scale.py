@@ -62,6 +62,7 @@ class _Search:
         self.found = [need.enough for need in needs]
 
     def run(self) -> list[Fraction]:
+        """Search the least scale for all cases at once; return them in order."""
         active = [number for number, stack in enumerate(self.stacks) if stack]
         while active:
             self._step(np.array(active))
@@ -127,6 +128,7 @@ class _Search:
         return np.asarray(c * (scale[:, None, None] * self.one.weights[None, :, None] + np.maximum(people - 1, 0)))
 
     def _bounds(self, active: NDArray[np.int64], low: Floats, high: Floats, thresholds: Floats) -> Floats:
+        """Return upper bounds of the failure probability between two scales, for each threshold."""
         people, size = self.people[active], self.size[active][:, None, None]
         inside = np.maximum(people[:, None, :] + low[:, None, None] * self.one.weights[None, :, None], 1e-300)
         outside = size + high[:, None, None] * self.one.totals[None, :, None] - inside

@@ -99,6 +99,7 @@ class Typical(GroupFormat):
         return replace(view, called=groups[number].gather(np.argsort(view.of_rows(groups), kind="stable")))
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        """Count the rows that meet a condition, by the ranges of their groups."""
         from reticent.release import count_labels
 
         parsed = Condition.parse(condition) if isinstance(condition, str) else condition

@@ -73,6 +73,7 @@ class Dates(Hierarchy):
             )
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column of dates or timestamps: at every level a calendar unit."""
         leaves = self._leaves(series, column)
         local = self.local(leaves, column)
         levels = [identity(leaves)]

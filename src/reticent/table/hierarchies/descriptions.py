@@ -126,6 +126,7 @@ def _rows(fields: _Fields) -> Hierarchy:
 
 
 def _csv(fields: _Fields) -> Hierarchy:
+    """Return the hierarchy that a CSV file lists."""
     separator = fields.text("separator", ";")
     if len(separator) != 1:
         raise PolicyError(
@@ -182,6 +183,7 @@ def _suppression(fields: _Fields) -> Hierarchy:
 
 
 def _from_data(fields: _Fields) -> bool:
+    """Return whether the hierarchy was made from the data."""
     from_data = fields.values.get("from_data", False)
     if not isinstance(from_data, bool):
         raise PolicyError(
@@ -196,6 +198,7 @@ def _order(fields: _Fields) -> Hierarchy:
 
 
 def _priority(fields: _Fields) -> Hierarchy:
+    """Return the hierarchy that keeps the first values and merges the rest."""
     return Hierarchy.priority(
         fields.listed("keep"), fields.listed("values"), fields.text("other", "Other"), _from_data(fields)
     )

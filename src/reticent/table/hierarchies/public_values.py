@@ -243,6 +243,7 @@ NAMES: Mapping[str, str] = {
 
 
 def _listed(tree: Mapping[str, Mapping[str, str]], spelled: Callable[[str], str]) -> tuple[GroupPath, ...]:
+    """Return the paths of a public classification: item, group and region."""
     return tuple(
         (spelled(item), group, region)
         for region, groups in tree.items()

@@ -86,6 +86,7 @@ class Listed(Hierarchy):
         return cls(rows, source=f"hierarchy file {str(path)!r}")
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column: at every level the listed labels of its values."""
         leaves = parse_leaves([row[0] for row in self.rows], series.dtype, column, self.source)
         levels = [identity(leaves)]
         for number in range(1, len(self.rows[0])):
@@ -281,6 +282,7 @@ def _leaf_paths(tree: Any, above: tuple[str, ...]) -> Any:
 
 
 def _tree_of(paths: Sequence[tuple[str, ...]]) -> Any:
+    """Return paths of categories as a nested tree."""
     if all(len(path) == 1 for path in paths):
         return [path[0] for path in paths]
     branches: dict[str, list[tuple[str, ...]]] = {}

@@ -106,6 +106,7 @@ def _part_of(whole: pl.Series, part: pl.Series, text: str, separators: Sequence[
 
 
 def _is_so(computed: pl.Series, target: pl.Series) -> bool:
+    """Return whether a computed text equals the target nearly always, and clearly more often than its most frequent value."""
     is_known = (computed.is_not_null() & target.is_not_null()).to_numpy()
     if int(is_known.sum()) < FEWEST_ROWS:
         return False

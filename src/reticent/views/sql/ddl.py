@@ -228,6 +228,7 @@ class _SchemaReader:
         )
 
     def schema(self) -> Schema:
+        """Return the schema of all statements read so far."""
         relations = {}
         notes: list[str] = []
         for key, draft in self.drafts.items():

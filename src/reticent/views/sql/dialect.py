@@ -58,6 +58,7 @@ def parse_statements(text: str, dialect: str, what: str) -> list[exp.Expr]:
 
 
 def _error_place(error: SqlglotError) -> str:
+    """Return where and why a statement cannot be parsed, as the end of a sentence."""
     details: Sequence[dict[str, Any]] = getattr(error, "errors", None) or [{}]
     first = details[0]
     if not first.get("line"):

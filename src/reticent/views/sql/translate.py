@@ -70,6 +70,7 @@ def _removes_duplicates(node: exp.Expr) -> bool:
 
 
 def _keeping_duplicates(node: exp.Expr) -> exp.Expr:
+    """Return a copy of a query without DISTINCT."""
     copied = node.copy()
     if isinstance(copied, exp.Select):
         copied.set("distinct", None)

@@ -360,6 +360,7 @@ class Translator(TranslatorProtocol):
         return replace(table, columns=columns, inexact=reasons)
 
     def _scan(self, relation: Relation, node: exp.Table) -> NamedRows:
+        """Return the rows of a table that the query reads. Raises if it reads too many."""
         self._scans += 1
         if self._scans > SCANS:
             raise PolicyError(f"The query reads more than {SCANS} tables once its views are written out; split it.")
