@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from reticent.methods.grouping.column_cells import _WORD_BITS, _value_sets
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 10**6)), max_size=60), st.sampled_from([1, 7, 62, 63, 300])
-)
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 10**6)), max_size=60), st.sampled_from([1, 7, 62, 63, 300]))
 def test_sets_are_numbered_in_the_order_of_their_first_groups(units: list[tuple[int, int]], size: int) -> None:
     group = np.array([own for own, _ in units], dtype=np.int64)
     values = np.array([value % size for _, value in units], dtype=np.int64)
