@@ -79,10 +79,10 @@ def publish(
     satisfies the definition; its message gives the best achievable value.
 
     Parameters:
-        table: the rows with their roles.
-        definition: what every published group, mechanism or series must satisfy; join several by ``&``.
-        method: a method, or its name such as ``"Mondrian"``; by default the cheapest of several that are tried
-            (:func:`reticent.release.default_method`).
+        table: the rows with the roles of their columns: an ``rt.Table``, or what ``rt.read`` returns. ``rt.inspect`` proposes roles for a file.
+        definition: what every published group, mechanism or series must satisfy, such as ``rt.KAnonymity(5)``; join several by ``&``.
+        method: how the table is changed: a method such as ``rt.Lattice(suppression="0.05")``, or its name such as ``"Mondrian"``; by default
+            the cheapest of several that are tried (:func:`reticent.release.default_method`).
         ledger: where releases are recorded; by default RETICENT_LEDGER, or the user's own ledger.
         again: allow a data set that was released before, which the certificate then states; otherwise that is a :class:`LedgerError`.
         signing_key: a private key, or a list of keys of which each signs the certificate.
@@ -92,7 +92,12 @@ def publish(
         context: reports progress and can stop the run; a new one for each publication.
 
     Returns:
-        The release: ``frame``, ``certificate``, ``utility``, ``save``, ``count``.
+        The release: ``frame`` has the published rows, ``certificate`` the claims with what they do not cover, ``utility`` what was lost. ``save``
+        writes ``public/``, to be given away, and ``private/``, to be kept; ``count`` estimates counting queries.
+
+    See also:
+        ``rt.preview`` drafts without recording anything, and ``rt.compare`` puts definitions and methods side by side. ``rt.assess`` measures the
+        table as it is; ``rt.attack`` runs adversaries against the release, and ``rt.verify`` recomputes its claims from the public files.
 
     Example:
         >>> import reticent as rt
