@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
 
 from reticent.workbench.desk import Desk
-from reticent.workbench.jobs import Job, _finish, _Worker
+from reticent.workbench.jobs import _KILLED, Job, _finish, _Worker
 from reticent.workbench.project import Project
 from reticent.workbench.security import COOKIE, Doorkeeper, own_hosts
 from reticent.workbench.server import LOOPBACK, create_app
@@ -295,9 +295,11 @@ class Shop:
             if not job.over:
                 worker._run(job)
 
-    def stop(self, job: Job) -> None:
-        """Stop a job that waits, as a click on Stop does."""
-        _finish(job, "stopped")
+    def end(self, task: str, state: Literal["stopped", "failed"]) -> None:
+        """End what waits of a task as a click on Stop does, or as if its process were killed."""
+        for worker, job in [each for each in self.waiting if each[1].task == task]:
+            self.waiting.remove((worker, job))
+            _finish(job, state, *(() if state == "stopped" else (_KILLED, "Killed")))
 
     def opened(self, path: Path) -> Project:
         """The project of a file or a policy that was opened, once it was read."""

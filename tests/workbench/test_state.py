@@ -76,9 +76,14 @@ def test_a_release_is_there_before_its_report_and_without_it(shop: Shop, policy:
     assert shop.client("GET", f"/p/{project.id}/release/0/release.zip").status_code == 200
     assert "no report yet" in unescape(shop.client("GET", f"/p/{project.id}/release/0/report.html").text)
     assert shop.rail(project)["Released before"] == "once"
-    shop.stop(shop.waiting.pop()[1])
+    shop.end("report", "stopped")
     html = shop.page(project, "publish")
     assert "The report was stopped. The release is complete." in html
+    shop.client.post(f"/p/{project.id}/release/0/report")
+    shop.end("report", "failed")
+    html = shop.page(project, "publish")
+    assert "The report was not written. The release is complete." in html
+    assert "nothing was published" not in html
     assert not (folder / "private" / "report.html").exists()
     assert rt.verify(folder).holds
     shop.held.clear()
@@ -100,6 +105,8 @@ def test_a_report_is_written_later_from_the_folder_alone(
     shop.client.post(f"/p/{project.id}/release/0/report")
     assert "attack" in shop.client("GET", f"/p/{project.id}/release/0/report.html").text
     (Path(project.releases[0]["path"]) / "private" / "report.html").unlink()
+    for result in project.cache.glob("report-*.json"):
+        result.unlink()
     assert "Write the steward’s report</button>" in shop.page(project, "publish")
 
 

@@ -93,7 +93,7 @@ class Jobs:
         kept = None if folder is None else folder / f"{task}-{key}.json"
         with self._lock:
             job = self._jobs.get(key)
-            if job is not None and not (job.state == "done" and kept is not None and not kept.exists()):
+            if job is not None and not _is_gone(job, kept):
                 return job
             job = Job(key, task, settings, lane, kept)
             if kept is not None and kept.exists():
@@ -107,7 +107,8 @@ class Jobs:
         """Return the job for these inputs if it is running or done, else None; starts nothing."""
         key = key_of(task, settings)
         kept = None if folder is None else folder / f"{task}-{key}.json"
-        if key not in self._jobs and (kept is None or not kept.exists()):
+        job = self._jobs.get(key)
+        if (job is None or _is_gone(job, kept)) and (kept is None or not kept.exists()):
             return None
         return self.ask(task, settings, folder=folder)
 
@@ -150,6 +151,11 @@ class Jobs:
         over = [key for key, each in self._jobs.items() if each.over]
         for key in over[: max(len(self._jobs) - _MOST_KEPT, 0)]:
             del self._jobs[key]
+
+
+def _is_gone(job: Job, kept: Path | None) -> bool:
+    """Whether the result of a job was removed from the cache of its project."""
+    return job.state == "done" and kept is not None and not kept.exists()
 
 
 def key_of(task: str, settings: Mapping[str, Any]) -> str:
