@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -328,3 +329,34 @@ def test_a_killed_server_goes_on_where_it_was(bench: Bench, visitor: Visitor, sm
     page.reload()
     page.wait_for_selector("#column-2.role-sensitive")
     assert page.url.endswith("/v/2/columns")
+
+
+def test_a_poll_that_began_before_a_change_does_not_load_the_page_again(
+    visitor: Visitor, bench: Bench, tmp_path: Path
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,town,illness\n" + "".join(f"{20 + n % 40},{n % 5},{'ab'[n % 2]}\n" for n in range(200)))
+    page = opened(visitor, bench, path)
+    page.goto(versioned(page, "columns"))
+    page.wait_for_selector(".column-card")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        # Only a poll of the page as it is now: those of the changed page go on.
+        if "live=1" in route.request.url and not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/rail?*", hold)
+    while not held:
+        page.wait_for_timeout(100)
+    before = page.url
+    page.locator(".column-card input[type=radio]:not(:checked)").first.check(force=True)
+    page.wait_for_url(lambda url: url != before)
+    page.fill("[data-filter]", "age")
+    with contextlib.suppress(Exception):  # the page gave this request up
+        held[0].continue_()
+    page.wait_for_timeout(1500)
+    assert page.input_value("[data-filter]") == "age"
+    assert page.locator(".column-card:visible").count() == 1

@@ -180,5 +180,24 @@
     facts.addEventListener("toggle", () => { unfolded = facts.open; });
   });
 
+  // A poll of the state that began before a change would find the page out of date and load it a second time, and with it what was typed
+  // meanwhile: polls end when a change is posted, and begin again when the page shows it.
+  let changing = false;
+  root.addEventListener("htmx:beforeRequest", (event) => {
+    const state = root.getElementById("rail-state");
+    if (event.detail.requestConfig.verb === "post") {
+      changing = true;
+      if (state) htmx.trigger(state, "htmx:abort");
+    } else if (changing && event.detail.elt === state) event.preventDefault();
+  });
+  root.addEventListener("htmx:afterRequest", (event) => {
+    const goesOn = event.detail.successful && event.detail.xhr.getResponseHeader("HX-Location");
+    if (event.detail.requestConfig.verb === "post" && !goesOn) changing = false;
+  });
+  root.addEventListener("htmx:load", (event) => { if (event.detail.elt.id === "app") changing = false; });
+  for (const failure of ["htmx:sendError", "htmx:responseError", "htmx:sendAbort", "htmx:timeout"]) root.addEventListener(failure, (event) => {
+    if (event.detail.elt.id !== "rail-state") changing = false;
+  });
+
   root.addEventListener("htmx:sendError", () => say("The workbench does not answer. If it was stopped, start it again: this page goes on where it was."));
 })();
