@@ -128,7 +128,8 @@ def main() -> int:
     numeric = Job(NUMERIC, tuple(name for name in QUASI if name != NUMBER), NUMBER)
     everything = [Job((*PYCANON, *REST, *PERSONAL, *population), private=("wish", "limit")), numeric]
     named = {each.name for job in everything for each in job.definitions}
-    of_groups = {name for name in names() if load("definition", name).kind == "groups"}
+    # Those that judge others on several sets of columns are measured by benchmarks.known_columns.
+    of_groups = {name for name in names() if load("definition", name).kind == "groups"} - {"AnyColumns", "InTurn"}
     assert named == of_groups, named ^ of_groups
     jobs = [
         ("the definitions of pycanon", [Job(PYCANON)], 10),
